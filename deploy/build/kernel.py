@@ -15,6 +15,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 _FOLDER = Path("slpstream/formats/kernel")
+_SOURCES = ("kernel.cpp", "walk.cpp", "table.cpp")
 _MODULE = "slpstream.formats.kernel._kernel"
 _ABI = "cp311-abi3"
 
@@ -45,7 +46,8 @@ def _compiled(root: Path) -> Path:
     is_msvc = sys.platform == "win32"
     extension = Extension(
         _MODULE,
-        sources=[(_FOLDER / "kernel.cpp").as_posix()],
+        sources=[(_FOLDER / name).as_posix() for name in _SOURCES],
+        depends=[(_FOLDER / "kernel.h").as_posix()],
         language="c++",
         extra_compile_args=["/std:c++17", "/O2"] if is_msvc else ["-std=c++17", "-O3", "-g0", "-fvisibility=hidden"],
         py_limited_api=True,

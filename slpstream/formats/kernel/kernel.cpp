@@ -6,9 +6,7 @@
 //
 // All positions that come from Python are checked when a template is made or applied: hostile bytes get this far.
 
-#define PY_SSIZE_T_CLEAN
-#define Py_LIMITED_API 0x030B0000
-#include <Python.h>
+#include "kernel.h"
 
 #include <charconv>
 #include <cmath>
@@ -19,48 +17,26 @@
 #include <string>
 #include <vector>
 
+namespace kernel {
 namespace {
-
-// The types of values, by the letter that `struct` has for them, and two that are not in the buffer.
-enum class Kind : unsigned char {
-    u8 = 'B', i8 = 'b', u16 = 'H', i16 = 'h', u32 = 'I', i32 = 'i', f32 = 'f', boolean = '?',
-    number = 'n',   // the integer that the caller gives
-    nothing = '.',  // no value: the end of a template
-};
 
 constexpr Py_ssize_t longest_value = 32;  // longer than any number as JSON or MessagePack
 
-std::uint32_t big_endian(const unsigned char *at, int bytes) {
-    std::uint32_t value = 0;
-    for (int i = 0; i < bytes; ++i) value = value << 8 | at[i];
-    return value;
-}
-
 float float_at(const unsigned char *at) {
-    const std::uint32_t bits = big_endian(at, 4);
+    const std::uint32_t bits = u32_at(at);
     float value;
     std::memcpy(&value, &bits, sizeof value);
     return value;
-}
-
-int width_of(Kind kind) {
-    switch (kind) {
-        case Kind::u8: case Kind::i8: case Kind::boolean: return 1;
-        case Kind::u16: case Kind::i16: return 2;
-        case Kind::u32: case Kind::i32: case Kind::f32: return 4;
-        case Kind::number: case Kind::nothing: return 0;
-    }
-    return -1;
 }
 
 std::int64_t integer_at(const unsigned char *at, Kind kind) {
     switch (kind) {
         case Kind::u8: return *at;
         case Kind::i8: return static_cast<std::int8_t>(*at);
-        case Kind::u16: return static_cast<std::uint16_t>(big_endian(at, 2));
-        case Kind::i16: return static_cast<std::int16_t>(big_endian(at, 2));
-        case Kind::u32: return big_endian(at, 4);
-        default: return static_cast<std::int32_t>(big_endian(at, 4));
+        case Kind::u16: return u16_at(at);
+        case Kind::i16: return static_cast<std::int16_t>(u16_at(at));
+        case Kind::u32: return u32_at(at);
+        default: return static_cast<std::int32_t>(u32_at(at));
     }
 }
 
@@ -222,8 +198,7 @@ PyObject *template_new(PyTypeObject *type, PyObject *arguments, PyObject *) {
         PyErr_Format(PyExc_ValueError, "unknown form: %s", form);
         return nullptr;
     }
-    auto allocate = reinterpret_cast<allocfunc>(PyType_GetSlot(type, Py_tp_alloc));
-    auto *self = reinterpret_cast<TemplateObject *>(allocate(type, 0));
+    auto *self = allocated<TemplateObject>(type);
     if (self == nullptr) return nullptr;
     try {
         self->made = new Template;
@@ -244,13 +219,6 @@ PyObject *template_new(PyTypeObject *type, PyObject *arguments, PyObject *) {
         return PyErr_NoMemory();
     }
     return reinterpret_cast<PyObject *>(self);
-}
-
-void template_free(PyObject *object) {
-    PyTypeObject *type = Py_TYPE(object);
-    delete reinterpret_cast<TemplateObject *>(object)->made;
-    reinterpret_cast<freefunc>(PyType_GetSlot(type, Py_tp_free))(object);
-    Py_DECREF(type);
 }
 
 PyObject *template_render(PyObject *object, PyObject *const *arguments, Py_ssize_t count) {
@@ -313,8 +281,7 @@ PyObject *matcher_new(PyTypeObject *type, PyObject *arguments, PyObject *) {
         PyErr_SetString(PyExc_ValueError, "no layout of a frame");
         return nullptr;
     }
-    auto allocate = reinterpret_cast<allocfunc>(PyType_GetSlot(type, Py_tp_alloc));
-    auto *self = reinterpret_cast<MatcherObject *>(allocate(type, 0));
+    auto *self = allocated<MatcherObject>(type);
     if (self == nullptr) return nullptr;
     try {
         self->made = new Matcher;
@@ -330,13 +297,6 @@ PyObject *matcher_new(PyTypeObject *type, PyObject *arguments, PyObject *) {
         return PyErr_NoMemory();
     }
     return reinterpret_cast<PyObject *>(self);
-}
-
-void matcher_free(PyObject *object) {
-    PyTypeObject *type = Py_TYPE(object);
-    delete reinterpret_cast<MatcherObject *>(object)->made;
-    reinterpret_cast<freefunc>(PyType_GetSlot(type, Py_tp_free))(object);
-    Py_DECREF(type);
 }
 
 // The frame number of the frame at `start`; None if it has another layout, or is not whole.
@@ -358,24 +318,24 @@ PyObject *matcher_match(PyObject *object, PyObject *const *arguments, Py_ssize_t
     const unsigned char *number = frame + made.numbers[0];
     for (std::uint32_t offset : made.numbers)
         if (std::memcmp(frame + offset, number, 4) != 0) Py_RETURN_NONE;
-    return PyLong_FromLong(static_cast<std::int32_t>(big_endian(number, 4)));
+    return PyLong_FromLong(static_cast<std::int32_t>(u32_at(number)));
 }
 
 PyMethodDef template_methods[] = {
-    {"render", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(template_render)), METH_FASTCALL,
+    {"render", as_method(template_render), METH_FASTCALL,
      "render(data, start, number): the template with the values at `start`, as bytes."},
     {nullptr, nullptr, 0, nullptr},
 };
 
 PyMethodDef matcher_methods[] = {
-    {"match", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(matcher_match)), METH_FASTCALL,
+    {"match", as_method(matcher_match), METH_FASTCALL,
      "match(data, start): the number of the frame at `start`, or None if it has another layout."},
     {nullptr, nullptr, 0, nullptr},
 };
 
 PyType_Slot template_slots[] = {
     {Py_tp_new, reinterpret_cast<void *>(template_new)},
-    {Py_tp_dealloc, reinterpret_cast<void *>(template_free)},
+    {Py_tp_dealloc, reinterpret_cast<void *>(destroyed<TemplateObject>)},
     {Py_tp_methods, template_methods},
     {Py_tp_doc, const_cast<char *>("Template(form, parts): literals with values of a frame between them.")},
     {0, nullptr},
@@ -383,7 +343,7 @@ PyType_Slot template_slots[] = {
 
 PyType_Slot matcher_slots[] = {
     {Py_tp_new, reinterpret_cast<void *>(matcher_new)},
-    {Py_tp_dealloc, reinterpret_cast<void *>(matcher_free)},
+    {Py_tp_dealloc, reinterpret_cast<void *>(destroyed<MatcherObject>)},
     {Py_tp_methods, matcher_methods},
     {Py_tp_doc, const_cast<char *>("Matcher(width, checked, expected, numbers): whether a frame has a layout.")},
     {0, nullptr},
@@ -394,24 +354,38 @@ PyType_Spec template_spec = {"slpstream.formats.kernel._kernel.Template", sizeof
 PyType_Spec matcher_spec = {"slpstream.formats.kernel._kernel.Matcher", sizeof(MatcherObject), 0, Py_TPFLAGS_DEFAULT,
                             matcher_slots};
 
+State *state_of(PyObject *module) { return static_cast<State *>(PyModule_GetState(module)); }
+
 int fill_module(PyObject *module) {
-    struct { const char *name; PyType_Spec *spec; } types[] = {{"Template", &template_spec}, {"Matcher", &matcher_spec}};
-    for (auto &type : types) {
-        PyObject *made = PyType_FromSpec(type.spec);
-        if (made == nullptr || PyModule_AddObjectRef(module, type.name, made) < 0) {
-            Py_XDECREF(made);
-            return -1;
-        }
-        Py_DECREF(made);
+    PyType_Spec *specs[] = {&template_spec, &matcher_spec, &walk_spec, &table_spec};
+    for (PyType_Spec *spec : specs) {
+        PyObject *made = PyType_FromModuleAndSpec(module, spec, nullptr);
+        const bool is_added = made != nullptr && PyModule_AddType(module, reinterpret_cast<PyTypeObject *>(made)) == 0;
+        Py_XDECREF(made);
+        if (!is_added) return -1;
     }
+    state_of(module)->offsets = PyType_FromModuleAndSpec(module, &offsets_spec, nullptr);
+    return state_of(module)->offsets == nullptr ? -1 : 0;
+}
+
+int visit_module(PyObject *module, visitproc visit, void *arg) {
+    Py_VISIT(state_of(module)->offsets);
     return 0;
 }
 
+int clear_module(PyObject *module) {
+    Py_CLEAR(state_of(module)->offsets);
+    return 0;
+}
+
+void free_module(void *module) { clear_module(static_cast<PyObject *>(module)); }
+
 PyModuleDef_Slot module_slots[] = {{Py_mod_exec, reinterpret_cast<void *>(fill_module)}, {0, nullptr}};
 
-PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_kernel", "The compiled kernel.", 0, nullptr, module_slots,
-                          nullptr, nullptr, nullptr};
+PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_kernel", "The compiled kernel.", sizeof(State), nullptr,
+                          module_slots, visit_module, clear_module, free_module};
 
 }  // namespace
+}  // namespace kernel
 
-PyMODINIT_FUNC PyInit__kernel() { return PyModuleDef_Init(&definition); }
+PyMODINIT_FUNC PyInit__kernel() { return PyModuleDef_Init(&kernel::definition); }

@@ -4,12 +4,15 @@ The columns of each table are fixed. They are all fields of the newest version, 
 decoder, so tables of replays of any version can be concatenated. Fields that a replay does not have are null; a NaN in
 the replay stays NaN. The metadata of an Arrow field has its documentation, unit and first version.
 
-Columns are handed over whole, without a loop over frames.
+Columns are handed over whole, without a loop over frames. Where the compiled kernel is built, it makes a table of the
+same columns in one pass over the events.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from types import ModuleType
 from typing import Any, NamedTuple, get_type_hints
 
 import msgspec
@@ -17,13 +20,14 @@ import numpy as np
 import pyarrow as pa
 from msgspec import UNSET
 
+from slpstream.formats.kernel import kernel
 from slpstream.formats.slippi import game_start
 from slpstream.formats.slippi.columns import Array, Character, EventColumns, FrameColumns
 from slpstream.formats.slippi.commands import FRAME_BOOKEND, FRAME_START, GAME_END, ITEM_UPDATE, POST_FRAME, PRE_FRAME
 from slpstream.formats.slippi.game_start import GameInfo, MatchInfo, PlayerSettings, Settings
 from slpstream.formats.slippi.names import character_name, stage_name
 from slpstream.model.events import GameEnd
-from slpstream.model.fields import BOOL, F32, I8, I16, I32, U8, U16, U32, Field, Table
+from slpstream.model.fields import BOOL, F32, I8, I16, I32, U8, U16, U32, Field, Kind, Layout, Table
 
 _KIND_TYPES = {
     U8: pa.uint8(),
@@ -49,7 +53,7 @@ class _Source(NamedTuple):
     """Where the values of a column come from."""
 
     event: str
-    field: str
+    field: Field
     column: Any
     """The Arrow field: name, type and metadata."""
 
@@ -67,7 +71,7 @@ def _sources(event: str, table: Table, prefix: str = "", renamed: Mapping[str, s
     for field in table.fields:
         if field.name not in _KEYS:
             name = (renamed or {}).get(field.name, prefix + field.name.replace(".", "_"))
-            yield _Source(event, field.name, _field_column(field, name))
+            yield _Source(event, field, _field_column(field, name))
 
 
 _FRAME_SOURCES = (
@@ -76,6 +80,9 @@ _FRAME_SOURCES = (
 )
 _CHARACTER_SOURCES = (*_sources("pre", PRE_FRAME, "pre_"), *_sources("post", POST_FRAME, "post_"))
 _ITEM_SOURCES = tuple(_sources("items", ITEM_UPDATE))
+_FRAME_TABLES = {"start": FRAME_START, "bookend": FRAME_BOOKEND, "pre": PRE_FRAME, "post": POST_FRAME}
+_ITEM_TABLES = {"items": ITEM_UPDATE}
+_KEPT_PLANS = 64
 
 _FRAME_KEYS = (
     _field_column(PRE_FRAME.fields[0], "frame"),
@@ -107,9 +114,12 @@ def frames_table(frames: FrameColumns) -> pa.Table:
     has neither event has no row. Fields that the replay does not have are null, and so are the fields of an absent
     event.
     """
-    return pa.concat_tables(
-        [_character_table(frames, one) for one in frames.characters] or [FRAMES_SCHEMA.empty_table()]
-    )
+    characters = list(frames.characters)
+    if kernel is not None and characters:
+        groups = tuple(_group(frames, character) for character in characters)
+        plan = _frames_plan(kernel, *(frames.layout_of(table) for table in _FRAME_TABLES.values()))
+        return _filled(plan, frames.data, groups, FRAMES_SCHEMA)
+    return pa.concat_tables([_character_table(frames, one) for one in characters] or [FRAMES_SCHEMA.empty_table()])
 
 
 def items_table(frames: FrameColumns) -> pa.Table:
@@ -118,9 +128,14 @@ def items_table(frames: FrameColumns) -> pa.Table:
     names for the item types."""
     items = frames.items
     counts = items.counts
-    keys = [_array(np.repeat(column, counts), pa.int32()) for column in (frames.number, frames.revision)]
+    keys = [np.repeat(column, counts) for column in (frames.number, frames.revision)]
+    if kernel is not None:
+        group = (len(items), (items.offsets,), tuple(keys))
+        plan = _items_plan(kernel, frames.layout_of(ITEM_UPDATE))
+        return _filled(plan, frames.data, (group,), ITEMS_SCHEMA)
     values = _Values(items, None)
-    return pa.Table.from_arrays([*keys, *(values.column(source) for source in _ITEM_SOURCES)], schema=ITEMS_SCHEMA)
+    arrays = [_array(column, pa.int32()) for column in keys]
+    return pa.Table.from_arrays([*arrays, *(values.column(source) for source in _ITEM_SOURCES)], schema=ITEMS_SCHEMA)
 
 
 def _character_table(frames: FrameColumns, character: Character) -> pa.Table:
@@ -137,6 +152,54 @@ def _character_table(frames: FrameColumns, character: Character) -> pa.Table:
     return pa.Table.from_arrays(arrays, schema=FRAMES_SCHEMA)
 
 
+@lru_cache(maxsize=_KEPT_PLANS)
+def _frames_plan(kernel: ModuleType, *layouts: Layout | None) -> Any:
+    """The kernel's `Table` for `frames_table`, by the layouts of `_FRAME_TABLES`."""
+    events = list(_FRAME_TABLES)
+    wanted = (events.index("pre"), events.index("post"))  # rows with neither of them are left out
+    sources = (*_FRAME_SOURCES, *_CHARACTER_SOURCES)
+    return _plan(kernel, dict(zip(events, layouts, strict=True)), sources, (I32, I32, U8, BOOL), wanted)
+
+
+@lru_cache(maxsize=_KEPT_PLANS)
+def _items_plan(kernel: ModuleType, layout: Layout | None) -> Any:
+    """The kernel's `Table` for `items_table`."""
+    return _plan(kernel, {"items": layout}, _ITEM_SOURCES, (I32, I32), ())
+
+
+def _plan(
+    kernel: ModuleType,
+    layouts: Mapping[str, Layout | None],
+    sources: Sequence[_Source],
+    keys: Sequence[Kind],
+    wanted: tuple[int, ...],
+) -> Any:
+    """A kernel's `Table`: columns that are given, of the types `keys`, and then the fields of events."""
+    events = list(layouts)
+    columns = [(len(events) + index, kind.code.encode(), 0) for index, kind in enumerate(keys)]
+    for source in sources:
+        field, layout = source.field, layouts[source.event]
+        has_field = layout is not None and field.name in layout.kinds
+        columns.append((events.index(source.event) if has_field else -1, field.kind.code.encode(), field.offset))
+    return kernel.Table(tuple(columns), len(events), len(keys), wanted)
+
+
+def _group(frames: FrameColumns, character: Character) -> tuple[Any, ...]:
+    """The rows of a character for the kernel: their number, the offsets of their events, and the values of the keys."""
+    events = (frames.start, frames.bookend, character.pre, character.post)
+    keys = (frames.number, frames.revision, bytes([character.player_index]), bytes([character.is_follower]))
+    return len(frames), tuple(columns.offsets for columns in events), keys
+
+
+def _filled(plan: Any, data: bytes, groups: tuple[Any, ...], schema: pa.Schema) -> pa.Table:
+    """The table with these rows, made by the kernel."""
+    address, owner = plan.fill(data, groups)
+    # Not `__arrow_c_array__`, because making a schema of 60 columns from a capsule takes longer than a small table.
+    batch = pa.RecordBatch._import_from_c(address, schema)
+    del owner  # It frees what was not imported.
+    return pa.Table.from_batches([batch], schema=schema)
+
+
 class _Values:
     """The columns of one event in the given rows (`None` for all), with nulls where the event is absent."""
 
@@ -149,9 +212,10 @@ class _Values:
 
     def column(self, source: _Source) -> Any:
         """The values of a column."""
-        if source.field not in self._columns.fields:
+        name = source.field.name
+        if name not in self._columns.fields:
             return pa.nulls(self._count, source.column.type)
-        return _array(_taken(self._columns[source.field], self._rows), source.column.type, self._valid)
+        return _array(_taken(self._columns[name], self._rows), source.column.type, self._valid)
 
 
 def _array(values: Array, type: Any, valid: Any = None) -> Any:

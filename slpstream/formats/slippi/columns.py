@@ -41,6 +41,8 @@ _LARGE_BLOCK_BYTES = 31 << 20
 """Just below 32 MiB, the largest block that glibc adapts its limit to."""
 
 _KEPT_TYPES = 512
+_DENSE = 4
+"""Numbers are dense if there are at least a quarter as many as from the first to the last."""
 
 _AS_BYTE = {BOOL.numpy: U8.numpy}
 """Flags are read as bytes, because they can have any value and a numpy bool only 0 or 1."""
@@ -71,12 +73,13 @@ class EventColumns:
         """`layout` is `None` when the replay does not declare the event."""
         self._data = data
         self._layout = layout
-        self._offsets = offsets
+        self.offsets = offsets
+        """The file offset of each row's event, or `ABSENT`; int64 of shape (rows,)."""
         self._columns: dict[str, Array] = {}
         self._converted: set[int] = set()
 
     def __len__(self) -> int:
-        return len(self._offsets)
+        return len(self.offsets)
 
     @property
     def fields(self) -> tuple[str, ...]:
@@ -86,7 +89,7 @@ class EventColumns:
     @cached_property
     def present(self) -> Mask:
         """Whether the event is present in each row, bool of shape (rows,)."""
-        present: Mask = self._offsets != ABSENT
+        present: Mask = self.offsets != ABSENT
         return present
 
     @cached_property
@@ -95,9 +98,9 @@ class EventColumns:
 
         Rows without the event have NaN and zeros.
         """
-        if self._layout is None or not len(self._offsets):
-            return np.zeros(len(self._offsets), _dtype(self._layout))
-        dtype, offsets = _dtype(self._layout), self._offsets
+        if self._layout is None or not len(self.offsets):
+            return np.zeros(len(self.offsets), _dtype(self._layout))
+        dtype, offsets = _dtype(self._layout), self.offsets
         stride = stride_of(offsets)
         if stride is None:
             return _gathered(self._data, offsets, dtype, np.flatnonzero(offsets == ABSENT))
@@ -140,7 +143,7 @@ class EventColumns:
         converted = self._converted
         self._convert_block(layout, index)
         converted.add(index)
-        if len(converted) != _BLOCKS_BEFORE_ALL or not len(self._offsets) or isinstance(self.rows.base, bytes):
+        if len(converted) != _BLOCKS_BEFORE_ALL or not len(self.offsets) or isinstance(self.rows.base, bytes):
             return
         for other, block in enumerate(layout.blocks):
             # Not the keys: they would take another copy, and the `Character` has them.
@@ -222,7 +225,8 @@ class FrameColumns:
     ) -> None:
         """`sizes` has the declared payload sizes by command byte. `which` selects sendings by index, `None` for all;
         `last` marks a selection that has only the last sending of each number."""
-        self._data = data
+        self.data = data
+        """The bytes of the file."""
         self._index = index
         self._sizes = sizes
         self._which = which
@@ -235,20 +239,23 @@ class FrameColumns:
         numbers = index.numbers
         if len(numbers) < 2 or bool((numbers[1:] > numbers[:-1]).all()):
             return cls(data, index, sizes, None, last=True)
-        order = np.argsort(numbers, kind="stable")
-        ends = np.append(np.flatnonzero(np.diff(numbers[order])), len(order) - 1)
-        return cls(data, index, sizes, order[ends], last=True)
+        return cls(data, index, sizes, _last_sendings(numbers), last=True)
 
     @cached_property
     def sendings(self) -> Self:
         """Every sending of every frame in file order, as a live reader saw them."""
-        return type(self)(self._data, self._index, self._sizes, None, last=False)
+        return type(self)(self.data, self._index, self._sizes, None, last=False)
 
     def between(self, first: int, last: int) -> Self:
         """The frames with numbers from `first` to `last`, both included."""
         which = np.flatnonzero((self.number >= first) & (self.number <= last))
         chosen = which if self._which is None else self._which[which]
-        return type(self)(self._data, self._index, self._sizes, chosen, last=self.last_sendings_only)
+        return type(self)(self.data, self._index, self._sizes, chosen, last=self.last_sendings_only)
+
+    def layout_of(self, table: Table) -> Layout | None:
+        """The fields that the replay has of an event; `None` if it does not declare the event."""
+        size = self._sizes.get(table.command)
+        return None if size is None else table.layout(size)
 
     def row_of(self, number: int) -> int:
         """The row of a frame number, or of its last sending. Raises `KeyError` for a number without a row."""
@@ -273,7 +280,14 @@ class FrameColumns:
     @cached_property
     def revision(self) -> npt.NDArray[np.int32]:
         """How often the number had been sent before: 0 the first time."""
-        return self._chosen(_revisions(self._index.numbers))
+        numbers = self._index.numbers
+        if self.last_sendings_only:
+            if self._which is None:
+                return np.zeros(len(numbers), np.int32)
+            if _are_dense(numbers):  # the last of n sendings has revision n - 1
+                first = int(numbers.min())
+                return (np.bincount(numbers - first)[self.number - first] - 1).astype(np.int32)
+        return self._chosen(_revisions(numbers))
 
     @cached_property
     def is_last_revision(self) -> Mask:
@@ -325,15 +339,11 @@ class FrameColumns:
     def _chosen(self, values: Array) -> Array:
         return values if self._which is None else values[self._which]
 
-    def _layout(self, table: Table) -> Layout | None:
-        size = self._sizes.get(table.command)
-        return None if size is None else table.layout(size)
-
     def _event(self, table: Table, slot: Slot) -> EventColumns:
         offsets = self._index.slots.get(slot)
         if offsets is None:
-            return EventColumns(self._data, None, np.full(len(self), ABSENT, np.int64))
-        return EventColumns(self._data, self._layout(table), self._chosen(offsets))
+            return EventColumns(self.data, None, np.full(len(self), ABSENT, np.int64))
+        return EventColumns(self.data, self.layout_of(table), self._chosen(offsets))
 
     def _characters(self, *, is_follower: bool) -> dict[int, Character]:
         wanted = sorted(
@@ -357,9 +367,9 @@ class FrameColumns:
         found = self._index.things.get(table.command)
         if found is None:
             none = np.empty(0, np.int64)
-            return ThingColumns(self._data, self._layout(table), none, np.zeros(len(self) + 1, np.int64))
+            return ThingColumns(self.data, self.layout_of(table), none, np.zeros(len(self) + 1, np.int64))
         chosen = found if self._which is None else _things_of(found, self._which)
-        return ThingColumns(self._data, self._layout(table), *chosen)
+        return ThingColumns(self.data, self.layout_of(table), *chosen)
 
 
 @lru_cache(maxsize=_KEPT_TYPES)
@@ -404,6 +414,25 @@ def _absent_row(dtype: np.dtype[Any]) -> Array:
         if dtype[name].kind == "f":
             row[name] = np.nan
     return row
+
+
+def _are_dense(numbers: npt.NDArray[np.int32]) -> bool:
+    """Whether an array with a place for each number from the first to the last has about the size of `numbers`."""
+    return len(numbers) > 0 and int(numbers.max()) - int(numbers.min()) < _DENSE * len(numbers)
+
+
+def _last_sendings(numbers: npt.NDArray[np.int32]) -> Offsets:
+    """The index of the last sending of each number, in ascending order of the numbers."""
+    found: Offsets
+    if _are_dense(numbers):
+        first = int(numbers.min())
+        last = np.full(int(numbers.max()) - first + 1, -1)
+        last[numbers - first] = np.arange(len(numbers))  # for numbers that come again, the last assignment counts
+        found = last[last >= 0]
+        return found
+    order = np.argsort(numbers, kind="stable")
+    found = order[np.append(np.flatnonzero(np.diff(numbers[order])), len(order) - 1)]
+    return found
 
 
 def _revisions(numbers: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:

@@ -16,6 +16,8 @@ Before 3.0, when a frame is complete depends on the characters of the frame befo
 difference in layouts whose last event alone can complete the frame, and real games have no others. A game that has
 another layout is read event by event, too.
 
+With the compiled kernel, a game with bookends is read event by event there, which is faster still.
+
 The index has offsets, not values: `columns` reads the values on demand.
 """
 
@@ -24,23 +26,26 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Sequence
 from operator import itemgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from slpstream.formats.kernel import kernel
 from slpstream.formats.slippi import metadata
-from slpstream.formats.slippi.commands import MESSAGE_SPLITTER, TABLES
+from slpstream.formats.slippi.commands import MAX_THINGS, MESSAGE_SPLITTER, TABLES
 from slpstream.formats.slippi.completion import Completion
 from slpstream.formats.slippi.frame_layout import (
     BOOKEND,
     FOLLOWER_OFFSET,
     FRAME_NUMBER_OFFSET,
     FRAMED,
+    ITEM,
     OVERRULED,
     PLAYER_INDEX_OFFSET,
     POST,
     PRE,
+    REPEATED,
     START,
     Event,
     FrameLayout,
@@ -68,6 +73,20 @@ _ALWAYS_BYTES, _MAX_TIMES = 64 << 20, 8
 """The index may have this many bytes, or this many times the size of the file. The index of a real game is smaller than
 its file."""
 _LITTLE_ENDIAN = sys.byteorder == "little"
+
+_ITEMS, _STAGE_EVENTS = b"01"
+_RULES_OF_COMMANDS = {
+    **dict.fromkeys(REPEATED, _STAGE_EVENTS),
+    ITEM: _ITEMS,
+    START: ord("s"),
+    PRE: ord("k"),
+    POST: ord("l"),
+    BOOKEND: ord("e"),
+    MESSAGE_SPLITTER: ord(" "),
+}
+_RULES = bytes(_RULES_OF_COMMANDS.get(command, ord(".")) for command in range(256))
+"""What each command means for a sending, as the kernel's `Walk` has it."""
+_PLACES = FRAME_NUMBER_OFFSET, PLAYER_INDEX_OFFSET, FOLLOWER_OFFSET
 
 
 class _Layout(FrameLayout):
@@ -119,6 +138,10 @@ def frame_index(data: bytes, start: int, limit: int, widths: Sequence[int], play
     indices in Game Start; they play a part only in replays without bookends. Raises `FieldError` for an index that
     would be far larger than the file.
     """
+    if kernel is not None and widths[BOOKEND]:
+        max_offsets = _max_index_bytes(data) // _OFFSET_BYTES
+        events = kernel.Walk(data, start, limit, frame_widths(widths), _RULES, _PLACES, MAX_THINGS, max_offsets)
+        return _index_of(events, data, limit, widths)
     walk = _Walk(data, limit, widths, players)
     stop = walk.by_layouts(start)
     index = walk.arrays(stop)
@@ -126,6 +149,59 @@ def frame_index(data: bytes, start: int, limit: int, widths: Sequence[int], play
         stop = walk.by_events(start)
         index = walk.arrays(stop)
     return index
+
+
+def _index_of(walk: Any, data: bytes, limit: int, widths: Sequence[int]) -> FrameIndex:
+    """What the kernel's `Walk` has found."""
+    stop = _stop_at(data, walk.stop, limit, widths)
+    first, sendings, slots, arrays = walk.finish(stop.failure is None)
+    if arrays is None:
+        _check_size(data, slots, sendings, first)
+    numbers, by_slot, things = arrays
+    return FrameIndex(
+        np.frombuffer(numbers, np.int32),
+        {Slot(*slot): np.frombuffer(offsets, np.int64) for *slot, offsets in by_slot},
+        {
+            command: Things(np.frombuffer(offsets, np.int64), np.frombuffer(firsts, np.int64))
+            for command, offsets, firsts in things
+        },
+        stop.at,
+        stop.failure,
+    )
+
+
+def _max_index_bytes(data: bytes) -> int:
+    return max(_ALWAYS_BYTES, _MAX_TIMES * len(data))
+
+
+def _check_size(data: bytes, slots: int, sendings: int, start: int) -> None:
+    """Raise `FieldError` when the index would be far larger than the file. `start` is that of the first sending."""
+    # A hostile file can have updates of 256 players and their followers in one frame, followed by ten thousand
+    # frames of nine bytes: each of these would take an entry in every slot.
+    if slots * sendings * _OFFSET_BYTES > _max_index_bytes(data):
+        what = f"updates of {slots // 2} players and followers: no game has so many"
+        raise FieldError(what, offset=start, command=PRE)
+
+
+def _stop_at(data: bytes, at: int, limit: int, widths: Sequence[int]) -> _Stop:
+    """Why the frames end at `at`."""
+    if at >= limit:
+        return _Stop(at)
+    command = data[at]
+    width = widths[command]
+    if width == 0:
+        marker = metadata.MARKER
+        if data[at : at + len(marker)] == marker[: len(data) - at]:
+            return _Stop(at)
+        return _Stop(at, FramingError(f"undeclared command byte {command:#04x}", offset=at, command=command))
+    if at + width > limit:
+        return _Stop(at)
+    table = TABLES.get(command)
+    if table is not None and (layout := table.layout(width - 1)).too_small:
+        return _Stop(at, layout.size_error(at))
+    if command == MESSAGE_SPLITTER:
+        return _Stop(at, FieldError("Message Splitter is too small", offset=at, command=command))
+    return _Stop(at)
 
 
 class _Walk:
@@ -222,7 +298,7 @@ class _Walk:
         events, end, closed = read_frame(self._data, at, self._limit, self._frame_widths, completion)
         if closed:
             return events, end, None
-        stop = self._stop(end)
+        stop = _stop_at(self._data, end, self._limit, self._widths)
         is_complete = completion is not None and completion.complete
         return events if stop.failure is None or is_complete else [], end, stop
 
@@ -265,33 +341,12 @@ class _Walk:
             sendings -= 1
         return sendings
 
-    def _stop(self, at: int) -> _Stop:
-        """Why the frames end at `at`."""
-        data, limit = self._data, self._limit
-        if at >= limit:
-            return _Stop(at)
-        command = data[at]
-        width = self._widths[command]
-        if width == 0:
-            marker = metadata.MARKER
-            if data[at : at + len(marker)] == marker[: len(data) - at]:
-                return _Stop(at)
-            return _Stop(at, FramingError(f"undeclared command byte {command:#04x}", offset=at, command=command))
-        if at + width > limit:
-            return _Stop(at)
-        table = TABLES.get(command)
-        if table is not None and (layout := table.layout(width - 1)).too_small:
-            return _Stop(at, layout.size_error(at))
-        if command == MESSAGE_SPLITTER:
-            return _Stop(at, FieldError("Message Splitter is too small", offset=at, command=command))
-        return _Stop(at)
-
     def arrays(self, stop: _Stop) -> FrameIndex:
         """The index of all runs. Raises `FieldError` when it would be far larger than the file."""
         if not self._runs:
             return FrameIndex(np.empty(0, np.int32), {}, {}, stop.at, stop.failure)
         slots = [Slot(*slot) for slot in dict.fromkeys(slot for layout in self._layouts for slot in layout.slots)]
-        self._check_size(len(slots))
+        _check_size(self._data, len(slots), sum(run.sendings for run in self._runs), self._runs[0].start)
         runs = np.array(self._runs, np.int64)
         which = np.repeat(runs[:, 2], runs[:, 1])
         if len(runs) <= _FEW_RUNS:
@@ -304,14 +359,6 @@ class _Walk:
             for command in dict.fromkeys(command for layout in self._layouts for command in layout.repeated)
         }
         return FrameIndex(numbers, offsets, things, stop.at, stop.failure)
-
-    def _check_size(self, slots: int) -> None:
-        # A hostile file can have updates of 256 players and their followers in one frame, followed by ten thousand
-        # frames of nine bytes: each of these would take an entry in every slot.
-        size_bytes = slots * sum(run.sendings for run in self._runs) * _OFFSET_BYTES
-        if size_bytes > max(_ALWAYS_BYTES, _MAX_TIMES * len(self._data)):
-            what = f"updates of {slots // 2} players and followers: no game has so many"
-            raise FieldError(what, offset=self._runs[0].start, command=PRE)
 
     def _few_runs(self, slots: Sequence[Slot]) -> tuple[Offsets, npt.NDArray[np.uint32], dict[Slot, Offsets]]:
         """For each sending: its start, its frame number in file byte order, and the offsets of its slots.

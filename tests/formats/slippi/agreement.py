@@ -1,6 +1,7 @@
 """Comparison of the two reading paths: the live path and the batch path on the same bytes, down to the last value.
 
-The live path is the reference. Both decode with the same field tables, but find the events in different ways.
+The live path is the reference. Both decode with the same field tables, but find the events in different ways. Where the
+compiled kernel is built, the batch path is compared with and without it as well.
 """
 
 from __future__ import annotations
@@ -10,16 +11,22 @@ from collections.abc import Iterator
 from typing import Any
 
 import msgspec
+import numpy as np
+import pyarrow as pa
 import pytest
 from msgspec import UNSET
 
-from slpstream.formats.slippi.columns import EventColumns
+from slpstream.formats.kernel import kernel
+from slpstream.formats.slippi.arrow import frames_table, items_table
+from slpstream.formats.slippi.columns import EventColumns, FrameColumns
 from slpstream.formats.slippi.commands import STAGE_EVENT_KINDS
 from slpstream.formats.slippi.frames import Frames
+from slpstream.formats.slippi.offsets import FrameIndex
 from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.formats.slippi.whole_game import WholeGame
 from slpstream.model.errors import FormatError
 from slpstream.model.events import Event, Frame, GameEnd, GameStart, Metadata
+from tests.formats.slippi.pure import without_kernel
 
 
 class Live:
@@ -98,6 +105,7 @@ def assert_agree(data: bytes, *, every: int = 1) -> None:
         assert description(raised.value) == description(live.failure)
         return
     game = WholeGame(data)
+    assert_kernel_agrees(game)
     assert msgspec.json.encode(game.start) == msgspec.json.encode(start)
     sendings = game.frames.sendings
     assert sendings.number.tolist() == [frame.number for frame in live.sendings]
@@ -108,6 +116,49 @@ def assert_agree(data: bytes, *, every: int = 1) -> None:
     assert description(game.failure) == description(live.failure)
     assert msgspec.json.encode(game.end) == msgspec.json.encode(live.first(GameEnd))
     assert msgspec.json.encode(game.metadata) == msgspec.json.encode(live.first(Metadata))
+
+
+def assert_kernel_agrees(game: WholeGame) -> None:
+    """Assert that the kernel finds the same events as Python, and makes the same tables of them."""
+    if kernel is None:
+        return
+    with without_kernel():
+        python = WholeGame(game.data)
+        assert_same_index(game.index, python.index)
+        expected = [*tables(python.frames), *tables(python.frames.sendings)]
+    for ours, theirs in zip([*tables(game.frames), *tables(game.frames.sendings)], expected, strict=True):
+        ours.validate(full=True)
+        assert ours.schema.equals(theirs.schema, check_metadata=True)
+        assert same_columns(ours, theirs)
+
+
+def tables(frames: FrameColumns) -> list[pa.Table]:
+    return [frames_table(frames), items_table(frames)]
+
+
+def same_columns(one: pa.Table, other: pa.Table) -> bool:
+    """Whether two tables have the same values and nulls; a NaN equals a NaN with the same bits."""
+    return all(bits(a).equals(bits(b)) for a, b in zip(one.columns, other.columns, strict=True))
+
+
+def bits(column: pa.ChunkedArray) -> pa.Array:
+    """The values of a column in one piece, those of floats as integers."""
+    values = column.combine_chunks()
+    return values.view(pa.uint32()) if values.type == pa.float32() else values
+
+
+def assert_same_index(one: FrameIndex, other: FrameIndex) -> None:
+    assert np.array_equal(one.numbers, other.numbers)
+    assert one.numbers.dtype == other.numbers.dtype
+    assert list(one.slots) == list(other.slots)
+    assert list(one.things) == list(other.things)
+    for slot, offsets in one.slots.items():
+        assert np.array_equal(offsets, other.slots[slot])
+    for command, things in one.things.items():
+        assert np.array_equal(things.offsets, other.things[command].offsets)
+        assert np.array_equal(things.firsts, other.things[command].firsts)
+    assert one.stop == other.stop
+    assert description(one.failure) == description(other.failure)
 
 
 def description(error: FormatError | None) -> tuple[str, str] | None:

@@ -1,0 +1,82 @@
+// What the source files of the kernel share.
+
+#ifndef SLPSTREAM_KERNEL_H
+#define SLPSTREAM_KERNEL_H
+
+#define PY_SSIZE_T_CLEAN
+#define Py_LIMITED_API 0x030B0000
+#include <Python.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace kernel {
+
+// The types of values, by the letter that `struct` has for them, and two that are not in the buffer.
+enum class Kind : unsigned char {
+    u8 = 'B', i8 = 'b', u16 = 'H', i16 = 'h', u32 = 'I', i32 = 'i', f32 = 'f', boolean = '?',
+    number = 'n',   // the integer that the caller gives
+    nothing = '.',  // no value: the end of a template
+};
+
+// Big-endian integers, written so that compilers make one instruction of them.
+inline std::uint16_t u16_at(const unsigned char *at) { return static_cast<std::uint16_t>(at[0] << 8 | at[1]); }
+inline std::uint32_t u32_at(const unsigned char *at) {
+    return std::uint32_t{at[0]} << 24 | std::uint32_t{at[1]} << 16 | std::uint32_t{at[2]} << 8 | at[3];
+}
+
+// The width of a value in bytes; -1 for a letter that stands for none of them.
+inline int width_of(Kind kind) {
+    switch (kind) {
+        case Kind::u8: case Kind::i8: case Kind::boolean: return 1;
+        case Kind::u16: case Kind::i16: return 2;
+        case Kind::u32: case Kind::i32: case Kind::f32: return 4;
+        case Kind::number: case Kind::nothing: return 0;
+    }
+    return -1;
+}
+
+// Lets other threads run Python while it exists, also when an exception ends the scope.
+class WithoutGil {
+  public:
+    WithoutGil() : state_(PyEval_SaveThread()) {}
+    ~WithoutGil() { PyEval_RestoreThread(state_); }
+    WithoutGil(const WithoutGil &) = delete;
+    WithoutGil &operator=(const WithoutGil &) = delete;
+
+  private:
+    PyThreadState *state_;
+};
+
+// A new instance of an extension type, all zeros after the head.
+template <typename Object>
+Object *allocated(PyTypeObject *type) {
+    auto allocate = reinterpret_cast<allocfunc>(PyType_GetSlot(type, Py_tp_alloc));
+    return reinterpret_cast<Object *>(allocate(type, 0));
+}
+
+// The destructor of an extension type whose instances own what `made` points to.
+template <typename Object>
+void destroyed(PyObject *object) {
+    PyTypeObject *type = Py_TYPE(object);
+    delete reinterpret_cast<Object *>(object)->made;
+    reinterpret_cast<freefunc>(PyType_GetSlot(type, Py_tp_free))(object);
+    Py_DECREF(type);
+}
+
+template <typename Function>
+PyCFunction as_method(Function *function) {
+    return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
+}
+
+// The state of the module.
+struct State {
+    PyObject *offsets;  // a type that only the kernel makes instances of
+};
+
+extern PyType_Spec walk_spec, offsets_spec;  // walk.cpp
+extern PyType_Spec table_spec;               // table.cpp
+
+}  // namespace kernel
+
+#endif

@@ -1,0 +1,539 @@
+// Table: the values of events as the columns of an Arrow table, in one pass over the events.
+//
+// Python says once which columns there are, and gives for each table the offsets of the events
+// (`slpstream/formats/slippi/arrow.py`). The result is a struct array of the Arrow C data interface
+// (https://arrow.apache.org/docs/format/CDataInterface.html), all of whose columns share one block of memory.
+
+#include "kernel.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <vector>
+
+// As in the specification of the interface, with its names.
+extern "C" {
+struct ArrowArray {
+    std::int64_t length, null_count, offset, n_buffers, n_children;
+    const void **buffers;
+    ArrowArray **children;
+    ArrowArray *dictionary;
+    void (*release)(ArrowArray *);
+    void *private_data;
+};
+}
+
+namespace kernel {
+namespace {
+
+constexpr std::size_t tile_rows = 128;  // with their events and the columns' ends, few enough for the L1 cache
+constexpr std::size_t aligned_bytes = 64;
+constexpr Py_ssize_t max_columns = 4096, max_sources = 64, max_width_bytes = 1 << 20;
+constexpr const char *capsule_name = "arrow_array";
+
+// Where the values of a column come from.
+enum class From : unsigned char {
+    event,    // an event, at an offset in it
+    given,    // the caller, in the byte order of the machine
+    nowhere,  // null in all rows
+};
+
+struct Column {
+    From from;
+    Kind kind;
+    std::size_t source;  // number of the event, or of the given values
+    std::size_t offset;  // in the event
+};
+
+struct Plan {
+    std::vector<Column> columns;
+    std::size_t events = 0, given = 0;            // in each group
+    std::vector<std::size_t> given_bytes;         // widths of the given values
+    std::vector<std::vector<unsigned char>> none; // for each event, the bytes that stand for an absent one
+    std::vector<bool> is_wanted;                  // a row needs one of these events; if there are none, all rows count
+};
+
+struct TableObject {
+    PyObject_HEAD
+    Plan *made;
+};
+
+// The memory of a table, and how many arrays still use it.
+struct Storage {
+    std::atomic<std::size_t> users{0};
+    std::vector<ArrowArray> arrays;
+    std::vector<ArrowArray *> children;
+    std::vector<const void *> buffers;
+    std::unique_ptr<unsigned char, decltype(&std::free)> memory{nullptr, std::free};
+};
+
+void release(ArrowArray *array) {
+    auto *storage = static_cast<Storage *>(array->private_data);
+    for (std::int64_t i = 0; i < array->n_children; ++i) {
+        ArrowArray *child = array->children[i];
+        if (child->release != nullptr) child->release(child);
+    }
+    array->release = nullptr;
+    if (storage->users.fetch_sub(1) == 1) delete storage;
+}
+
+void free_capsule(PyObject *capsule) {
+    auto *array = static_cast<ArrowArray *>(PyCapsule_GetPointer(capsule, capsule_name));
+    if (array->release != nullptr) array->release(array);
+    delete array;
+}
+
+// Buffers of Python objects, released at the end of the scope.
+class Buffers {
+  public:
+    Buffers() = default;
+    Buffers(const Buffers &) = delete;
+    Buffers &operator=(const Buffers &) = delete;
+    ~Buffers() {
+        for (Py_buffer &view : views_) PyBuffer_Release(&view);
+    }
+    // The start of the object's bytes; null with an exception if it has none.
+    const Py_buffer *of(PyObject *object) {
+        views_.emplace_back();
+        if (PyObject_GetBuffer(object, &views_.back(), PyBUF_SIMPLE) == 0) return &views_.back();
+        views_.pop_back();
+        return nullptr;
+    }
+
+  private:
+    std::vector<Py_buffer> views_;
+};
+
+struct Given {
+    const unsigned char *values;
+    bool is_constant;  // one value for all rows
+};
+
+// Rows with the same sources, such as those of one character.
+struct Group {
+    std::size_t rows = 0;
+    std::vector<const unsigned char *> events;  // offsets of the events, 64 bits each; negative for an absent one
+    std::vector<Given> given;
+    std::vector<std::size_t> chosen;            // the rows that the table has; empty for all
+    std::size_t count = 0;                      // how many these are
+    std::size_t first = 0, written = 0;         // where they begin in the table, and how many are there
+};
+
+std::int64_t offset_at(const unsigned char *offsets, std::size_t row) {
+    std::int64_t offset;
+    std::memcpy(&offset, offsets + row * sizeof offset, sizeof offset);
+    return offset;
+}
+
+void choose_rows(const Plan &plan, Group &group) {
+    std::vector<const unsigned char *> wanted;
+    for (std::size_t i = 0; i < plan.events; ++i)
+        if (plan.is_wanted[i]) wanted.push_back(group.events[i]);
+    group.count = group.rows;
+    if (wanted.empty()) return;
+    const auto is_in = [&](std::size_t row) {
+        for (const unsigned char *offsets : wanted)
+            if (offset_at(offsets, row) >= 0) return true;
+        return false;
+    };
+    std::size_t row = 0;
+    while (row < group.rows && is_in(row)) ++row;
+    if (row == group.rows) return;
+    group.chosen.reserve(group.rows);
+    for (std::size_t before = 0; before < row; ++before) group.chosen.push_back(before);
+    for (; row < group.rows; ++row)
+        if (is_in(row)) group.chosen.push_back(row);
+    group.count = group.chosen.size();
+}
+
+struct Bits {
+    unsigned char *bytes = nullptr;  // all zero at the beginning
+    void set(std::size_t position) { bytes[position >> 3] |= static_cast<unsigned char>(1U << (position & 7)); }
+    void set(std::size_t position, std::size_t count) {
+        for (; count > 0 && position % 8 != 0; --count) set(position++);
+        std::memset(bytes + position / 8, 0xFF, count / 8);
+        for (position += count / 8 * 8, count %= 8; count > 0; --count) set(position++);
+    }
+};
+
+inline std::uint8_t value_at(const unsigned char *at, std::uint8_t) { return *at; }
+inline std::uint16_t value_at(const unsigned char *at, std::uint16_t) { return u16_at(at); }
+inline std::uint32_t value_at(const unsigned char *at, std::uint32_t) { return u32_at(at); }
+
+template <typename Value>
+void write_values(const unsigned char *const *events, std::size_t count, std::size_t offset, unsigned char *out) {
+    for (std::size_t i = 0; i < count; ++i) {
+        const Value value = value_at(events[i] + offset, Value{});
+        std::memcpy(out + i * sizeof value, &value, sizeof value);
+    }
+}
+
+// The column's values of the events, from row `first` of the table on.
+void write_column(const Column &column, const unsigned char *const *events, std::size_t count, std::size_t first,
+                  unsigned char *out) {
+    const auto width = static_cast<std::size_t>(width_of(column.kind));
+    if (column.kind == Kind::boolean) {
+        Bits bits{out};
+        for (std::size_t i = 0; i < count; ++i)
+            if (events[i][column.offset] != 0) bits.set(first + i);
+    } else if (width == 1) {
+        write_values<std::uint8_t>(events, count, column.offset, out + first);
+    } else if (width == 2) {
+        write_values<std::uint16_t>(events, count, column.offset, out + first * width);
+    } else {
+        write_values<std::uint32_t>(events, count, column.offset, out + first * width);
+    }
+}
+
+void write_given(const Column &column, const Given &given, const Group &group, unsigned char *out) {
+    const auto width = static_cast<std::size_t>(width_of(column.kind));
+    Bits bits{out};
+    if (column.kind == Kind::boolean && given.is_constant) {
+        if (group.count > 0 && *given.values != 0) bits.set(group.first, group.count);
+        return;
+    }
+    for (std::size_t i = 0; i < group.count; ++i) {
+        const std::size_t row = group.chosen.empty() ? i : group.chosen[i];
+        const unsigned char *value = given.values + (given.is_constant ? 0 : row * width);
+        if (column.kind != Kind::boolean) {
+            std::memcpy(out + (group.first + i) * width, value, width);
+        } else if (*value != 0) {
+            bits.set(group.first + i);
+        }
+    }
+}
+
+// The memory of a table in the making.
+class Made {
+  public:
+    Made(const Plan &plan, std::size_t rows) : plan_(plan), rows_(rows), storage_(new Storage) { allocate(); }
+
+    // Writes all rows of the groups; false if an event is outside of the data.
+    bool write(std::vector<Group> &groups, const unsigned char *data, std::int64_t size);
+    std::unique_ptr<ArrowArray> finish();
+
+  private:
+    void allocate();
+    bool write_tile(Group &group, std::size_t end, const unsigned char *data, std::int64_t size);
+
+    const Plan &plan_;
+    std::size_t rows_;
+    std::unique_ptr<Storage> storage_;
+    std::vector<unsigned char *> columns_;     // null for a column without values
+    std::vector<Bits> valid_;                  // for each event
+    std::vector<std::int64_t> absent_;         // for each event: rows without it
+    std::vector<const unsigned char *> at_;    // of a tile: where its events are
+    unsigned char *nothing_ = nullptr;         // zeros: validity and values of columns that are null in all rows
+};
+
+void Made::allocate() {
+    // All counts are bounded: columns by their limit, and rows by the memory of the offsets.
+    std::size_t bytes = aligned_bytes;  // not 0, which stands for no memory
+    const auto room_for = [&bytes](std::size_t wanted) {
+        const std::size_t at = bytes;
+        bytes += (wanted + aligned_bytes - 1) / aligned_bytes * aligned_bytes;
+        return at;
+    };
+    const std::size_t bits = rows_ / 8 + 1;
+    std::vector<std::size_t> zeros, places;
+    for (std::size_t i = 0; i < plan_.events; ++i) zeros.push_back(room_for(bits));
+    std::size_t widest_nothing = 0;
+    bool has_nothing = false;
+    for (const Column &column : plan_.columns) {
+        const auto width = static_cast<std::size_t>(width_of(column.kind));
+        if (column.from == From::nowhere) {
+            has_nothing = true;
+            widest_nothing = width > widest_nothing ? width : widest_nothing;
+        }
+    }
+    const std::size_t nothing = has_nothing ? room_for(rows_ * widest_nothing + bits) : 0;
+    for (const Column &column : plan_.columns)
+        places.push_back(column.from != From::nowhere && column.kind == Kind::boolean ? room_for(bits) : 0);
+    const std::size_t zero_bytes = bytes;
+    for (std::size_t i = 0; i < plan_.columns.size(); ++i) {
+        const Column &column = plan_.columns[i];
+        if (column.from != From::nowhere && column.kind != Kind::boolean)
+            places[i] = room_for(rows_ * static_cast<std::size_t>(width_of(column.kind)));
+    }
+    storage_->memory.reset(static_cast<unsigned char *>(std::malloc(bytes + aligned_bytes)));
+    unsigned char *memory = storage_->memory.get();
+    if (memory == nullptr) throw std::bad_alloc();
+    memory += aligned_bytes - reinterpret_cast<std::uintptr_t>(memory) % aligned_bytes;
+    std::memset(memory, 0, zero_bytes);
+    for (std::size_t at : zeros) valid_.push_back({memory + at});
+    absent_.resize(plan_.events);
+    nothing_ = has_nothing ? memory + nothing : nullptr;
+    for (std::size_t at : places) columns_.push_back(at > 0 ? memory + at : nullptr);
+}
+
+// Writes the rows of the group before `end` that are not written yet, which are not more than fit into a tile.
+bool Made::write_tile(Group &group, std::size_t end, const unsigned char *data, std::int64_t size) {
+    const std::size_t begin = group.written;
+    std::size_t count = 0;
+    if (group.chosen.empty()) {
+        count = (end < group.rows ? end : group.rows) - begin;
+    } else {
+        while (begin + count < group.count && group.chosen[begin + count] < end) ++count;
+    }
+    const std::size_t first = group.first + begin;
+    for (std::size_t event = 0; event < plan_.events; ++event) {
+        const std::vector<unsigned char> &none = plan_.none[event];
+        const std::int64_t max_offset = size - static_cast<std::int64_t>(none.size());
+        const unsigned char **at = at_.data() + event * tile_rows;
+        std::size_t absent = 0;
+        for (std::size_t i = 0; i < count; ++i) {
+            const std::size_t row = group.chosen.empty() ? begin + i : group.chosen[begin + i];
+            const std::int64_t offset = offset_at(group.events[event], row);
+            if (offset > max_offset) return false;
+            at[i] = offset < 0 ? none.data() : data + offset;
+            absent += offset < 0;
+        }
+        absent_[event] += static_cast<std::int64_t>(absent);
+        if (absent == 0) {
+            valid_[event].set(first, count);
+        } else if (absent < count) {
+            for (std::size_t i = 0; i < count; ++i)
+                if (at[i] != none.data()) valid_[event].set(first + i);
+        }
+    }
+    for (std::size_t i = 0; i < plan_.columns.size(); ++i) {
+        const Column &column = plan_.columns[i];
+        if (column.from == From::event)
+            write_column(column, at_.data() + column.source * tile_rows, count, first, columns_[i]);
+    }
+    group.written += count;
+    return true;
+}
+
+bool Made::write(std::vector<Group> &groups, const unsigned char *data, std::int64_t size) {
+    std::size_t first = 0, rows = 0;
+    for (Group &group : groups) {
+        group.first = first;
+        first += group.count;
+        rows = group.rows > rows ? group.rows : rows;
+    }
+    at_.resize(tile_rows * plan_.events);
+    // The same rows of all groups are neighbours in the data, so they are written together.
+    for (std::size_t end = tile_rows; end < rows + tile_rows; end += tile_rows)
+        for (Group &group : groups)
+            if (group.written < group.count && !write_tile(group, end, data, size)) return false;
+    for (std::size_t i = 0; i < plan_.columns.size(); ++i) {
+        const Column &column = plan_.columns[i];
+        if (column.from != From::given) continue;
+        for (const Group &group : groups) write_given(column, group.given[column.source], group, columns_[i]);
+    }
+    return true;
+}
+
+std::unique_ptr<ArrowArray> Made::finish() {
+    const std::size_t count = plan_.columns.size();
+    const auto length = static_cast<std::int64_t>(rows_);
+    Storage &storage = *storage_;
+    storage.arrays.resize(count);
+    storage.children.resize(count);
+    storage.buffers.assign(2 * count + 1, nullptr);  // validity and values; the last is the validity of the rows
+    for (std::size_t i = 0; i < count; ++i) {
+        const Column &column = plan_.columns[i];
+        std::int64_t nulls = 0;
+        const unsigned char *valid = nullptr, *values = columns_[i];
+        if (column.from == From::event) {
+            nulls = absent_[column.source];
+            valid = nulls > 0 ? valid_[column.source].bytes : nullptr;
+        } else if (column.from == From::nowhere) {
+            nulls = length;
+            valid = values = nothing_;
+        }
+        storage.buffers[2 * i] = valid;
+        storage.buffers[2 * i + 1] = values;
+        storage.arrays[i] = {length, nulls, 0, 2, 0, &storage.buffers[2 * i], nullptr, nullptr, release, &storage};
+        storage.children[i] = &storage.arrays[i];
+    }
+    std::unique_ptr<ArrowArray> table(new ArrowArray{length, 0, 0, 1, static_cast<std::int64_t>(count),
+                                                     &storage.buffers[2 * count], storage.children.data(), nullptr,
+                                                     release, &storage});
+    storage.users = count + 1;
+    storage_.release();
+    return table;
+}
+
+// Reads one column: (source, kind, offset).
+bool read_column(PyObject *one, Plan &plan, Py_ssize_t events, Py_ssize_t given) {
+    Py_ssize_t source, offset, kind_bytes;
+    const char *kind_text;
+    if (!PyTuple_Check(one)) {
+        PyErr_SetString(PyExc_TypeError, "the columns of a table are tuples");
+        return false;
+    }
+    if (!PyArg_ParseTuple(one, "ny#n", &source, &kind_text, &kind_bytes, &offset)) return false;
+    const Kind kind = kind_bytes == 1 ? static_cast<Kind>(kind_text[0]) : Kind(0);
+    const int width = width_of(kind);
+    if (width < 1 || source < -1 || source >= events + given || offset < 0 || offset > max_width_bytes - width) {
+        PyErr_Format(PyExc_ValueError, "no column of a table: %R", one);
+        return false;
+    }
+    const auto place = static_cast<std::size_t>(offset), bytes = static_cast<std::size_t>(width);
+    if (source < 0) {
+        plan.columns.push_back({From::nowhere, kind, 0, 0});
+    } else if (source >= events) {
+        const auto index = static_cast<std::size_t>(source - events);
+        if (plan.given_bytes[index] != 0 && plan.given_bytes[index] != bytes) {
+            PyErr_Format(PyExc_ValueError, "given values have one width: %R", one);
+            return false;
+        }
+        plan.given_bytes[index] = bytes;
+        plan.columns.push_back({From::given, kind, index, 0});
+    } else {
+        const auto index = static_cast<std::size_t>(source);
+        std::vector<unsigned char> &none = plan.none[index];
+        if (none.size() < place + bytes) none.resize(place + bytes);
+        if (kind == Kind::f32) {  // a NaN
+            none[place] = 0x7F;
+            none[place + 1] = 0xC0;
+        }
+        plan.columns.push_back({From::event, kind, index, place});
+    }
+    return true;
+}
+
+// Table(columns, events, given, wanted)
+PyObject *table_new(PyTypeObject *type, PyObject *arguments, PyObject *) {
+    PyObject *columns, *wanted;
+    Py_ssize_t events, given;
+    if (!PyArg_ParseTuple(arguments, "O!nnO!", &PyTuple_Type, &columns, &events, &given, &PyTuple_Type, &wanted))
+        return nullptr;
+    if (events < 0 || events > max_sources || given < 0 || given > max_sources || PyTuple_Size(columns) > max_columns) {
+        PyErr_SetString(PyExc_ValueError, "too many columns or sources");
+        return nullptr;
+    }
+    auto *self = allocated<TableObject>(type);
+    if (self == nullptr) return nullptr;
+    try {
+        self->made = new Plan;
+        Plan &plan = *self->made;
+        plan.events = static_cast<std::size_t>(events);
+        plan.given = static_cast<std::size_t>(given);
+        plan.none.resize(plan.events);
+        plan.given_bytes.resize(plan.given);
+        plan.is_wanted.resize(plan.events);
+        bool is_good = true;
+        for (Py_ssize_t i = 0; is_good && i < PyTuple_Size(columns); ++i)
+            is_good = read_column(PyTuple_GetItem(columns, i), plan, events, given);
+        for (Py_ssize_t i = 0; is_good && i < PyTuple_Size(wanted); ++i) {
+            const Py_ssize_t event = PyLong_AsSsize_t(PyTuple_GetItem(wanted, i));
+            is_good = event >= 0 && event < events;
+            if (is_good) {
+                plan.is_wanted[static_cast<std::size_t>(event)] = true;
+            } else if (!PyErr_Occurred()) {
+                PyErr_SetString(PyExc_ValueError, "no event with this number");
+            }
+        }
+        if (!is_good) {
+            Py_DECREF(self);
+            return nullptr;
+        }
+    } catch (const std::bad_alloc &) {
+        Py_DECREF(self);
+        return PyErr_NoMemory();
+    }
+    return reinterpret_cast<PyObject *>(self);
+}
+
+// Reads one group: (rows, events, given).
+bool read_group(PyObject *one, const Plan &plan, Buffers &buffers, Group &group) {
+    PyObject *events, *given;
+    Py_ssize_t rows;
+    if (!PyTuple_Check(one)) {
+        PyErr_SetString(PyExc_TypeError, "the groups of a table are tuples");
+        return false;
+    }
+    if (!PyArg_ParseTuple(one, "nO!O!", &rows, &PyTuple_Type, &events, &PyTuple_Type, &given)) return false;
+    bool is_good = rows >= 0 && static_cast<std::size_t>(PyTuple_Size(events)) == plan.events &&
+                   static_cast<std::size_t>(PyTuple_Size(given)) == plan.given;
+    constexpr std::int64_t max_rows = PY_SSIZE_T_MAX >> 24;  // times the limits of columns and widths: no overflow
+    is_good = is_good && rows <= max_rows;
+    group.rows = is_good ? static_cast<std::size_t>(rows) : 0;
+    for (std::size_t i = 0; is_good && i < plan.events; ++i) {
+        const Py_buffer *view = buffers.of(PyTuple_GetItem(events, static_cast<Py_ssize_t>(i)));
+        if (view == nullptr) return false;
+        is_good = static_cast<std::size_t>(view->len) == group.rows * sizeof(std::int64_t);
+        group.events.push_back(static_cast<const unsigned char *>(view->buf));
+    }
+    for (std::size_t i = 0; is_good && i < plan.given; ++i) {
+        const Py_buffer *view = buffers.of(PyTuple_GetItem(given, static_cast<Py_ssize_t>(i)));
+        if (view == nullptr) return false;
+        const auto bytes = static_cast<std::size_t>(view->len);
+        const bool is_constant = bytes == plan.given_bytes[i];
+        is_good = is_constant || bytes == group.rows * plan.given_bytes[i];
+        group.given.push_back({static_cast<const unsigned char *>(view->buf), is_constant});
+    }
+    if (!is_good) PyErr_SetString(PyExc_ValueError, "a group of a table has sources of other sizes");
+    return is_good;
+}
+
+// fill(data, groups): the address of the table, and the capsule that owns it.
+PyObject *table_fill(PyObject *object, PyObject *const *arguments, Py_ssize_t count) {
+    if (count != 2 || !PyBytes_Check(arguments[0]) || !PyTuple_Check(arguments[1])) {
+        PyErr_SetString(PyExc_TypeError, "fill takes bytes and a tuple of groups");
+        return nullptr;
+    }
+    const Plan &plan = *reinterpret_cast<TableObject *>(object)->made;
+    const auto *data = reinterpret_cast<const unsigned char *>(PyBytes_AsString(arguments[0]));
+    const std::int64_t size = PyBytes_Size(arguments[0]);
+    PyObject *tuple = arguments[1];
+    std::unique_ptr<ArrowArray> table;
+    try {
+        Buffers buffers;
+        std::vector<Group> groups(static_cast<std::size_t>(PyTuple_Size(tuple)));
+        for (std::size_t i = 0; i < groups.size(); ++i)
+            if (!read_group(PyTuple_GetItem(tuple, static_cast<Py_ssize_t>(i)), plan, buffers, groups[i])) return nullptr;
+        bool is_inside = false;
+        {
+            const WithoutGil others_run;
+            std::size_t rows = 0;
+            for (Group &group : groups) {
+                choose_rows(plan, group);
+                rows += group.count;
+            }
+            Made made(plan, rows);
+            is_inside = made.write(groups, data, size);
+            if (is_inside) table = made.finish();
+        }
+        if (!is_inside) {
+            PyErr_SetString(PyExc_ValueError, "an event of a table is outside of the data");
+            return nullptr;
+        }
+    } catch (const std::bad_alloc &) {
+        return PyErr_NoMemory();
+    }
+    PyObject *capsule = PyCapsule_New(table.get(), capsule_name, free_capsule);
+    if (capsule == nullptr) {
+        table->release(table.get());
+        return nullptr;
+    }
+    PyObject *address = PyLong_FromVoidPtr(table.release());
+    if (address != nullptr) return Py_BuildValue("NN", address, capsule);
+    Py_DECREF(capsule);
+    return nullptr;
+}
+
+PyMethodDef table_methods[] = {
+    {"fill", as_method(table_fill), METH_FASTCALL, "fill(data, groups): the table, as the address of an ArrowArray and a capsule that frees it."},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+PyType_Slot table_slots[] = {
+    {Py_tp_new, reinterpret_cast<void *>(table_new)},
+    {Py_tp_dealloc, reinterpret_cast<void *>(destroyed<TableObject>)},
+    {Py_tp_methods, table_methods},
+    {Py_tp_doc, const_cast<char *>("Table(columns, events, given, wanted): the columns of an Arrow table.")},
+    {0, nullptr},
+};
+
+}  // namespace
+
+PyType_Spec table_spec = {"slpstream.formats.kernel._kernel.Table", sizeof(TableObject), 0, Py_TPFLAGS_DEFAULT,
+                          table_slots};
+
+}  // namespace kernel

@@ -1,0 +1,422 @@
+// Walk: the events of all frames of a game, found event by event.
+//
+// Each event begins where the one before ends. A rule for each command byte says what its events mean for the sending
+// that they are in; a sending is one transmission of a frame. Python gives the rules and finds the same without the
+// kernel (`slpstream/formats/slippi/frame_index.py`).
+
+#include "kernel.h"
+
+#include <algorithm>
+#include <array>
+#include <new>
+#include <utility>
+#include <vector>
+
+namespace kernel {
+namespace {
+
+constexpr int commands = 256;
+constexpr int keys = 2 * 256;  // player index and follower flag
+constexpr int counters = 10;
+constexpr int number_bytes = 4;
+constexpr std::int64_t absent = -1;
+constexpr std::size_t max_reserved_slots = 16;  // more than games have; a hostile file can have any number
+
+// All events but the first two kinds have a frame number.
+enum class Rule : unsigned char {
+    ignored = ' ',  // no frame number; a sending does not begin with it
+    plain = '.',    // no frame number
+    first = 's',    // begins a sending
+    last = 'e',     // ends its sending
+    before = 'k',   // of a character: begins a sending if the character has been in this one
+    after = 'l',    // of a character: replaces the one before it
+    // '0' to '9': any number in a sending; those with the same digit are counted together, and have a limit
+};
+
+constexpr unsigned char first_counter = '0';
+
+bool is_counted(Rule rule) {
+    return static_cast<unsigned char>(rule) >= first_counter &&
+           static_cast<unsigned char>(rule) < first_counter + counters;
+}
+
+bool is_known(Rule rule) {
+    switch (rule) {
+        case Rule::ignored: case Rule::plain: case Rule::first: case Rule::last: case Rule::before: case Rule::after:
+            return true;
+        default: return is_counted(rule);
+    }
+}
+
+bool has_number(Rule rule) { return rule != Rule::ignored && rule != Rule::plain; }
+bool has_character(Rule rule) { return rule == Rule::before || rule == Rule::after; }
+
+// The events of one command and character, of which a sending has at most one.
+struct Slot {
+    int command, key;
+    std::int64_t first_row, first_at;   // the first sending that has one, and the event there
+    std::vector<std::int64_t> offsets;  // by sending, up to the last one that has one
+};
+
+// The events of one command of which a sending can have any number. Those of sending i begin with number firsts[i].
+struct Things {
+    int command;
+    std::vector<std::int64_t> offsets;
+    std::vector<std::int64_t> firsts;  // up to the last sending that has one
+};
+
+struct Command {
+    std::int64_t width = 0;
+    Rule rule = Rule::plain;
+    std::vector<int> slots;  // numbers of the slots by key; empty before the first event
+};
+
+class Walk {
+  public:
+    std::array<Command, commands> table{};
+    std::int64_t number_offset = 0, player_offset = 0, follower_offset = 0;
+    std::int64_t max_counted = 0;
+    std::int64_t max_offsets = 0;  // slots times sendings
+
+    std::vector<std::int32_t> numbers;
+    std::vector<Slot> slots;
+    std::vector<Things> things;
+    std::int64_t start = 0;  // of the first sending
+    std::int64_t sendings = 0;
+    std::int64_t stop = 0;
+    bool is_finished = false;
+
+    // Reads `data[at:limit]`, up to the first event that is not declared or not whole.
+    void run(const unsigned char *data, std::int64_t at, std::int64_t limit);
+    // Keeps or drops the last sending if it has no end. The slots are then in the order of their first events.
+    void finish(bool keep_open);
+    // Whether there are more than `max_offsets`. From then on sendings and slots are only counted.
+    bool is_too_large() const { return too_large_row_ >= 0; }
+
+  private:
+    void open(std::int32_t number, std::int64_t at);
+    void close(std::int64_t end);
+    void drop();
+    void add(Command &command, int code, int key, std::int64_t at);
+    void add_counted(int code, std::int64_t at);
+    Slot &new_slot(int code, int key, std::int64_t at);
+
+    std::int64_t open_at_ = -1;  // start of the sending that is being read; -1 before its first event
+    std::int32_t number_ = 0;
+    bool is_open_ = false;       // whether it has a frame number
+    std::int64_t limit_ = 0;
+    std::int64_t too_large_row_ = -1;
+    std::size_t expected_sendings_ = 0;
+};
+
+void Walk::open(std::int32_t number, std::int64_t at) {
+    is_open_ = true;
+    number_ = number;
+    if (open_at_ < 0) open_at_ = at;
+}
+
+void Walk::close(std::int64_t end) {
+    if (sendings == 0) {
+        start = open_at_;
+        const std::int64_t max_reserved = max_offsets / static_cast<std::int64_t>(max_reserved_slots);
+        expected_sendings_ = static_cast<std::size_t>(std::min((limit_ - start) / (end - start) + 1, max_reserved));
+        numbers.reserve(expected_sendings_);
+        for (std::size_t i = 0; i < std::min(slots.size(), max_reserved_slots); ++i)
+            slots[i].offsets.reserve(expected_sendings_);
+    }
+    if (!is_too_large()) numbers.push_back(number_);
+    ++sendings;
+    open_at_ = -1;
+    is_open_ = false;
+    if (!is_too_large() && static_cast<std::int64_t>(slots.size()) > max_offsets / (sendings + 1))
+        too_large_row_ = sendings;
+}
+
+Slot &Walk::new_slot(int code, int key, std::int64_t at) {
+    slots.push_back({code, key, sendings, at, {}});
+    if (!is_too_large() && static_cast<std::int64_t>(slots.size()) > max_offsets / (sendings + 1))
+        too_large_row_ = sendings;
+    if (!is_too_large() && slots.size() <= max_reserved_slots) slots.back().offsets.reserve(expected_sendings_);
+    return slots.back();
+}
+
+void Walk::add(Command &command, int code, int key, std::int64_t at) {
+    if (command.slots.empty()) command.slots.assign(keys, -1);
+    int &number = command.slots[static_cast<std::size_t>(key)];
+    if (number < 0) {
+        number = static_cast<int>(slots.size());
+        new_slot(code, key, at);
+    }
+    Slot &slot = slots[static_cast<std::size_t>(number)];
+    if (slot.first_row == sendings) slot.first_at = at;
+    if (is_too_large()) return;
+    const auto row = static_cast<std::size_t>(sendings);
+    if (slot.offsets.size() > row) {
+        slot.offsets[row] = at;
+        return;
+    }
+    if (slot.offsets.size() < row) slot.offsets.resize(row, absent);
+    slot.offsets.push_back(at);
+}
+
+void Walk::add_counted(int code, std::int64_t at) {
+    if (is_too_large()) return;
+    const auto is_same = [code](const Things &one) { return one.command == code; };
+    auto found = std::find_if(things.begin(), things.end(), is_same);
+    if (found == things.end()) found = things.insert(found, {code, {}, {}});
+    found->firsts.resize(static_cast<std::size_t>(sendings) + 1, static_cast<std::int64_t>(found->offsets.size()));
+    found->offsets.push_back(at);
+}
+
+void Walk::drop() {
+    const auto rows = static_cast<std::size_t>(sendings);
+    const auto is_new = [this](const Slot &slot) { return slot.first_row == sendings; };
+    slots.erase(std::remove_if(slots.begin(), slots.end(), is_new), slots.end());
+    for (Slot &slot : slots)
+        if (slot.offsets.size() > rows) slot.offsets.resize(rows);
+    for (Things &one : things) {
+        if (one.firsts.size() <= rows) continue;
+        one.offsets.resize(static_cast<std::size_t>(one.firsts[rows]));
+        one.firsts.resize(rows);
+    }
+    const auto is_empty = [](const Things &one) { return one.offsets.empty(); };
+    things.erase(std::remove_if(things.begin(), things.end(), is_empty), things.end());
+}
+
+void Walk::finish(bool keep_open) {
+    is_finished = true;
+    if (is_open_ && keep_open) {
+        close(stop);
+    } else if (is_open_) {
+        drop();
+    }
+    if (too_large_row_ >= sendings) too_large_row_ = -1;  // it would have been with one sending more
+    const auto is_earlier = [](const Slot &one, const Slot &other) { return one.first_at < other.first_at; };
+    std::sort(slots.begin(), slots.end(), is_earlier);
+    if (is_too_large()) return;
+    for (Slot &slot : slots) slot.offsets.resize(static_cast<std::size_t>(sendings), absent);
+    for (Things &one : things)
+        one.firsts.resize(static_cast<std::size_t>(sendings) + 1, static_cast<std::int64_t>(one.offsets.size()));
+}
+
+void Walk::run(const unsigned char *data, std::int64_t at, std::int64_t limit) {
+    std::vector<std::int64_t> seen_in(keys, -1);  // the last sending with this character
+    std::array<std::int64_t, counters> counts{};
+    limit_ = limit;
+    while (at < limit) {
+        const int code = data[at];
+        Command &command = table[static_cast<std::size_t>(code)];
+        const std::int64_t width = command.width;
+        if (width == 0 || width > limit - at) break;
+        const Rule rule = command.rule;
+        if (!has_number(rule)) {
+            if (open_at_ < 0 && rule != Rule::ignored) open_at_ = at;
+            at += width;
+            continue;
+        }
+        const unsigned char *bytes = data + at;
+        const auto number = static_cast<std::int32_t>(u32_at(bytes + number_offset));
+        const int key = has_character(rule) ? bytes[player_offset] << 1 | (bytes[follower_offset] > 0) : 0;
+        std::int64_t &seen = seen_in[static_cast<std::size_t>(key)];
+        if (is_open_ && (number != number_ || rule == Rule::first || (rule == Rule::before && seen == sendings)))
+            close(at);
+        if (!is_open_) {
+            open(number, at);
+            counts.fill(0);
+        }
+        if (is_counted(rule)) {
+            const auto counter = static_cast<std::size_t>(static_cast<unsigned char>(rule) - first_counter);
+            if (++counts[counter] <= max_counted) add_counted(code, at);
+        } else {
+            if (has_character(rule)) seen = sendings;
+            add(command, code, key, at);
+        }
+        at += width;
+        if (rule == Rule::last) close(at);
+    }
+    stop = at;
+}
+
+struct WalkObject {
+    PyObject_HEAD
+    Walk *made;
+};
+
+bool read_widths(PyObject *widths, Walk &made) {
+    if (PyList_Size(widths) != commands) {
+        PyErr_SetString(PyExc_ValueError, "there are 256 widths");
+        return false;
+    }
+    const std::int64_t with_number = made.number_offset + number_bytes;
+    const std::int64_t with_character = std::max({with_number, made.player_offset + 1, made.follower_offset + 1});
+    for (int command = 0; command < commands; ++command) {
+        const Py_ssize_t width = PyLong_AsSsize_t(PyList_GetItem(widths, command));
+        if (width == -1 && PyErr_Occurred()) return false;
+        const Rule rule = made.table[static_cast<std::size_t>(command)].rule;
+        const std::int64_t least = has_character(rule) ? with_character : has_number(rule) ? with_number : 0;
+        if (!is_known(rule) || width < 0 || (width > 0 && width < least)) {
+            PyErr_Format(PyExc_ValueError, "no rule or width for the events of command %d", command);
+            return false;
+        }
+        made.table[static_cast<std::size_t>(command)].width = width;
+    }
+    return true;
+}
+
+// Walk(data, start, limit, widths, rules, places, max_counted, max_offsets)
+PyObject *walk_new(PyTypeObject *type, PyObject *arguments, PyObject *) {
+    PyObject *data, *widths;
+    const char *rules;
+    Py_ssize_t start, limit, rules_bytes, number, player, follower, max_counted, max_offsets;
+    if (!PyArg_ParseTuple(arguments, "SnnO!y#(nnn)nn", &data, &start, &limit, &PyList_Type, &widths, &rules, &rules_bytes,
+                          &number, &player, &follower, &max_counted, &max_offsets))
+        return nullptr;
+    constexpr Py_ssize_t max_offset = 1 << 24;
+    const bool is_place = number >= 0 && number < max_offset && player >= 0 && player < max_offset && follower >= 0 &&
+                          follower < max_offset;
+    if (rules_bytes != commands || !is_place || max_counted < 0 || max_offsets < 0 || start < 0 ||
+        limit > PyBytes_Size(data)) {
+        PyErr_SetString(PyExc_ValueError, "no walk over these bytes");
+        return nullptr;
+    }
+    auto *self = allocated<WalkObject>(type);
+    if (self == nullptr) return nullptr;
+    try {
+        self->made = new Walk;
+        Walk &made = *self->made;
+        made.number_offset = number;
+        made.player_offset = player;
+        made.follower_offset = follower;
+        made.max_counted = max_counted;
+        made.max_offsets = max_offsets;
+        for (std::size_t command = 0; command < commands; ++command)
+            made.table[command].rule = static_cast<Rule>(rules[command]);
+        if (!read_widths(widths, made)) {
+            Py_DECREF(self);
+            return nullptr;
+        }
+        const auto *bytes = reinterpret_cast<const unsigned char *>(PyBytes_AsString(data));
+        const WithoutGil others_run;
+        made.run(bytes, start, limit);
+    } catch (const std::bad_alloc &) {
+        Py_DECREF(self);
+        return PyErr_NoMemory();
+    }
+    return reinterpret_cast<PyObject *>(self);
+}
+
+// An array of 64-bit integers that Python reads and writes as a buffer.
+struct OffsetsObject {
+    PyObject_HEAD
+    std::vector<std::int64_t> *made;
+};
+
+int offsets_buffer(PyObject *object, Py_buffer *view, int flags) {
+    static std::int64_t nothing = 0;
+    std::vector<std::int64_t> &values = *reinterpret_cast<OffsetsObject *>(object)->made;
+    const auto bytes = static_cast<Py_ssize_t>(values.size() * sizeof(std::int64_t));
+    return PyBuffer_FillInfo(view, object, bytes > 0 ? values.data() : &nothing, bytes, 0, flags);
+}
+
+PyObject *offsets_of(PyObject *type, std::vector<std::int64_t> &values) {
+    auto *object = allocated<OffsetsObject>(reinterpret_cast<PyTypeObject *>(type));
+    if (object == nullptr) return nullptr;
+    object->made = new (std::nothrow) std::vector<std::int64_t>(std::move(values));
+    if (object->made != nullptr) return reinterpret_cast<PyObject *>(object);
+    Py_DECREF(object);
+    return PyErr_NoMemory();
+}
+
+// Appends what `Py_BuildValue` made, or fails with it.
+bool append(PyObject *list, PyObject *made) {
+    const bool is_appended = made != nullptr && PyList_Append(list, made) == 0;
+    Py_XDECREF(made);
+    return is_appended;
+}
+
+PyObject *arrays_of(Walk &walk, PyObject *type) {
+    PyObject *slots = PyList_New(0), *things = PyList_New(0);
+    bool is_made = slots != nullptr && things != nullptr;
+    for (auto slot = walk.slots.begin(); is_made && slot != walk.slots.end(); ++slot) {
+        PyObject *offsets = offsets_of(type, slot->offsets);
+        is_made = offsets != nullptr && append(slots, Py_BuildValue("iiNN", slot->command, slot->key >> 1,
+                                                                    PyBool_FromLong(slot->key & 1), offsets));
+    }
+    for (auto one = walk.things.begin(); is_made && one != walk.things.end(); ++one) {
+        PyObject *offsets = offsets_of(type, one->offsets);
+        PyObject *firsts = offsets == nullptr ? nullptr : offsets_of(type, one->firsts);
+        if (firsts == nullptr) Py_XDECREF(offsets);
+        is_made = firsts != nullptr && append(things, Py_BuildValue("iNN", one->command, offsets, firsts));
+    }
+    const auto *numbers = reinterpret_cast<const char *>(walk.numbers.data());
+    const auto bytes = static_cast<Py_ssize_t>(walk.numbers.size() * sizeof(std::int32_t));
+    PyObject *array = is_made ? PyByteArray_FromStringAndSize(numbers, bytes) : nullptr;
+    if (array != nullptr) return Py_BuildValue("NNN", array, slots, things);
+    Py_XDECREF(slots);
+    Py_XDECREF(things);
+    return nullptr;
+}
+
+// finish(keep_open): the sendings that were found.
+PyObject *walk_finish(PyObject *object, PyObject *const *arguments, Py_ssize_t count) {
+    if (count != 1) {
+        PyErr_SetString(PyExc_TypeError, "finish takes keep_open");
+        return nullptr;
+    }
+    const int keep_open = PyObject_IsTrue(arguments[0]);
+    if (keep_open < 0) return nullptr;
+    Walk &made = *reinterpret_cast<WalkObject *>(object)->made;
+    if (made.is_finished) {
+        PyErr_SetString(PyExc_ValueError, "the walk is finished");
+        return nullptr;
+    }
+    try {
+        made.finish(keep_open != 0);
+    } catch (const std::bad_alloc &) {
+        return PyErr_NoMemory();
+    }
+    const auto slots = static_cast<Py_ssize_t>(made.slots.size());
+    PyObject *type = static_cast<State *>(PyType_GetModuleState(Py_TYPE(object)))->offsets;
+    PyObject *arrays = made.is_too_large() ? Py_NewRef(Py_None) : arrays_of(made, type);
+    if (arrays == nullptr) return nullptr;
+    return Py_BuildValue("LLnN", static_cast<long long>(made.start), static_cast<long long>(made.sendings), slots, arrays);
+}
+
+PyObject *walk_stop(PyObject *object, void *) {
+    return PyLong_FromLongLong(reinterpret_cast<WalkObject *>(object)->made->stop);
+}
+
+PyMethodDef walk_methods[] = {
+    {"finish", as_method(walk_finish), METH_FASTCALL, "finish(keep_open): the sendings that were found."},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+PyGetSetDef walk_attributes[] = {
+    {"stop", walk_stop, nullptr, "Where the events end.", nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr},
+};
+
+PyType_Slot offsets_slots[] = {
+    {Py_tp_dealloc, reinterpret_cast<void *>(destroyed<OffsetsObject>)},
+    {Py_bf_getbuffer, reinterpret_cast<void *>(offsets_buffer)},
+    {Py_tp_doc, const_cast<char *>("An array of 64-bit integers, as a buffer.")},
+    {0, nullptr},
+};
+
+PyType_Slot walk_slots[] = {
+    {Py_tp_new, reinterpret_cast<void *>(walk_new)},
+    {Py_tp_dealloc, reinterpret_cast<void *>(destroyed<WalkObject>)},
+    {Py_tp_methods, walk_methods},
+    {Py_tp_getset, walk_attributes},
+    {Py_tp_doc, const_cast<char *>("Walk(data, start, limit, widths, rules, places, max_counted, max_offsets): the "
+                                   "events of all frames.")},
+    {0, nullptr},
+};
+
+}  // namespace
+
+PyType_Spec offsets_spec = {"slpstream.formats.kernel._kernel.Offsets", sizeof(OffsetsObject), 0,
+                            Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, offsets_slots};
+PyType_Spec walk_spec = {"slpstream.formats.kernel._kernel.Walk", sizeof(WalkObject), 0, Py_TPFLAGS_DEFAULT, walk_slots};
+
+}  // namespace kernel

@@ -1,0 +1,321 @@
+"""The compiled kernel finds events and fills tables as Python does, and never reads outside of the data."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from slpstream.formats.kernel import kernel
+from slpstream.formats.slippi.columns import FrameColumns
+from slpstream.formats.slippi.frame_index import frame_index
+from slpstream.formats.slippi.frame_layout import read_frame
+from slpstream.formats.slippi.offsets import FrameIndex
+from slpstream.formats.slippi.whole_game import WholeGame
+from tests.formats.slippi.agreement import assert_kernel_agrees
+from tests.formats.slippi.built import OFFLINE, ONLINE, Built, bookend, item, post, pre, start, varied_replay
+from tests.formats.slippi.logs import event_boundaries
+from tests.shared_data import IN_CI, replays
+
+pytestmark = pytest.mark.skipif(kernel is None and not IN_CI, reason="the kernel is not built here")
+
+REPLAYS = [path for path in replays() if path.stem != "not_slp_text"]
+NOTHING, PLAIN, FIRST, BEFORE, AFTER, COUNTED, LAST = range(7)
+RULES = bytes([*b" .skl0e", *b"." * 249])
+WIDTHS = [2, 3, 9, 8, 8, 6, 5, *[0] * 249]
+PLACES = (1, 5, 6)
+MAX_OFFSETS = 1000
+
+
+def walk(data: bytes, **changed: Any) -> Any:
+    assert kernel is not None
+    arguments = {
+        "start": 0,
+        "limit": len(data),
+        "widths": WIDTHS,
+        "rules": RULES,
+        "places": PLACES,
+        "max_counted": 2,
+        "max_offsets": MAX_OFFSETS,
+    } | changed
+    return kernel.Walk(data, *arguments.values())
+
+
+def found(data: bytes, *, keep_open: bool = True, **changed: Any) -> Any:
+    """The sendings as numbers, slots and repeated events; `None` for too many."""
+    _, _, _, arrays = walk(data, **changed).finish(keep_open)
+    if arrays is None:
+        return None
+    numbers, slots, things = arrays
+    return (
+        np.frombuffer(numbers, np.int32).tolist(),
+        {tuple(slot): np.frombuffer(offsets, np.int64).tolist() for *slot, offsets in slots},
+        {c: (np.frombuffer(o, np.int64).tolist(), np.frombuffer(f, np.int64).tolist()) for c, o, f in things},
+    )
+
+
+def an_event(command: int, number: int = 0, player: int = 0, follower: int = 0) -> bytes:
+    head = struct.pack(">BiBB", command, number, player, follower)
+    return head[: WIDTHS[command]].ljust(WIDTHS[command], b"\0")
+
+
+@pytest.mark.parametrize("path", REPLAYS, ids=lambda path: path.stem)
+def test_real_replays(path: Any) -> None:
+    assert_kernel_agrees(WholeGame(path.read_bytes()))
+
+
+def test_replay_cut_anywhere() -> None:
+    data = varied_replay()
+    for boundary in event_boundaries(data)[20::3]:
+        for at in (boundary - 1, boundary):
+            assert_kernel_agrees(WholeGame(data[:at]))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_games_of_any_events(draw: st.DataObject) -> None:
+    """Events of few characters and numbers, in any order, with and without bookends."""
+    version = draw.draw(st.sampled_from([(0, 1, 0), (2, 2, 0), (3, 3, 0), (3, 18, 0)]))
+    game = Built(version, major_scene=ONLINE if version >= (3, 0, 0) else OFFLINE)
+    of_character = st.builds(
+        lambda make, number, player, follower: make(number, player, follower=follower),
+        st.sampled_from([pre, post]),
+        st.integers(-123, -121),
+        st.integers(0, 1),
+        st.booleans(),
+    )
+    of_frame = st.builds(lambda make, number: make(number), st.sampled_from([start, bookend, item]), st.just(-123))
+    for event in draw.draw(st.lists(of_character | of_frame, max_size=40)):
+        game.add(event)
+    assert_kernel_agrees(WholeGame(game.end().closed()))
+
+
+@given(st.lists(st.integers(-3, 3), max_size=12), st.booleans())
+def test_last_sendings_and_revisions(numbers: list[int], far: bool) -> None:
+    """Numbers that are close together and far apart are counted in different ways."""
+    scaled = np.array(numbers, np.int32) * (500_000_000 if far else 1)
+    frames = FrameColumns.of(b"", FrameIndex(scaled, {}, {}, 0, None), {})
+    assert frames.number.tolist() == sorted(set(scaled.tolist()))
+    assert frames.revision.tolist() == [scaled.tolist().count(number) - 1 for number in frames.number]
+    assert frames.revision.dtype == np.int32
+
+
+def test_sendings_and_their_events() -> None:
+    events = [
+        an_event(NOTHING),
+        an_event(PLAIN),
+        an_event(FIRST, 7),
+        an_event(BEFORE, 7, 1),
+        an_event(COUNTED, 7),
+        an_event(AFTER, 7, 1),
+        an_event(AFTER, 7, 1),  # replaces the one before it
+        an_event(BEFORE, 7, 1, 9),  # another character, and the next sending, because the number is the same
+        an_event(LAST, 7),
+        an_event(BEFORE, -1, 1, 1),
+    ]
+    at = [sum(map(len, events[:i])) for i in range(len(events))]
+    numbers, slots, things = found(b"".join(events))
+    assert numbers == [7, -1]
+    assert slots == {
+        (FIRST, 0, False): [at[2], -1],
+        (BEFORE, 1, False): [at[3], -1],
+        (AFTER, 1, False): [at[6], -1],
+        (BEFORE, 1, True): [at[7], at[9]],
+        (LAST, 0, False): [at[8], -1],
+    }
+    assert things == {COUNTED: ([at[4]], [0, 1, 1])}
+    assert walk(b"".join(events)).finish(True)[0] == at[1]
+    numbers, slots, _ = found(b"".join(events), keep_open=False)
+    assert (numbers, slots[BEFORE, 1, True]) == ([7], [at[7]])
+
+
+def test_repeated_events_have_a_limit() -> None:
+    data = an_event(COUNTED, 1) * 5 + an_event(COUNTED, 2)
+    assert found(data) == ([1, 2], {}, {COUNTED: ([0, 6, 30], [0, 2, 3])})
+
+
+def test_dropped_sending_leaves_nothing_behind() -> None:
+    data = an_event(FIRST, 1) + an_event(FIRST, 2) + an_event(COUNTED, 2) + an_event(AFTER, 2)
+    assert found(data, keep_open=False) == ([1], {(FIRST, 0, False): [0]}, {})
+
+
+@pytest.mark.parametrize("limit", range(20))
+def test_walk_stops_at_the_last_whole_event(limit: int) -> None:
+    data = an_event(FIRST, 1) * 2
+    assert walk(data, limit=min(limit, len(data))).stop == limit // 9 * 9
+
+
+def test_no_more_offsets_than_the_limit() -> None:
+    data = b"".join(an_event(BEFORE, 1, player) for player in range(30)) + an_event(FIRST, 2) * 40
+    assert found(data, max_offsets=31 * 41) is not None
+    assert walk(data, max_offsets=31 * 41 - 1).finish(True) == (0, 41, 31, None)
+    assert found(data, max_offsets=31 * 40, keep_open=False) is not None
+
+
+def test_walk_can_be_finished_once() -> None:
+    once = walk(an_event(FIRST, 1))
+    once.finish(True)
+    with pytest.raises(ValueError, match="finished"):
+        once.finish(True)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"start": -1},
+        {"limit": 10},
+        {"widths": WIDTHS[:-1]},
+        {"widths": [*WIDTHS[:2], 4, *WIDTHS[3:]]},
+        {"widths": [*WIDTHS[:3], 6, *WIDTHS[4:]]},
+        {"widths": [-1, *WIDTHS[1:]]},
+        {"rules": RULES[:-1]},
+        {"rules": RULES[:-1] + b"?"},
+        {"places": (-1, 5, 6)},
+        {"places": (1, 5, 1 << 40)},
+        {"max_counted": -1},
+        {"max_offsets": -1},
+    ],
+    ids=str,
+)
+def test_impossible_walks_are_refused(changed: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"no walk|256 widths|no rule or width"):
+        walk(an_event(FIRST, 1), **changed)
+
+
+@given(st.binary(max_size=200))
+def test_walk_over_any_bytes_finds_what_python_finds(data: bytes) -> None:
+    """Of the smallest events that have all that the rules look at, of Slippi's commands."""
+    commands = {0x37: 7, 0x38: 7, 0x3A: 5, 0x3B: 6, 0x3C: 5, 0x40: 6, 0x55: 2}
+    data = bytes(sorted(commands)[byte % 7] if byte > 15 else byte % 3 for byte in data)
+    widths = [commands.get(command, 0) for command in range(256)]
+    at, sendings = 0, []
+    closed = True
+    while closed:
+        events, at, closed = read_frame(data, at, len(data), widths)
+        if events:
+            sendings.append(events)
+    rules = bytearray(b"." * 256)
+    for command, rule in zip((0x37, 0x38, 0x3A, 0x3B, 0x3C, 0x40), b"kls0e1", strict=True):
+        rules[command] = rule
+    one = walk(data, widths=widths, rules=bytes(rules), max_counted=1024)
+    assert one.stop == at
+    numbers, slots, things = found(data, widths=widths, rules=bytes(rules), max_counted=1024)
+    assert len(numbers) == len(sendings)
+    kept = {at for events in sendings for command, at in events if command >= 0 and command != 0x55}
+    offsets = [at for of_slot in slots.values() for at in of_slot if at >= 0]
+    offsets += [at for of_command, _ in things.values() for at in of_command]
+    assert sorted(offsets) == sorted(kept)
+
+
+COLUMNS = ((2, b"i", 0), (3, b"?", 0), (0, b"f", 1), (0, b"?", 5), (0, b"H", 6), (1, b"b", 1), (-1, b"f", 0))
+FIELDS = [pa.int32(), pa.bool_(), pa.float32(), pa.bool_(), pa.uint16(), pa.int8(), pa.float32()]
+SCHEMA = pa.schema([pa.field(str(index), kind) for index, kind in enumerate(FIELDS)])
+EVENT_BYTES = 8
+
+
+def filled(data: bytes, *groups: tuple[Any, ...], wanted: tuple[int, ...] = ()) -> pa.Table:
+    assert kernel is not None
+    address, owner = kernel.Table(COLUMNS, 2, 2, wanted).fill(data, groups)
+    table = pa.Table.from_batches([pa.RecordBatch._import_from_c(address, SCHEMA)])
+    del owner
+    table.validate(full=True)
+    return table
+
+
+@settings(deadline=None)
+@given(st.binary(min_size=EVENT_BYTES, max_size=64), st.data())
+def test_tables_have_the_values_of_the_events(data: bytes, draw: st.DataObject) -> None:
+    offsets = st.sampled_from([-1, *range(len(data) - EVENT_BYTES + 1)])
+    groups, expected = [], []
+    for _ in range(draw.draw(st.integers(0, 3))):
+        rows = draw.draw(st.lists(st.tuples(offsets, offsets, st.integers(0, 9)), max_size=300))
+        flag = draw.draw(st.booleans())
+        arrays = [np.array([row[i] for row in rows], np.int64) for i in range(2)]
+        groups.append((len(rows), tuple(arrays), (np.array([row[2] for row in rows], np.int32), bytes([flag]))))
+        for one, other, number in rows:
+            if one >= 0:
+                real, _, short = struct.unpack_from(">f?H", data, one + 1)
+                values = [struct.pack("=f", real), data[one + 5] != 0, short]
+                small = [None if other < 0 else struct.unpack_from(">b", data, other + 1)[0]]
+                expected.append([number, flag, *values, *small, None])
+    table = filled(data, *groups, wanted=(0,))
+    columns = [column.to_pylist() for column in table.columns]
+    got = [list(row) for row in zip(*columns, strict=True)]
+    assert [[*row[:2], struct.pack("=f", row[2]), *row[3:]] for row in got] == expected
+
+
+def test_all_rows_count_if_no_event_is_wanted() -> None:
+    absent = np.full(300, -1)
+    table = filled(bytes(8), (300, (absent, absent), (np.arange(300, dtype=np.int32), b"\1")))
+    assert table["0"].to_pylist() == list(range(300))
+    assert table["1"].to_pylist() == [True] * 300
+    assert all(table[str(index)].null_count == 300 for index in range(2, 7))
+
+
+def test_columns_outlive_the_table() -> None:
+    zeros = np.zeros(2, np.int64)
+    column = filled(bytes(range(1, 9)), (2, (zeros, zeros), (np.zeros(2, np.int32), b"\0")))["4"]
+    assert column.to_pylist() == [0x0708, 0x0708]
+
+
+def test_table_that_nobody_takes_is_freed() -> None:
+    assert kernel is not None
+    zeros = np.zeros(100_000, np.int64)
+    plan = kernel.Table(COLUMNS, 2, 2, ())
+    for _ in range(50):
+        plan.fill(bytes(8), ((100_000, (zeros, zeros), (np.zeros(1, np.int32), b"\0")),))
+
+
+@pytest.mark.parametrize("offset", [1, 2, 1 << 40, 2**63 - 1])
+def test_events_outside_of_the_data_are_refused(offset: int) -> None:
+    offsets = np.array([0, offset])
+    with pytest.raises(ValueError, match="outside of the data"):
+        filled(bytes(EVENT_BYTES), (2, (offsets, np.zeros(2, np.int64)), (np.zeros(2, np.int32), b"\0")))
+
+
+@pytest.mark.parametrize(
+    "group",
+    [
+        (3, (np.zeros(2, np.int64), np.zeros(3, np.int64)), (np.zeros(3, np.int32), b"\0")),
+        (3, (np.zeros(3, np.int64), np.zeros(3, np.int64)), (np.zeros(2, np.int32), b"\0")),
+        (3, (np.zeros(3, np.int64), np.zeros(3, np.int64)), (np.zeros(3, np.int32), b"\0\0")),
+        (3, (np.zeros(3, np.int64),), (np.zeros(3, np.int32), b"\0")),
+        (-1, (b"", b""), (b"", b"\0")),
+        (2**62, (b"", b""), (b"", b"\0")),
+    ],
+    ids=["short offsets", "short values", "short flags", "no offsets", "negative", "huge"],
+)
+def test_groups_of_other_sizes_are_refused(group: tuple[Any, ...]) -> None:
+    with pytest.raises(ValueError, match="other sizes"):
+        filled(bytes(EVENT_BYTES), group)
+
+
+@pytest.mark.parametrize(
+    ("columns", "events", "given", "wanted"),
+    [
+        (((0, b"q", 0),), 1, 0, ()),
+        (((0, b"n", 0),), 1, 0, ()),
+        (((0, b"I", -1),), 1, 0, ()),
+        (((0, b"I", 1 << 40),), 1, 0, ()),
+        (((2, b"I", 0),), 1, 1, ()),
+        (((-2, b"I", 0),), 1, 1, ()),
+        (((0, b"I", 0), (0, b"H", 0)), 0, 1, ()),
+        ((), 1, 0, (1,)),
+        ((), -1, 0, ()),
+        ((), 1 << 40, 0, ()),
+    ],
+)
+def test_impossible_tables_are_refused(columns: Any, events: int, given: int, wanted: Any) -> None:
+    assert kernel is not None
+    with pytest.raises(ValueError, match=r"no column|too many|no event|one width"):
+        kernel.Table(columns, events, given, wanted)
+
+
+@pytest.mark.parametrize("width", range(100))
+def test_events_that_are_too_small_for_the_kernel_are_not_given_to_it(width: int) -> None:
+    assert len(frame_index(b"", 0, 0, [width] * 256).numbers) == 0
