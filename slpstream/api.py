@@ -190,12 +190,13 @@ class Replay:
 
     def _computed_as_read(self, *, compat: bool, crew: bool) -> SlippiStats:
         from slpstream.stats import SlippiStats  # noqa: PLC0415
+        from slpstream.stats.whole import WithoutEvents  # noqa: PLC0415
 
         computers: list[SlippiStats] = []
 
-        def make(start: GameStart) -> SlippiStats:
+        def make(start: GameStart) -> WithoutEvents:
             computers.append(SlippiStats(start.settings, compat=compat, crew=crew))
-            return computers[0]
+            return WithoutEvents(computers[0])
 
         self._start  # noqa: B018 -- raises what is wrong with the file
         reader = self.new_reader()

@@ -30,6 +30,7 @@ from slpstream.stats.player import Lists, Player
 from slpstream.stats.positions import BELOW, CONTROL_MARGIN
 from slpstream.stats.punishes import RESET_FRAMES
 from slpstream.stats.schema import Conversion, Stats, entry_count
+from slpstream.stats.selected import Selection
 from slpstream.stats.states import (
     CAPTURED,
     CONTROL,
@@ -88,6 +89,7 @@ class SlippiStats:
             {p.player_index: p.team_id for p in settings.players} if settings.is_teams and not self._pair else {}
         )
         self._link_players()
+        self._selection = Selection()
         self._pauses = Pauses()
         self._rollbacks = RollbackCounter()
         self._falls = None if compat or settings.takes_stocks else FallCounter(settings)
@@ -110,6 +112,7 @@ class SlippiStats:
         twin._lists = self._lists.copy()
         twin._players = [player.copy(twin._lists) for player in self._players]
         twin._link_players()
+        twin._selection = self._selection.copy()
         twin._pauses = self._pauses.copy()
         twin._rollbacks = self._rollbacks.copy()
         twin._falls = None if self._falls is None else self._falls.copy()
@@ -141,6 +144,15 @@ class SlippiStats:
         for counted, offset in self._gate.feed(frame, end_offset):
             out += self._feed_counted(counted, max(offset, end_offset))
         return out
+
+    def take(self, frame: Frame, end_offset: int) -> None:
+        """Take a final frame without returning events and stats, whose making takes a fifth of the time of `feed`."""
+        if self._gate is None:
+            self._take(frame)
+        else:
+            for counted, _ in self._gate.feed(frame, end_offset):
+                self._take(counted)
+        self._pending.clear()
 
     def feed_all(self, frames: Iterable[Frame]) -> None:
         """Take many final frames without returning their events."""
@@ -230,8 +242,10 @@ class SlippiStats:
     def _take(self, frame: Frame) -> None:
         # The hot path: this runs for every frame of every game.
         number = frame.number
-        entry = frame.entry
         self._last = number
+        if self._unsupported and self._targets is None:
+            return
+        entry = self._selection.entry(frame) if self._targets is None else frame.entry
         if self._targets is not None:
             self._targets.update(number, () if entry.items is UNSET else entry.items)
         if self._unsupported:

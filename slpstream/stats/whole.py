@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import repeat
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 from msgspec import UNSET
 
 from slpstream.formats.slippi.game_start import MAJOR_SCENE_ONLINE
-from slpstream.model.events import Frame
+from slpstream.model.events import Event, Frame, GameEnd
 from slpstream.stats.game import SlippiStats
+from slpstream.stats.selected import SelectedEntry, SelectedPlayer, SelectedPost, SelectedPre, SelectedStart
 from slpstream.stats.targets import MAJOR_SCENE_TARGET_TEST
 
 if TYPE_CHECKING:
@@ -28,55 +29,24 @@ _MAX_FRAMES_BACK = 7
 """Longest rollback. With longer ones, or a finalized frame that lags further, the events have to be read one by one."""
 
 
-class _Pre(msgspec.Struct, gc=False):
-    """The part of a Pre-Frame Update that the computers read."""
+class WithoutEvents:
+    """A stats computer of which only the stats at the end are wanted."""
 
-    physical_buttons: Any
-    joystick_x: Any
-    joystick_y: Any
-    c_stick_x: Any
-    c_stick_y: Any
-    physical_l_trigger: Any
-    physical_r_trigger: Any
+    def __init__(self, stats: SlippiStats) -> None:
+        self.stats = stats
 
+    def copy(self) -> Self:
+        """An independent computer in the same state."""
+        return type(self)(self.stats.copy())
 
-class _Post(msgspec.Struct, gc=False):
-    """The part of a Post-Frame Update that the computers read."""
+    def feed(self, frame: Frame, end_offset: int) -> list[Event]:
+        """Take a final frame; returns no events."""
+        self.stats.take(frame, end_offset)
+        return []
 
-    frame: Any
-    internal_character_id: Any
-    action_state_id: Any
-    position_x: Any
-    position_y: Any
-    facing_direction: Any
-    percent: Any
-    last_attack_landed: Any
-    last_hit_by: Any
-    stocks_remaining: Any
-    action_state_counter: Any
-    is_airborne: Any
-    l_cancel_status: Any
-
-
-class _Side(msgspec.Struct, gc=False):
-    """One player's part of a frame."""
-
-    pre: Any
-    post: Any
-
-
-class _Start(msgspec.Struct, gc=False):
-    """The part of a Frame Start that the computers read."""
-
-    scene_frame_counter: Any
-
-
-class _Entry(msgspec.Struct, gc=False):
-    """The part of a frame that the computers read."""
-
-    start: Any
-    players: dict[int, _Side]
-    items: Any = UNSET
+    def finish(self, end: GameEnd) -> list[Event]:
+        """End the game; returns the last events."""
+        return self.stats.finish(end)
 
 
 def whole_stats(game: WholeGame, *, compat: bool = False, crew: bool = False) -> SlippiStats | None:
@@ -118,21 +88,24 @@ def _frames(frames: Frames, of_players: Iterable[int], end_offset: int) -> Itera
     present: Iterator[dict[int, Any]] = map(dict, map(zip, repeat(players), sides)) if players else repeat({})
     if not all(_complete(character) for character in players.values()):
         present = ({index: side for index, side in all.items() if side is not None} for all in present)
-    starts = _values(frames.start, _Start) if "scene_frame_counter" in frames.start.fields else repeat(UNSET)
-    return map(Frame, repeat(end_offset), numbers, frames.revision.tolist(), map(_Entry, starts, present))
+    starts = _values(frames.start, SelectedStart) if "scene_frame_counter" in frames.start.fields else repeat(UNSET)
+    return map(Frame, repeat(end_offset), numbers, frames.revision.tolist(), map(SelectedEntry, starts, present))
 
 
 def _complete(character: Character) -> bool:
     return bool(character.pre.present.all() and character.post.present.all())
 
 
-def _sides(numbers: list[int], character: Character) -> Iterable[_Side | None]:
+def _sides(numbers: list[int], character: Character) -> Iterable[SelectedPlayer | None]:
     """A player's part of each frame, `None` in frames without the player."""
-    posts = _values(character.post, _Post, frame=numbers)
+    posts = _values(character.post, SelectedPost, frame=numbers)
     if _complete(character):
-        return map(_Side, _changes(character.pre), posts)
-    pres = _values(character.pre, _Pre)
-    return (None if pre is UNSET and post is UNSET else _Side(pre, post) for pre, post in zip(pres, posts, strict=True))
+        return map(SelectedPlayer, _changes(character.pre), posts)
+    pres = _values(character.pre, SelectedPre)
+    return (
+        None if pre is UNSET and post is UNSET else SelectedPlayer(pre, post)
+        for pre, post in zip(pres, posts, strict=True)
+    )
 
 
 def _changes(columns: EventColumns) -> list[Any]:
@@ -141,15 +114,16 @@ def _changes(columns: EventColumns) -> list[Any]:
 
     changed = np.zeros(len(columns), np.bool_)
     changed[:1] = True
-    used = [columns[name] for name in _Pre.__struct_fields__ if name in columns.fields]
+    used = [columns[name] for name in SelectedPre.__struct_fields__ if name in columns.fields]
     for column in used:
         changed[1:] |= column[1:] != column[:-1]
     rows = np.flatnonzero(changed)
     lists = [
-        columns[name][rows].tolist() if name in columns.fields else repeat(UNSET) for name in _Pre.__struct_fields__
+        columns[name][rows].tolist() if name in columns.fields else repeat(UNSET)
+        for name in SelectedPre.__struct_fields__
     ]
     pres: list[Any] = [UNSET] * len(columns)
-    for row, pre in zip(rows.tolist(), map(_Pre, *lists), strict=True):
+    for row, pre in zip(rows.tolist(), map(SelectedPre, *lists), strict=True):
         pres[row] = pre
     return pres
 

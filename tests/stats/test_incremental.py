@@ -9,9 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from slpstream.formats.slippi.packed_frame import PackedFrame
 from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.model.events import Event, Frame, FrameFinalized, GameEnd
 from slpstream.stats import SlippiStats
+from slpstream.stats.whole import WithoutEvents
 from tests.shared_data import needs_shared, replay
 from tests.stats.games import Game, game_of, run
 from tests.synthetic.match import synthetic_match
@@ -63,6 +65,44 @@ def resumed(name: str, cuts: list[int], *, compat: bool) -> None:
     for original, at, count in originals:
         rest = [event for frame, end_offset in frames[at:] for event in original.feed(frame, end_offset)]
         assert lines([*rest, *original.finish(end)]) == whole[count:]
+
+
+@pytest.mark.parametrize("compat", [False, True])
+@pytest.mark.parametrize("name", MATCHES)
+def test_stats_without_events(name: str, compat: bool) -> None:
+    computer = WithoutEvents(SlippiStats(game(name).settings, compat=compat))
+    twin = None
+    for at, (frame, end_offset) in enumerate(game(name).frames):
+        if at == 400:
+            twin = computer.copy()
+        assert computer.feed(frame, end_offset) == []
+        if twin is not None:
+            twin.feed(frame, end_offset)
+    assert twin is not None
+    for each in (computer, twin):
+        assert lines(each.finish(game(name).end))[-1:] == expected(name, compat)[-1:]
+
+
+@pytest.mark.parametrize("name", ["netplay", "climbers"])
+def test_frames_are_not_decoded_for_the_stats(name: str) -> None:
+    frames, end = game_of(data_of(name)).frames, game(name).end
+    stats = SlippiStats(game(name).settings)
+    emitted = [event for frame, end_offset in frames for event in stats.feed(frame, end_offset)]
+    assert lines([*emitted, *stats.finish(end)]) == expected(name, compat=False)
+    packed = [frame for frame, _ in frames if isinstance(frame.content, PackedFrame)]
+    assert len(packed) > 600
+    assert sum(frame.decoded is not None for frame in packed) <= 1, "the last frame decides the winner"
+
+
+@given(st.sets(st.integers(0, 799), max_size=400), st.sampled_from(["netplay", "climbers", "teams"]))
+@settings(max_examples=10, deadline=None)
+def test_frames_that_others_have_decoded(decoded: set[int], name: str) -> None:
+    """Frames are read in part if nobody has decoded them; either way the inputs are those since the frame before."""
+    fresh = game_of(data_of(name))
+    for at, (frame, _) in enumerate(fresh.frames):
+        if at in decoded:
+            _ = frame.entry
+    assert lines(run(fresh)[1]) == expected(name, compat=False)
 
 
 @pytest.mark.parametrize("compat", [False, True])

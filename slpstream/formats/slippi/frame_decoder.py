@@ -38,8 +38,9 @@ from slpstream.formats.slippi.frame_layout import (
     frame_widths,
     read_frame,
 )
+from slpstream.formats.slippi.packed_frame import Fields
 from slpstream.model.events import Form
-from slpstream.model.fields import Layout
+from slpstream.model.fields import Layout, Table
 
 _MAX_EVENTS = 24
 """A frame with more events is decoded event by event."""
@@ -61,7 +62,9 @@ class FrameDecoder(FrameLayout):
     def __init__(self, data: bytes, events: Sequence[Event], end: int, widths: Sequence[int]) -> None:
         super().__init__(data, events, end)
         self.commands = [command for command, _ in events]
-        layouts = {command: TABLES[command].layout(widths[command] - 1) for command in set(self.commands)}
+        self._layouts = layouts = {
+            command: TABLES[command].layout(widths[command] - 1) for command in set(self.commands)
+        }
         codes = [">"]
         self._slices: list[slice] = []
         parts: dict[int, int] = {}
@@ -145,6 +148,19 @@ class FrameDecoder(FrameLayout):
             for (command, index, is_follower), at in self.slots.items()
             if command == POST and not is_follower
         ]
+
+    def fields(self, table: Table, offset: int, names: Sequence[str]) -> Fields | None:
+        """Some fields of the event at `offset` in a frame, named in the order of the file; `None` if one is absent."""
+        found = [field for field in self._layouts[table.command].fields if field.name in names]
+        if [field.name for field in found] != list(names):
+            return None
+        begin = offset + found[0].offset
+        codes, at = [f">{begin}x"], begin
+        for field in found:
+            gap = offset + field.offset - at
+            codes.append(f"{gap}x{field.kind.code}")
+            at += gap + struct.calcsize(">" + field.kind.code)
+        return Fields(struct.Struct("".join(codes)).unpack_from, begin, at)
 
     def decode(self, frame: bytes, revision: int) -> FrameEntry:
         """Decode the bytes of a frame, which must have this layout."""

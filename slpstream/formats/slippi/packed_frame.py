@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
 
 from slpstream.formats.slippi.frame_entry import FrameEntry
 from slpstream.model.events import Form, PackedEntry
+from slpstream.model.fields import Table
+
+FieldReader = Callable[[bytes], tuple[Any, ...]]
+"""Reads fields of a frame from its bytes."""
+
+
+class Fields(NamedTuple):
+    """Some fields of an event: how to read them, and where the bytes from the first to the last begin and end."""
+
+    read: FieldReader
+    begin: int
+    end: int
 
 
 class Decoder(Protocol):
@@ -17,6 +29,13 @@ class Decoder(Protocol):
     json_bytes: int
     """About as many bytes as a message has as JSON."""
     width_bytes: int
+
+    @property
+    def slots(self) -> Mapping[tuple[int, int, bool], int]:
+        """Offsets of the events that come at most once, by command, player index and follower flag (else 0, false)."""
+
+    def fields(self, table: Table, offset: int, names: Sequence[str]) -> Fields | None:
+        """Some fields of the event at `offset` in a frame, named in the order of the file; `None` if one is absent."""
 
     def decode(self, frame: bytes, revision: int) -> FrameEntry:
         """Decode the bytes of a frame."""

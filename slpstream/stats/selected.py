@@ -1,0 +1,142 @@
+"""The parts of a frame that the computers read, and how they are read from frames that are not decoded.
+
+Most frames of the live path are their bytes (`PackedFrame`). Decoding all of their fields would take most of the time
+that stats take, so only these fields are read.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Self
+
+import msgspec
+from msgspec import UNSET
+
+from slpstream.formats.slippi.commands import FRAME_START, POST_FRAME, PRE_FRAME
+from slpstream.formats.slippi.packed_frame import Decoder, FieldReader, PackedFrame
+from slpstream.model.events import Frame
+
+_MAX_READERS = 64
+
+
+class SelectedPre(msgspec.Struct, gc=False):
+    """The part of a Pre-Frame Update that the computers read, in the order of the event."""
+
+    joystick_x: Any
+    joystick_y: Any
+    c_stick_x: Any
+    c_stick_y: Any
+    physical_buttons: Any
+    physical_l_trigger: Any
+    physical_r_trigger: Any
+
+
+class SelectedPost(msgspec.Struct, gc=False):
+    """The part of a Post-Frame Update that the computers read, in the order of the event."""
+
+    frame: Any
+    internal_character_id: Any
+    action_state_id: Any
+    position_x: Any
+    position_y: Any
+    facing_direction: Any
+    percent: Any
+    last_attack_landed: Any
+    last_hit_by: Any
+    stocks_remaining: Any
+    action_state_counter: Any
+    is_airborne: Any
+    l_cancel_status: Any
+
+
+class SelectedPlayer(msgspec.Struct, gc=False):
+    """One player's part of a frame. `pre` is UNSET if the inputs are those of the frame before."""
+
+    pre: Any
+    post: Any
+
+
+class SelectedStart(msgspec.Struct, gc=False):
+    """The part of a Frame Start that the computers read."""
+
+    scene_frame_counter: Any
+
+
+class SelectedEntry(msgspec.Struct, gc=False):
+    """The part of a frame that the computers read."""
+
+    start: Any
+    players: dict[int, SelectedPlayer]
+    items: Any = UNSET
+
+
+class _Readers(NamedTuple):
+    """How the frames of one layout are read."""
+
+    start: FieldReader | None
+    players: list[tuple[int, int, int, FieldReader, FieldReader]]
+    """Player index, where the inputs begin and end, and the readers of both updates."""
+
+
+class Selection:
+    """Reads the selected parts of the frames of one game, in order."""
+
+    def __init__(self) -> None:
+        self._readers: dict[Decoder, _Readers | None] = {}
+        self._inputs: dict[int, bytes] = {}
+        """The bytes of each player's inputs in the frame before, by player index."""
+
+    def copy(self) -> Self:
+        """An independent selection in the same state."""
+        twin = type(self)()
+        twin._readers, twin._inputs = dict(self._readers), dict(self._inputs)
+        return twin
+
+    def entry(self, frame: Frame) -> Any:
+        """A frame with at least the selected parts: these alone if it is not decoded yet."""
+        content = frame.content
+        if type(content) is not PackedFrame or frame.decoded is not None:
+            return self._whole(frame)
+        decoder = content.decoder
+        try:
+            readers = self._readers[decoder]
+        except KeyError:
+            readers = self._learn(decoder)
+        if readers is None:
+            return self._whole(frame)
+        data, inputs = content.data, self._inputs
+        players: dict[int, SelectedPlayer] = {}
+        for index, begin, end, read_pre, read_post in readers.players:
+            own = data[begin:end]
+            if inputs.get(index) == own:
+                players[index] = SelectedPlayer(UNSET, SelectedPost(*read_post(data)))
+            else:
+                inputs[index] = own
+                players[index] = SelectedPlayer(SelectedPre(*read_pre(data)), SelectedPost(*read_post(data)))
+        start = UNSET if readers.start is None else SelectedStart(*readers.start(data))
+        return SelectedEntry(start, players)
+
+    def _whole(self, frame: Frame) -> Any:
+        self._inputs.clear()  # the inputs of this frame are not compared with those of the next one
+        return frame.entry
+
+    def _learn(self, decoder: Decoder) -> _Readers | None:
+        """How the frames of a layout are read; `None` if they lack one of the fields."""
+        if len(self._readers) >= _MAX_READERS:
+            self._readers.clear()
+        players = []
+        readers: _Readers | None = None
+        for (command, index, is_follower), offset in decoder.slots.items():
+            if command != PRE_FRAME.command or is_follower:
+                continue
+            pre = decoder.fields(PRE_FRAME, offset, SelectedPre.__struct_fields__)
+            post_offset = decoder.slots[POST_FRAME.command, index, False]
+            post = decoder.fields(POST_FRAME, post_offset, SelectedPost.__struct_fields__)
+            if pre is None or post is None:
+                break
+            players.append((index, pre.begin, pre.end, pre.read, post.read))
+        else:
+            start_offset = decoder.slots[FRAME_START.command, 0, False]
+            start = decoder.fields(FRAME_START, start_offset, SelectedStart.__struct_fields__)
+            readers = _Readers(None if start is None else start.read, players)
+        self._readers[decoder] = readers
+        return readers
