@@ -1,25 +1,37 @@
 """Whole games as columns: throughput, compared with peppi-py and slippi-js on the same files in the same run.
 
-Three operations are timed in CPU time. Each figure is the best of several rounds; the operations take turns, so that
-other load on the machine affects all alike:
+What users call is `open_replay(path).frames.to_arrow()`. It is compared with `read_slippi` of the faster of two peers,
+peppi-py and peppi-py-vladfi, which also reads the file and makes Arrow arrays. Both install the module `peppi_py`, so
+the second goes to a folder of its own, which an environment variable names:
+
+    pip install --no-deps --target FOLDER peppi-py-vladfi==0.9.2
+    SLPSTREAM_PEPPI_VLADFI=FOLDER python -m tests.bench columns
+
+The targets are ratios: the geometric mean and the worst over the real replays of more than 500 kB, and the worst of all
+that the peers can read.
+
+Its parts are timed as well. All figures are CPU time, and the best of several rounds; the operations take turns, so
+that other load on the machine affects all alike:
 
 - `framing`: locate every event of every frame, from bytes in memory;
 - `columns`: read the file and every column of every character in the machine's byte order;
 - peppi-py: `read_slippi`, which reads the file and makes Arrow arrays; converting them to numpy is not counted.
 
-slippi-js's `getFrames` from a buffer is timed for comparison. The targets are ratios to peppi-py: the geometric mean
-over the real replays of more than 500 kB that it can read.
+slippi-js's `getFrames` from a buffer is timed for comparison. The targets of the parts are ratios to peppi-py: the
+geometric mean over the real replays of more than 500 kB that it can read.
 """
 
 from __future__ import annotations
 
 import math
+import os
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from importlib import import_module
-from importlib.util import find_spec
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 from statistics import geometric_mean
 from typing import Any, NamedTuple
@@ -31,6 +43,7 @@ from slpstream.formats.slippi.frame_index import frame_index
 from slpstream.formats.slippi.frames import Frames
 from slpstream.formats.slippi.framing import read_event_payloads, width_of_event_payloads
 from slpstream.formats.slippi.whole_game import WholeGame
+from slpstream.model.errors import FormatError
 from tests.bench import slippi_js
 from tests.bench.report import Figure, Form
 from tests.shared_data import SLP
@@ -38,6 +51,9 @@ from tests.synthetic.match import synthetic_match
 
 MIN_BYTES = 500_000
 FRAMING_TARGET, COLUMNS_TARGET, EACH_TARGET, MEMORY_TARGET = 5.0, 3.0, 1.0, 3.0
+ARROW_TARGET, ARROW_LARGE_TARGET, ARROW_ANY_TARGET = 3.0, 2.5, 1.0
+VLADFI = "SLPSTREAM_PEPPI_VLADFI"
+"""Names the folder with peppi-py-vladfi."""
 _KEYS = {"frame", "player_index", "is_follower"}
 """Not read per event: they are in `frames.number` and in the character. peppi-py has them only once as well."""
 _ROUNDS_PER_RUN = 7
@@ -59,6 +75,20 @@ class Timed(NamedTuple):
         return "" if seconds is None else f"{self.size_bytes / seconds / 1e9:.2f}"
 
 
+class Tables(NamedTuple):
+    """One replay as Arrow tables: its size, and the best times in seconds of ours and of the peers that can read it."""
+
+    name: str
+    size_bytes: int
+    ours: float
+    peers: dict[str, float]
+
+    @property
+    def ratio(self) -> float:
+        """How many times as fast as the faster peer we are."""
+        return min(self.peers.values()) / self.ours
+
+
 def all_columns(frames: Frames) -> int:
     """Read every column of every character, except those that identify it. Returns the number of columns."""
     count = len([frames.number])
@@ -76,9 +106,13 @@ def run(form: Form) -> list[Figure]:
     paths = sorted(path for path in SLP.glob("*.slp") if path.stat().st_size > MIN_BYTES)
     timed = [_time(path, rounds) for path in (paths[3:5] if form.short else paths)] if paths else _synthetic(rounds)
     print(table(timed))
+    arrow = _arrow_figures(form, rounds)
     memory = [_peak_per_byte(path) for path in (paths[3:4] if form.short else paths)]
     figures = [
-        Figure("columns, peak memory, times the file, the worst replay", [max(memory, default=0.0)], "x", MEMORY_TARGET)
+        *arrow,
+        Figure(
+            "columns, peak memory, times the file, the worst replay", [max(memory, default=0.0)], "x", MEMORY_TARGET
+        ),
     ]
     compared = [one for one in timed if one.peppi is not None]
     if not compared:
@@ -123,6 +157,45 @@ def table(timed: Sequence[Timed]) -> str:
     return "\n".join(lines)
 
 
+def _arrow_figures(form: Form, rounds: int) -> list[Figure]:
+    """Print a table of all replays that a peer can read, and return the ratios with their targets."""
+    peers = [peer for peer in (_peppi_py(), _vladfi()) if peer is not None]
+    paths = sorted(SLP.glob("*.slp"))
+    timed = [_time_tables(path, rounds, peers) for path in (paths[3:5] if form.short else paths)]
+    compared = [one for one in timed if one is not None and one.peers]
+    large = [one.ratio for one in compared if one.size_bytes > MIN_BYTES]
+    if not large:
+        return [Figure("to_arrow, ratio to the peers", [0.0], "x", None, "no peer or no replays")]
+    print("| replay | MB | to_arrow ms | " + " ms | ".join(peer.__name__ for peer in peers) + " ms | x |")
+    print("| --- " * (4 + len(peers)) + "|")
+    for one in compared:
+        times = [one.ours, *(one.peers.get(peer.__name__, math.nan) for peer in peers)]
+        cells = [one.name, f"{one.size_bytes / 1e6:.2f}", *(f"{t * 1e3:.2f}" for t in times), f"{one.ratio:.2f}"]
+        print("| " + " | ".join(cells) + " |")
+    among = "times the faster of " + " and ".join(peer.__name__ for peer in peers)
+    every = [one.ratio for one in compared]
+    rows = (
+        (f"geometric mean over {len(large)} replays over 500 kB", geometric_mean(large), ARROW_TARGET),
+        ("the slowest of these", min(large), ARROW_LARGE_TARGET),
+        (f"the slowest of all {len(every)}", min(every), ARROW_ANY_TARGET),
+    )
+    return [Figure(f"to_arrow, {what}", [x], "x", target, among, at_least=True) for what, x, target in rows]
+
+
+def _time_tables(path: Path, rounds: int, peers: Sequence[Any]) -> Tables | None:
+    """The best times for a replay; `None` if we cannot read it."""
+    operations: dict[str, Callable[[], Any]] = {"ours": lambda: open_replay(path).frames.to_arrow()}
+    try:
+        operations["ours"]()
+    except FormatError:
+        return None
+    for peer in peers:
+        if _can_read(peer, path):
+            operations[peer.__name__] = partial(peer.read_slippi, str(path))
+    best = _best_times(operations, rounds)
+    return Tables(path.stem, path.stat().st_size, best.pop("ours"), best)
+
+
 def _time(path: Path, rounds: int) -> Timed:
     data = path.read_bytes()
     start, limit, widths = _after_game_start(data)
@@ -130,9 +203,15 @@ def _time(path: Path, rounds: int) -> Timed:
         "framing": lambda: frame_index(data, start, limit, widths),
         "columns": lambda: all_columns(open_replay(path).frames),
     }
-    peppi = _peppi(path)
-    if peppi is not None:
-        operations["peppi"] = peppi
+    peppi = _peppi_py()
+    if peppi is not None and _can_read(peppi, path):
+        operations["peppi"] = partial(peppi.read_slippi, str(path))
+    best = _best_times(operations, rounds)
+    return Timed(path.stem, len(data), best["framing"], best["columns"], best.get("peppi"), _slippi_js(path, rounds))
+
+
+def _best_times(operations: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float]:
+    """The best CPU time of each operation in seconds. They take turns."""
     best = dict.fromkeys(operations, math.inf)
     for number in range(_WARM_UP_ROUNDS + rounds):
         for name, operation in operations.items():
@@ -141,7 +220,7 @@ def _time(path: Path, rounds: int) -> Timed:
             took = time.process_time() - began
             if number >= _WARM_UP_ROUNDS:
                 best[name] = min(best[name], took)
-    return Timed(path.stem, len(data), best["framing"], best["columns"], best.get("peppi"), _slippi_js(path, rounds))
+    return best
 
 
 def _after_game_start(data: bytes) -> tuple[int, int, list[int]]:
@@ -154,15 +233,32 @@ def _after_game_start(data: bytes) -> tuple[int, int, list[int]]:
     return start + width + widths[GAME_START], limit, widths
 
 
-def _peppi(path: Path) -> Callable[[], Any] | None:
-    if find_spec("peppi_py") is None:
-        return None
-    peppi_py: Any = import_module("peppi_py")
+def _peppi_py() -> Any:
+    """The module of peppi-py; `None` if it is not installed."""
+    return None if find_spec("peppi_py") is None else import_module("peppi_py")
+
+
+def _vladfi() -> Any:
+    """The module of peppi-py-vladfi under another name; `None` if no folder is named."""
+    folder = os.environ.get(VLADFI)
+    name = "peppi_py_vladfi"
+    if folder is None or name in sys.modules:
+        return sys.modules.get(name)
+    package = Path(folder) / "peppi_py"
+    spec = spec_from_file_location(name, package / "__init__.py", submodule_search_locations=[str(package)])
+    if spec is None or spec.loader is None:
+        raise ModuleNotFoundError(f"there is no peppi_py in {folder}")
+    module = sys.modules[name] = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _can_read(peer: Any, path: Path) -> bool:
     try:
-        peppi_py.read_slippi(str(path))
+        peer.read_slippi(str(path))
     except (OSError, ValueError, RuntimeError):
-        return None
-    return lambda: peppi_py.read_slippi(str(path))
+        return False
+    return True
 
 
 def _slippi_js(path: Path, rounds: int) -> float | None:

@@ -45,6 +45,7 @@ struct Column {
     Kind kind;
     std::size_t source;  // number of the event, or of the given values
     std::size_t offset;  // in the event
+    bool begins_four = false;  // whether it and the next three are neighbours of 4 bytes each in the same event
 };
 
 struct Plan {
@@ -167,6 +168,20 @@ void write_values(const unsigned char *const *events, std::size_t count, std::si
     for (std::size_t i = 0; i < count; ++i) {
         const Value value = value_at(events[i] + offset, Value{});
         std::memcpy(out + i * sizeof value, &value, sizeof value);
+    }
+}
+
+// The values of four columns that are neighbours in the events, two at a time.
+void write_four(const unsigned char *const *events, std::size_t count, std::size_t offset, std::size_t first,
+                unsigned char *const *columns) {
+    unsigned char *out[4];
+    for (std::size_t i = 0; i < 4; ++i) out[i] = columns[i] + first * 4;
+    for (std::size_t i = 0; i < count; ++i) {
+        const std::uint64_t pairs[] = {u64_at(events[i] + offset), u64_at(events[i] + offset + 8)};
+        for (std::size_t j = 0; j < 4; ++j) {
+            const auto value = static_cast<std::uint32_t>(j % 2 == 0 ? pairs[j / 2] >> 32 : pairs[j / 2]);
+            std::memcpy(out[j] + i * 4, &value, 4);
+        }
     }
 }
 
@@ -300,8 +315,14 @@ bool Made::write_tile(Group &group, std::size_t end, const unsigned char *data, 
     }
     for (std::size_t i = 0; i < plan_.columns.size(); ++i) {
         const Column &column = plan_.columns[i];
-        if (column.from == From::event)
-            write_column(column, at_.data() + column.source * tile_rows, count, first, columns_[i]);
+        if (column.from != From::event) continue;
+        const unsigned char *const *events = at_.data() + column.source * tile_rows;
+        if (column.begins_four) {
+            write_four(events, count, column.offset, first, &columns_[i]);
+            i += 3;
+        } else {
+            write_column(column, events, count, first, columns_[i]);
+        }
     }
     group.written += count;
     return true;
@@ -397,6 +418,19 @@ bool read_column(PyObject *one, Plan &plan, Py_ssize_t events, Py_ssize_t given)
     return true;
 }
 
+// Marks the columns that are written four at a time.
+void mark_fours(std::vector<Column> &columns) {
+    for (std::size_t i = 0; i + 3 < columns.size();) {
+        const auto is_next = [&](std::size_t j) {
+            const Column &one = columns[i + j];
+            return one.from == From::event && one.source == columns[i].source && width_of(one.kind) == 4 &&
+                   one.offset == columns[i].offset + 4 * j;
+        };
+        columns[i].begins_four = is_next(0) && is_next(1) && is_next(2) && is_next(3);
+        i += columns[i].begins_four ? 4 : 1;
+    }
+}
+
 // Table(columns, events, given, wanted)
 PyObject *table_new(PyTypeObject *type, PyObject *arguments, PyObject *) {
     PyObject *columns, *wanted;
@@ -433,6 +467,7 @@ PyObject *table_new(PyTypeObject *type, PyObject *arguments, PyObject *) {
             Py_DECREF(self);
             return nullptr;
         }
+        mark_fours(plan.columns);
     } catch (const std::bad_alloc &) {
         Py_DECREF(self);
         return PyErr_NoMemory();

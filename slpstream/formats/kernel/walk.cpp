@@ -20,6 +20,7 @@ constexpr int keys = 2 * 256;  // player index and follower flag
 constexpr int counters = 10;
 constexpr int number_bytes = 4;
 constexpr std::int64_t absent = -1;
+constexpr Py_ssize_t max_offset = 1 << 24;  // in an event
 constexpr std::size_t max_reserved_slots = 16;  // more than games have; a hostile file can have any number
 
 // All events but the first two kinds have a frame number.
@@ -201,14 +202,19 @@ void Walk::finish(bool keep_open) {
 
 void Walk::run(const unsigned char *data, std::int64_t at, std::int64_t limit) {
     std::vector<std::int64_t> seen_in(keys, -1);  // the last sending with this character
+    std::array<std::int32_t, commands> widths;  // copies, because these fit into the L1 cache
+    std::array<Rule, commands> rules;
+    for (std::size_t i = 0; i < commands; ++i) {
+        widths[i] = static_cast<std::int32_t>(table[i].width);
+        rules[i] = table[i].rule;
+    }
     std::array<std::int64_t, counters> counts{};
     limit_ = limit;
     while (at < limit) {
         const int code = data[at];
-        Command &command = table[static_cast<std::size_t>(code)];
-        const std::int64_t width = command.width;
+        const std::int64_t width = widths[static_cast<std::size_t>(code)];
         if (width == 0 || width > limit - at) break;
-        const Rule rule = command.rule;
+        const Rule rule = rules[static_cast<std::size_t>(code)];
         if (!has_number(rule)) {
             if (open_at_ < 0 && rule != Rule::ignored) open_at_ = at;
             at += width;
@@ -229,7 +235,7 @@ void Walk::run(const unsigned char *data, std::int64_t at, std::int64_t limit) {
             if (++counts[counter] <= max_counted) add_counted(code, at);
         } else {
             if (has_character(rule)) seen = sendings;
-            add(command, code, key, at);
+            add(table[static_cast<std::size_t>(code)], code, key, at);
         }
         at += width;
         if (rule == Rule::last) close(at);
@@ -254,7 +260,7 @@ bool read_widths(PyObject *widths, Walk &made) {
         if (width == -1 && PyErr_Occurred()) return false;
         const Rule rule = made.table[static_cast<std::size_t>(command)].rule;
         const std::int64_t least = has_character(rule) ? with_character : has_number(rule) ? with_number : 0;
-        if (!is_known(rule) || width < 0 || (width > 0 && width < least)) {
+        if (!is_known(rule) || width < 0 || width > max_offset || (width > 0 && width < least)) {
             PyErr_Format(PyExc_ValueError, "no rule or width for the events of command %d", command);
             return false;
         }
@@ -271,7 +277,6 @@ PyObject *walk_new(PyTypeObject *type, PyObject *arguments, PyObject *) {
     if (!PyArg_ParseTuple(arguments, "SnnO!y#(nnn)nn", &data, &start, &limit, &PyList_Type, &widths, &rules, &rules_bytes,
                           &number, &player, &follower, &max_counted, &max_offsets))
         return nullptr;
-    constexpr Py_ssize_t max_offset = 1 << 24;
     const bool is_place = number >= 0 && number < max_offset && player >= 0 && player < max_offset && follower >= 0 &&
                           follower < max_offset;
     if (rules_bytes != commands || !is_place || max_counted < 0 || max_offsets < 0 || start < 0 ||

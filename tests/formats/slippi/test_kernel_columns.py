@@ -173,6 +173,7 @@ def test_walk_can_be_finished_once() -> None:
         {"widths": [*WIDTHS[:2], 4, *WIDTHS[3:]]},
         {"widths": [*WIDTHS[:3], 6, *WIDTHS[4:]]},
         {"widths": [-1, *WIDTHS[1:]]},
+        {"widths": [1 << 40, *WIDTHS[1:]]},
         {"rules": RULES[:-1]},
         {"rules": RULES[:-1] + b"?"},
         {"places": (-1, 5, 6)},
@@ -247,6 +248,27 @@ def test_tables_have_the_values_of_the_events(data: bytes, draw: st.DataObject) 
     columns = [column.to_pylist() for column in table.columns]
     got = [list(row) for row in zip(*columns, strict=True)]
     assert [[*row[:2], struct.pack("=f", row[2]), *row[3:]] for row in got] == expected
+
+
+FOUR = tuple((0, kind, 1 + 4 * index) for index, kind in enumerate([b"f", b"I", b"i", b"f", b"I"]))
+
+
+@settings(deadline=None)
+@given(st.integers(0, 300), st.binary(min_size=24, max_size=64))
+def test_columns_that_are_neighbours(rows: int, data: bytes) -> None:
+    """They are written several at a time."""
+    assert kernel is not None
+    offsets = np.arange(rows) % (len(data) - 20)
+    columns = (*FOUR, (0, b"I", 1), *FOUR[1:], (0, b"H", 1))
+    address, owner = kernel.Table(columns, 1, 0, ()).fill(data, ((rows, (offsets,), ()),))
+    kinds = {b"f": pa.float32(), b"I": pa.uint32(), b"i": pa.int32(), b"H": pa.uint16()}
+    schema = pa.schema([pa.field(str(index), kinds[kind]) for index, (_, kind, _) in enumerate(columns)])
+    batch = pa.RecordBatch._import_from_c(address, schema)
+    del owner
+    for (_, kind, offset), column in zip(columns, batch.columns, strict=True):
+        code = kind.decode()
+        expected = [struct.unpack_from(f">{code}", data, at + offset)[0] for at in offsets.tolist()]
+        assert struct.pack(f"={rows}{code}", *column.to_pylist()) == struct.pack(f"={rows}{code}", *expected)
 
 
 def test_all_rows_count_if_no_event_is_wanted() -> None:
