@@ -16,8 +16,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec import UNSET
 
-from slpstream.formats.slippi.columns import EventColumns
+from slpstream.formats.slippi.columns import EventColumns, FrameColumns
 from slpstream.formats.slippi.frame_index import _Walk
+from slpstream.formats.slippi.offsets import FrameIndex
 from slpstream.formats.slippi.whole_game import WholeGame
 from slpstream.model.errors import FieldError
 from slpstream.stats.whole import whole_stats
@@ -112,6 +113,16 @@ def test_rollback_in_frames_and_sendings() -> None:
     of_row = frames.items.of_row(row)
     assert (len(of_row), set(of_row["frame"].tolist())) == (2, {-105})
     assert not len(frames.items.of_row(frames.row_of(-123)))
+
+
+@given(st.lists(st.integers(-3, 3), max_size=12), st.booleans())
+def test_last_sendings_and_revisions(numbers: list[int], far: bool) -> None:
+    """Numbers that are close together and far apart are counted in different ways."""
+    scaled = np.array(numbers, np.int32) * (500_000_000 if far else 1)
+    frames = FrameColumns.of(b"", FrameIndex(scaled, {}, {}, 0, None), {})
+    assert frames.number.tolist() == sorted(set(scaled.tolist()))
+    assert frames.revision.tolist() == [scaled.tolist().count(number) - 1 for number in frames.number]
+    assert frames.revision.dtype == np.int32
 
 
 def test_frame_number_that_differs_within_a_frame() -> None:

@@ -12,10 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slpstream.formats.kernel import kernel
-from slpstream.formats.slippi.columns import FrameColumns
 from slpstream.formats.slippi.frame_index import frame_index
 from slpstream.formats.slippi.frame_layout import read_frame
-from slpstream.formats.slippi.offsets import FrameIndex
 from slpstream.formats.slippi.whole_game import WholeGame
 from tests.formats.slippi.agreement import assert_kernel_agrees
 from tests.formats.slippi.built import OFFLINE, ONLINE, Built, bookend, item, post, pre, start, varied_replay
@@ -93,16 +91,6 @@ def test_games_of_any_events(draw: st.DataObject) -> None:
     for event in draw.draw(st.lists(of_character | of_frame, max_size=40)):
         game.add(event)
     assert_kernel_agrees(WholeGame(game.end().closed()))
-
-
-@given(st.lists(st.integers(-3, 3), max_size=12), st.booleans())
-def test_last_sendings_and_revisions(numbers: list[int], far: bool) -> None:
-    """Numbers that are close together and far apart are counted in different ways."""
-    scaled = np.array(numbers, np.int32) * (500_000_000 if far else 1)
-    frames = FrameColumns.of(b"", FrameIndex(scaled, {}, {}, 0, None), {})
-    assert frames.number.tolist() == sorted(set(scaled.tolist()))
-    assert frames.revision.tolist() == [scaled.tolist().count(number) - 1 for number in frames.number]
-    assert frames.revision.dtype == np.int32
 
 
 def test_sendings_and_their_events() -> None:
