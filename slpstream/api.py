@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from slpstream.stats.schema import Stats
     from slpstream.stats.targets import TargetTest
 
-_READ_BYTES = 256 * 1024
+_READ_BYTES = 64 * 1024  # with 256 KiB, stats of a replay before 3.0 take 40 % longer
 _PREVIEW_BYTES = 4096
 """How much of each end of a file is read when both ends are enough."""
 _WHOLE_FILE = -1

@@ -32,7 +32,7 @@ from tests.bench.report import Figure, Form
 TARGET_MICROSECONDS = 15.0
 MIN_RATIO = 1.0
 _ROUNDS_PER_RUN = 5
-_BLOCK_BYTES = 256 * 1024
+_BLOCK_BYTES = 64 * 1024
 
 
 def run(form: Form) -> list[Figure]:

@@ -19,13 +19,12 @@ there would be ever more; beyond `MAX_LAG_FRAMES` the oldest become final anyway
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Set
 from typing import Any, Self
 
 from msgspec import UNSET
 
 from slpstream.formats.slippi.commands import MAX_THINGS, STAGE_EVENT_KINDS
-from slpstream.formats.slippi.completion import Completion
 from slpstream.formats.slippi.diagnostics import DiagnosticLimiter
 from slpstream.formats.slippi.frame_entry import FrameEntry, PlayerFrame, StageEvent
 from slpstream.formats.slippi.packed_frame import Decoder, PackedFrame
@@ -69,7 +68,10 @@ class Assembler:
         self._followers: dict[int, PlayerFrame] = {}
         self._items: list[Any] = []
         self._stage_events: list[Any] = []
-        self._completion = None if bookends else Completion((index, False) for index in players)
+        # The rules of `completion`, with counts and the keys of dicts, which cost less than sets of characters.
+        self._without_post = 0
+        self._known_players: Set[int] = set(players)
+        self._known_followers: Set[int] = set()
         self._completed: int | None = None
         """Without bookends, the frame that was complete last."""
         # Closed sendings. Numbers from `_first` to before `_next` came in order; `_revisions` has the numbers that came
@@ -91,7 +93,6 @@ class Assembler:
         twin._followers = {index: copy.copy(player) for index, player in self._followers.items()}
         twin._items = list(self._items)
         twin._stage_events = list(self._stage_events)
-        twin._completion = None if self._completion is None else self._completion.copy()
         twin._revisions = dict(self._revisions)
         twin._pending = list(self._pending)
         return twin
@@ -100,7 +101,7 @@ class Assembler:
         """Frame Start 0x3A, once per frame: opens a sending."""
         if self._number is not None:
             self._close_early(event.frame, end)
-        self._begin(event.frame)
+        self._number = event.frame
         self._start = event
 
     def pre_frame(self, event: Any, end: int) -> None:
@@ -109,29 +110,25 @@ class Assembler:
         If the frame has one of this character already, it is sent again: before 2.2, which has no Frame Start, nothing
         else shows that.
         """
-        completion = self._completion
-        character = (event.player_index, event.is_follower)
         if event.frame != self._number:
-            is_again = completion is not None and character in completion.characters
-            if not is_again and self._is_late(event.frame, end):
-                completion.pre_frame(character)  # type: ignore[union-attr]
+            known = self._known_followers if event.is_follower else self._known_players
+            if event.player_index not in known and self._is_late(event.frame, end):
+                self._await(event)
                 return
             self._open(event.frame, end)
         side = self._followers if event.is_follower else self._players
         if event.player_index in side:
             self._close_early(event.frame, end)
-            self._begin(event.frame)
+            self._number = event.frame
             side = self._followers if event.is_follower else self._players
         side[event.player_index] = PlayerFrame(event)
-        if completion is not None:
-            completion.pre_frame(character)
+        self._without_post += 1
 
     def post_frame(self, event: Any, end: int) -> None:
         """Post-Frame Update 0x38 of a player or a follower. A second one replaces the first while the frame is open."""
-        completion = self._completion
         if event.frame != self._number:
             if self._is_late(event.frame, end):
-                completion.post_frame((event.player_index, event.is_follower))  # type: ignore[union-attr]
+                self._await(event)
                 return
             self._open(event.frame, end)
         side = self._followers if event.is_follower else self._players
@@ -139,13 +136,18 @@ class Assembler:
         if player is None:
             side[event.player_index] = PlayerFrame(UNSET, event)
         else:
+            if player.post is UNSET:
+                self._without_post -= 1
             player.post = event
-        if completion is not None:
-            completion.post_frame((event.player_index, event.is_follower))
-            if completion.complete:
-                self._completed = event.frame
-                self._close(end)
-                self._final_through(event.frame, end)
+        if (
+            not self._bookends
+            and not self._without_post
+            and self._known_players <= self._players.keys()
+            and self._known_followers <= self._followers.keys()
+        ):
+            self._completed = event.frame
+            self._close(end)
+            self._final_through(event.frame, end)
 
     def item(self, event: Any, end: int) -> None:
         """Item Update 0x3B, once per frame and item."""
@@ -184,8 +186,7 @@ class Assembler:
 
     def forget_characters(self) -> None:
         """The characters of the frame before are not known: only those of the next frame say when it is complete."""
-        if self._completion is not None:
-            self._completion = Completion(())
+        self._known_players = self._known_followers = set()
 
     @property
     def between_frames(self) -> bool:
@@ -207,12 +208,14 @@ class Assembler:
     def _open(self, number: int, end: int) -> None:
         if self._number is not None:
             self._close_early(number, end)
-        self._begin(number)
-
-    def _begin(self, number: int) -> None:
         self._number = number
-        if self._completion is not None:
-            self._completion.begin()
+
+    def _await(self, event: Any) -> None:
+        """Wait for the character of a late event in the next frame."""
+        if event.is_follower:
+            self._known_followers = {*self._known_followers, event.player_index}
+        else:
+            self._known_players = {*self._known_players, event.player_index}
 
     def _is_late(self, number: int, end: int) -> bool:
         """Whether an event of this frame comes after the frame was complete."""
@@ -254,6 +257,8 @@ class Assembler:
             stage_events or UNSET,
         )
         self._emit(Frame(end, number, revision, entry))
+        if not self._bookends:
+            self._known_players, self._known_followers = self._players.keys(), followers.keys()
         self._drop_open()
 
     def _revise(self, number: int, end: int) -> int:
@@ -273,6 +278,7 @@ class Assembler:
         self._start = UNSET
         self._players = {}
         self._followers = {}
+        self._without_post = 0
         if self._items:
             self._items = []
         if self._stage_events:

@@ -7,12 +7,14 @@ is not known until the next frame begins.
 
 A frame is final once it is complete, so what comes later for it has no effect. A character that comes too late is
 waited for in the next frame.
+
+The batch path uses this class; the assembler of the live path follows the same rules, and tests compare them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from typing import Generic, Self, TypeVar
+from typing import Generic, TypeVar
 
 C = TypeVar("C", bound=Hashable)
 
@@ -30,13 +32,6 @@ class Completion(Generic[C]):
         """Whether the sending is complete."""
         self._awaited: set[C] = set()
         self._updated: set[C] = set()
-
-    def copy(self) -> Self:
-        """An independent copy in the same state."""
-        twin = type(self)(self.characters)
-        twin.complete = self.complete
-        twin._awaited, twin._updated = self._awaited, set(self._updated)
-        return twin
 
     def begin(self) -> None:
         """A sending begins. It should have the characters of the one before."""
