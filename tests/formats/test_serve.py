@@ -36,7 +36,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "arcade"
 
 
-@pytest.mark.parametrize("names", [SYNTHETIC, pytest.param(SHORT, marks=pytest.mark.slow)], ids=["synthetic", "all"])
+@pytest.mark.parametrize("names", [SYNTHETIC, SHORT], ids=["synthetic", "all"])
 def test_streamed_games_equal_dump(names: list[str], folder: Path) -> None:
     modes: tuple[FramesMode, ...] = ("live", "finalized")
     with running(folder) as daemon:
@@ -59,7 +59,6 @@ def test_streamed_games_equal_dump(names: list[str], folder: Path) -> None:
                 assert again.lines == rest
 
 
-@pytest.mark.slow
 def test_slow_copy_is_one_game(folder: Path) -> None:
     data = games()["race.gci"]
     with running(folder) as daemon:
@@ -74,7 +73,6 @@ def test_slow_copy_is_one_game(folder: Path) -> None:
         assert log.lines == [message.json() for message in messages(folder / "slow.gci")]
 
 
-@pytest.mark.slow
 def test_pace_streams_in_real_time(folder: Path) -> None:
     data = games()["race.rpl"]  # 300 tics at 20 Hz: 15 seconds
     with running(folder, arguments=("--pace",)) as daemon:

@@ -14,6 +14,7 @@ from playwright.sync_api import Browser, Page, expect
 from slpstream.formats.slippi.container import HEADER_BYTES
 from tests.daemon_process import running
 from tests.formats.slippi.timed_game import TimedGame
+from tests.marks import slow
 from tests.web.pages import LIKE_A_VIDEO, chromium, open_page, screenshot
 
 
@@ -37,7 +38,7 @@ def shows_scores(page: Page, *scores: str) -> None:
     assert page.locator(".player.out").count() == 0
 
 
-@pytest.mark.parametrize("stocks", [0, 1, 99])
+@pytest.mark.parametrize("stocks", [0, *slow(1, 99)])
 def test_overlay_shows_the_scores(browser: Browser, folder: Path, stocks: int) -> None:
     game = TimedGame(players=4, stocks=stocks).fall(1, by=0).fall(3, by=0).fall(2)
     running_bytes = game.so_far()

@@ -8,10 +8,14 @@ import pytest
 
 from slpstream.formats import kernel as room
 from tests.formats.slippi.pure import without_kernel
+from tests.marks import slow
 from tests.shared_data import IN_CI
 
+IN_PYTHON = ["python"] if room.kernel is None else slow("python")
+"""Without the kernel, the tests in Python are the only ones, and never left out."""
 
-@pytest.fixture(scope="module", params=["kernel", "python"])
+
+@pytest.fixture(scope="module", params=["kernel", *IN_PYTHON])
 def with_and_without_kernel(request: pytest.FixtureRequest) -> Iterator[None]:
     """Run the tests of a module once with the compiled kernel and once without."""
     if request.param == "python":

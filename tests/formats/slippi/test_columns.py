@@ -86,10 +86,8 @@ def test_every_field_of_every_frame(path: Path) -> None:
     assert frames.items.counts.tolist() == [len(entry.items or []) for entry in entries]
 
 
-@pytest.mark.parametrize(
-    "name",
-    [name if name == "varied" else pytest.param(name, marks=pytest.mark.slow) for name in sorted(built_replays())],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(built_replays()))
 def test_built_replays_cut_anywhere(name: str) -> None:
     """Cut at every event boundary, one byte before it and one byte after it."""
     data = built_replays()[name]

@@ -152,6 +152,7 @@ def test_built_replays_of_every_version_do_not_depend_on_splits(version: tuple[i
     whole.check(as_live(data, range(1, len(data))), "raw length 0 first, byte by byte")
 
 
+@pytest.mark.slow
 def test_small_replay_cut_anywhere() -> None:
     """One cut at each event boundary, at the bytes on either side, and at every byte after Game End."""
     data = varied_replay()

@@ -174,4 +174,4 @@ def test_frames_are_written_as_msgspec_writes_their_fields(version: tuple[int, i
 @needs_shared
 @pytest.mark.parametrize("name", ["FodPlatforms", "items", "ics2", "rollbackFrameTest", "v3.18"])
 def test_real_frames_are_written_as_msgspec_writes_their_fields(name: str) -> None:
-    assert check_forms(frames_in(replay(name))[::7]) > 100
+    assert check_forms(frames_in(replay(name))[::31]) > 20
