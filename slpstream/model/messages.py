@@ -22,7 +22,7 @@ import msgspec
 
 from slpstream.model import events
 from slpstream.model.errors import ProtocolViolation
-from slpstream.model.events import Event, PackedEntry
+from slpstream.model.events import Event, Form, PackedEntry
 from slpstream.model.topics import TOPIC_OF_TYPE, Topic
 
 FramesMode = Literal["live", "finalized"]
@@ -116,10 +116,7 @@ class LogMessage(msgspec.Struct, gc=False, eq=False):
     @property
     def body(self) -> bytes:
         """The payload, encoded up to the closing brace."""
-        content = self.content
-        if isinstance(content, bytes):
-            return content
-        return content.form("json") or _body_of_frame(content.entry())
+        return _encoded(self.content)
 
     @property
     def topic(self) -> Topic:
@@ -162,8 +159,7 @@ class LogMessage(msgspec.Struct, gc=False, eq=False):
 
     def messagepack(self, station: str | None = None, fields: tuple[str, ...] | None = None) -> bytes:
         """The same message as MessagePack."""
-        content = self.content
-        payload = None if isinstance(content, bytes) else content.form("msgpack", fields)
+        payload = self._packed_form("msgpack", fields)
         if payload is None:
             return to_messagepack(self.json(station, fields))
         envelope = {"type": self.type, "station": station, "gameId": self.game_id, "cursor": self.cursor}
@@ -171,12 +167,16 @@ class LogMessage(msgspec.Struct, gc=False, eq=False):
         return b"%c%b%b" % (head[0] + 1, head[1:], payload)  # the envelope is an object with one more key
 
     def _cut_body(self, fields: tuple[str, ...]) -> bytes:
-        content = self.content
-        payload = None if isinstance(content, bytes) else content.form("json", fields)
+        payload = self._packed_form("json", fields)
         if payload is not None:
             return payload
         frame = cut_entry(msgspec.json.decode(self.entry()), fields)
         return _encode({"frame": frame})[1:]
+
+    def _packed_form(self, form: Form, fields: tuple[str, ...] | None) -> bytes | None:
+        """The payload straight from the bytes of a frame; `None` if that is not possible."""
+        content = self.content
+        return None if isinstance(content, bytes) else content.form(form, fields)
 
     def form(self, key: Any, make: Callable[..., bytes], *given: Any) -> bytes:
         """An encoded form of this message, made by `make(self, *given)` and cached under `key`.
@@ -277,14 +277,17 @@ def content_of(event: Event) -> tuple[str, bytes | PackedEntry, int | None]:
 def body_of(event: Event) -> tuple[str, bytes, int | None]:
     """The message type, the payload encoded up to the closing brace, and the frame number of a `Frame`."""
     kind, content, frame = content_of(event)
-    return kind, content if isinstance(content, bytes) else _body_of_packed(content), frame
+    return kind, _encoded(content), frame
 
 
 def _body_of_frame(entry: Any) -> bytes:
     return b'"frame":%b}' % _encode(entry)
 
 
-def _body_of_packed(content: PackedEntry) -> bytes:
+def _encoded(content: bytes | PackedEntry) -> bytes:
+    """The payload, encoded up to the closing brace."""
+    if isinstance(content, bytes):
+        return content
     return content.form("json") or _body_of_frame(content.entry())
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import sqlite3
 import threading
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -326,6 +326,11 @@ class Database:
 
 _encode_summary = msgspec.json.Encoder().encode
 _summary = msgspec.json.Decoder(GameSummary).decode
+_TO_COLUMN: Mapping[type, Callable[[Any], str]] = {
+    bytes: bytes.decode,
+    GameSummary: lambda summary: _encode_summary(summary).decode(),
+}
+"""How the values of a record that are no text or number become the values of columns, by their type."""
 _standings = msgspec.json.Decoder(dict[int, Standing]).decode
 
 
@@ -365,10 +370,8 @@ def _put_game(writer: sqlite3.Connection, entry: Entry, record: GameRecord) -> N
             value = getattr(record, name)
             if value is None or (keep_summary and name == "summary"):
                 continue
-            kind = type(value)
-            values[name] = (
-                value.decode() if kind is bytes else _encode_summary(value).decode() if kind is GameSummary else value
-            )
+            convert = _TO_COLUMN.get(type(value))
+            values[name] = value if convert is None else convert(value)
         listed_at_ms = _write_game(writer, record.game_id, values, entry)
     if entry.arrived_at_ms is not None and values["arrived_at_ms"] is None:
         listed_at_ms = _place(writer, record.game_id, entry.arrived_at_ms)

@@ -32,18 +32,18 @@ class WebsocketEncoding:
 
     def log(self, message: LogMessage, station: str) -> bytes:
         """A log message as a websocket message."""
-        return message.form((self.key, station), self._framed, station)
+        return message.form((self.key, station), self._message, station)
 
     def cut(self, message: LogMessage, station: str, fields: tuple[str, ...]) -> bytes:
         """A `frame` message, reduced to some fields, as a websocket message."""
-        return message.form((self.key, station, fields), self._framed, station, fields)
+        return message.form((self.key, station, fields), self._message, station, fields)
 
     def status(self, payload: dict[str, Any]) -> bytes:
         """A status message as a websocket message."""
         json = msgspec.json.encode(payload)
         return _framed(self._opcode, json if self._is_json else to_messagepack(json))
 
-    def _framed(self, message: LogMessage, station: str, fields: tuple[str, ...] | None = None) -> bytes:
+    def _message(self, message: LogMessage, station: str, fields: tuple[str, ...] | None = None) -> bytes:
         return _framed(self._opcode, self._form(message, station, fields))
 
 

@@ -49,9 +49,6 @@ _MAX_SHARED = 128
 _CHARACTER = frozenset({PRE, POST})
 _FRAMES_BETWEEN_LESSONS = 4
 
-_Read = Callable[[bytes, int], tuple[Any, ...]]
-"""(data, offset of an event) to a tuple with one field of the event."""
-
 _Pre, _Post, _Item = (TABLES[command].cls for command in (PRE, POST, ITEM))
 _Start = TABLES[START].cls
 
@@ -93,9 +90,9 @@ class FrameDecoder(FrameLayout):
             for command, at in events
             if command in STAGE_EVENT_KINDS
         ]
-        self.bookend_offset = self.slots[BOOKEND, 0, False]
-        self.latest_finalized = _reads(layouts[BOOKEND], "latest_finalized_frame")
-        """(data, offset of the Frame Bookend) to the latest finalized frame, if the replay has that."""
+        finality = self.fields(TABLES[BOOKEND], self.slots[BOOKEND, 0, False], ("latest_finalized_frame",))
+        self.latest_finalized = None if finality is None else finality.read
+        """Reads the latest finalized frame, if the replay has it."""
         self.action_offsets: Sequence[tuple[int, int, int]] = (
             self._find_action_states(layouts[POST]) if POST in layouts else []
         )
@@ -235,7 +232,7 @@ class FrameDecoders:
         uses = self._uses
         uses[decoder] = uses.get(decoder, 0) + 1
         read = decoder.latest_finalized
-        return number, decoder, None if read is None else read(data, start + decoder.bookend_offset)[0]
+        return number, decoder, None if read is None else read(data, start)[0]
 
     def take_counts(self) -> dict[int, int]:
         """The number of events that were decoded since the last call, by command byte."""
@@ -294,14 +291,6 @@ def _can_decode(data: bytes, events: Sequence[Event]) -> bool:
         for wanted in (PRE, POST)
     )
     return pres == posts
-
-
-def _reads(layout: Layout, name: str) -> _Read | None:
-    """Reads one field; `None` if the replay does not have it."""
-    for field in layout.fields:
-        if field.name == name:
-            return struct.Struct(f">{field.offset}x{field.kind.code}").unpack_from
-    return None
 
 
 def _stage_event(layout: Layout) -> Callable[..., StageEvent]:

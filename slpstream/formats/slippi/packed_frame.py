@@ -9,8 +9,8 @@ from slpstream.formats.slippi.frame_entry import FrameEntry
 from slpstream.model.events import Form, PackedEntry
 from slpstream.model.fields import Table
 
-FieldReader = Callable[[bytes], tuple[Any, ...]]
-"""Reads fields of a frame from its bytes."""
+FieldReader = Callable[..., tuple[Any, ...]]
+"""Reads fields of a frame from its bytes. Called with these, or with a buffer and the position of the frame in it."""
 
 
 class Fields(NamedTuple):
@@ -28,7 +28,6 @@ class Decoder(Protocol):
     """Player index, offset of the action state and of its counter (-1 if the replay has none), of each player."""
     json_bytes: int
     """About as many bytes as a message has as JSON."""
-    width_bytes: int
 
     @property
     def slots(self) -> Mapping[tuple[int, int, bool], int]:

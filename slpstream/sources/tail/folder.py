@@ -229,13 +229,13 @@ class FolderTail:
     def hand_over_growth(self, take: Callable[[TailEvent], None]) -> None:
         """From now on, call `take` with bytes that are appended to a file while the iteration waits.
 
-        It is called as soon as they are reported, without a change of tasks, and instead of yielding the event. All
-        other events are yielded, also those that come with these bytes. `take` may call `release` and `read_again`.
+        It is called as soon as they are reported, without a task switch, and the event is not yielded. All other events
+        are yielded, even if they come with these bytes. `take` may call `release` and `read_again`.
         """
         context = contextvars.copy_context()
 
         def take_in_context(event: TailEvent) -> None:
-            context.run(take, event)  # which has what log lines are to say
+            context.run(take, event)  # log lines take their fields from the context
 
         self._take_growth = take_in_context
         self._notifications.read_at_once = self._read_at_once

@@ -52,8 +52,8 @@ class Notifications:
         self.degraded = degraded
         self._timers = timers
         self.read_at_once: Callable[[str], bool] | None = None
-        """Reads a file that has grown in the very moment in which that is reported, and returns whether it has. It is
-        called in the event loop, and saves a change of tasks for every frame of every game."""
+        """Reads a file as soon as its growth is reported, and returns whether it did. Called in the event loop; this
+        saves a task switch for every frame."""
         self._recompute: Callable[[], float] | None = None
         self.watch_root: Callable[[], None] = _watch_nothing
         self.watch_folder: Callable[[str], None] = _watch_no_folder
