@@ -218,16 +218,18 @@ def test_theme_and_scale(browser: Browser, daemon: DaemonProcess) -> None:
 def test_the_delay_holds_messages_back(browser: Browser, daemon: DaemonProcess) -> None:
     with open_page(browser) as watched:
         page = watched.page
-        page.clock.install()
+        page.clock.install(time=0)
+        page.clock.pause_at(1)
         feed = open_overlay(page, daemon, "delay=2s")
-        page.clock.run_for(2100)
-        page.wait_for_function("() => document.querySelector('.overlay').dataset.phase !== undefined")
+        # The page's clock stands still, so waiting moves it.
+        while page.locator(".overlay[data-phase]").count() == 0:
+            page.clock.run_for(2100)
         feed.start("Left", "Right")
         feed.frame(1, 55, 0)
         page.wait_for_timeout(300)
-        page.clock.run_for(1500)
+        page.clock.run_for(1900)
         assert page.locator(".player").count() == 0
-        page.clock.run_for(2000)
+        page.clock.run_for(300)
         expect(page.locator(".percent").first).to_have_text("55%")
         watched.check(daemon.url)
 
