@@ -81,7 +81,8 @@ class GrowingLogReader:
     def keep(self, pipeline: Pipeline) -> None:
         """Called as the file is followed: keep a copy of its pipeline from time to time."""
         if pipeline.bytes_read >= self._keep_from and pipeline.failure is None:
-            self._cache.checkpoints[pipeline.bytes_read] = pipeline.copy()
+            self._cache.checkpoints[pipeline.bytes_read] = twin = pipeline.copy()
+            twin.settle()  # what waits to be written belongs before this place
             self._keep_from = pipeline.bytes_read + _SLICES_PER_KEPT * SLICE_BYTES
 
     @property

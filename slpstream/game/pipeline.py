@@ -12,7 +12,7 @@ Stats and derived events are computed from final frames only, and follow in both
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple, Self
 
 from slpstream.formats.interface import Reader, StatsComputer
@@ -38,6 +38,8 @@ Encoded = tuple[str, bytes | PackedEntry, int | None]
 _DERIVED = (GameEvent, StatsUpdate)
 """The events of a stats computer. They name the final frame that causes them."""
 _NOTABLE = frozenset({*DESCRIBING, Diagnostic})
+MAX_UNWRITTEN_EVENTS = 240
+"""About two seconds of a game."""
 
 
 class LogWriter:
@@ -47,10 +49,22 @@ class LogWriter:
 
     def __init__(self) -> None:
         self._offset, self._count = START
+        self.unwritten: list[tuple[Event, Encoded]] = []
+        """Events whose messages nobody reads yet. Together they are written in a fraction of the time."""
 
     def copy(self) -> Self:
         """An independent writer in the same state."""
-        return copy.copy(self)
+        twin = copy.copy(self)
+        twin.unwritten = list(self.unwritten)
+        return twin
+
+    def write_all(self, game_id: str, out: list[LogMessage]) -> None:
+        """Append the messages of everything that is unwritten."""
+        write = self.write
+        for event, encoded in self.unwritten:
+            write(event, encoded, game_id, out)
+        self.unwritten.clear()
+        self.flush(game_id, out)
 
     def flush(self, game_id: str, out: list[LogMessage]) -> None:
         """Append what had to wait for the end of the batch of events."""
@@ -246,12 +260,26 @@ class Pipeline:
         """Whether the rest of the file need not be read. The first bytes after the end can still cause a diagnostic."""
         return self._fed_after_close or self.failure is not None
 
-    def feed(self, data: bytes) -> Batch:
-        """Take the next bytes of the file."""
+    def feed(self, data: bytes, unread: Collection[FramesMode] = ()) -> Batch:
+        """Take the next bytes of the file.
+
+        The batch may leave out messages of the logs in `unread`. A later batch has them: the next one in which the log
+        is not unread or something notable happens, that of `settle`, or at the latest the one after
+        `MAX_UNWRITTEN_EVENTS`.
+        """
         if self.ended and self.closed:
             self._fed_after_close = True
         self.bytes_read += len(data)
-        return self._batch(self.reader.feed(data))
+        return self._batch(self.reader.feed(data), unread)
+
+    def settle(self) -> Batch:
+        """The messages that earlier batches have left out."""
+        logs: dict[FramesMode, list[LogMessage]] = {mode: [] for mode in self.modes}
+        if self.game_id is not None:
+            for writer in self._writers:
+                if writer.unwritten:
+                    writer.write_all(self.game_id, logs[writer.mode])
+        return Batch(logs)
 
     def rewrite(self, header: bytes) -> Batch:
         """Take the first bytes of the file again, after they have changed."""
@@ -270,12 +298,16 @@ class Pipeline:
         """The messages of at most `max_frames` further frames, for formats that expand frames on demand."""
         return self._batch(self.reader.more(max_frames))
 
-    def _batch(self, events: list[Event]) -> Batch:
+    def _batch(self, events: list[Event], unread: Collection[FramesMode] = ()) -> Batch:
         logs: dict[FramesMode, list[LogMessage]] = {mode: [] for mode in self.modes}
         if not events:
             return Batch(logs)
         events = self._deriver.derive(events)
-        outputs = list(zip(self._writers, logs.values(), strict=True))
+        waiting = [writer for writer in self._writers if writer.mode in unread] if unread else ()
+        outputs = [(writer, logs[writer.mode]) for writer in self._writers if writer not in waiting]
+        for writer, log in outputs:
+            if writer.unwritten and self.game_id is not None:
+                writer.write_all(self.game_id, log)
         start, end = None, None
         frames = resent_frames = 0
         loose: list[LogMessage] = []
@@ -301,9 +333,14 @@ class Pipeline:
                 continue
             for writer, log in outputs:
                 writer.write(event, encoded, game_id, log)
+            for writer in waiting:
+                writer.unwritten.append((event, encoded))
         if game_id is not None:
             for writer, log in outputs:
                 writer.flush(game_id, log)
+            for writer in waiting:
+                if notable or len(writer.unwritten) >= MAX_UNWRITTEN_EVENTS:
+                    writer.write_all(game_id, logs[writer.mode])
         self.game_id = game_id
         self.ended = self.ended or end is not None
         return Batch(logs, events, loose, start, end, frames, resent_frames, notable)

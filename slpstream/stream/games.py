@@ -18,6 +18,7 @@ from slpstream.model.errors import CursorGone, NoSuchGame
 from slpstream.model.messages import START, Cursor, FramesMode, LogMessage, Position
 from slpstream.stream.game import FIRST_PLAYED, Game, Order
 
+_MODES: frozenset[FramesMode] = frozenset(("live", "finalized"))
 _KNOWN_GAMES = 16
 """Games that a station keeps in memory; an older one stays only while a reader still needs it."""
 
@@ -37,6 +38,10 @@ class StationGames:
         self._changed: trio.Event | None = None
         self.readers: WeakSet[StationReader] = WeakSet()
         """Everything that holds a position in these games."""
+        self._unread_modes = _MODES
+        self._counted_readers = 0
+        self.publish_held: Callable[[], None] = _nothing_held
+        """Publishes at once what was held because nobody read it."""
         self.current: Game | None = None
         """The game that is played: of those that are not aside, the one with the newest Game Start, unless the station
         has turned to another that goes on."""
@@ -47,6 +52,21 @@ class StationGames:
     def games(self) -> Sequence[Game]:
         """The known games, oldest first."""
         return self._games
+
+    def add_reader(self, reader: StationReader) -> None:
+        """Add a reader for as long as it exists. It finds everything published that is known."""
+        self.publish_held()
+        self.readers.add(reader)
+        self._counted_readers = -1
+
+    @property
+    def unread_modes(self) -> frozenset[FramesMode]:
+        """The modes whose logs nobody reads."""
+        if len(self.readers) != self._counted_readers:
+            readers = list(self.readers)
+            self._counted_readers = len(readers)
+            self._unread_modes = _MODES.difference(reader.mode for reader in readers)
+        return self._unread_modes
 
     async def locate(self, game_id: str) -> Game:
         """The game with this id; all later games are known afterwards. Raises `NoSuchGame`."""
@@ -138,6 +158,10 @@ class StationGames:
         return (1, max((game.order[1] + 1 for game in self._games if not game.archived), default=0), "")
 
 
+def _nothing_held() -> None:
+    """What a station has to publish that holds nothing."""
+
+
 class Unread(NamedTuple):
     """Messages of one game that follow a reader's position.
 
@@ -158,7 +182,7 @@ class StationReader:
     def __init__(self, station: StationGames, mode: FramesMode, *, reads_aside: bool = True) -> None:
         """`reads_aside` is false for readers that follow only what is played."""
         self._station = station
-        self._mode = mode
+        self.mode = mode
         self._reads_aside = reads_aside
         self.positions: dict[Game, Position] = {}
         """The last message that was taken from each game."""
@@ -171,7 +195,7 @@ class StationReader:
         self._pass: deque[Game] = deque()
         self._passed_time = False
         self._reported_lost: set[Game] = set()
-        station.readers.add(self)
+        station.add_reader(self)
 
     async def settle(self) -> None:
         """Return when it is known which games there are."""
@@ -193,7 +217,7 @@ class StationReader:
         self._first = min(running, key=lambda game: game.order) if running else self._station.next_order()
         for game in self._station.games:
             if self.wants(game):
-                self.positions[game] = game.logs[self._mode].head
+                self.positions[game] = game.logs[self.mode].head
 
     def from_game(self, game: Game) -> None:
         """Begin with this game; set its position first if it is not its beginning."""
@@ -215,16 +239,16 @@ class StationReader:
                 if other.archived:
                     self._exhausted.add(other)
                 else:
-                    self.positions[other] = other.logs[self._mode].head
+                    self.positions[other] = other.logs[self.mode].head
 
     async def position_of(self, game: Game, cursor: Cursor) -> Position:
         """The position in `game` that a cursor names. Raises `CursorGone`."""
         position = cursor.position
-        while game.catching_up and (position is None or position > game.logs[self._mode].head):
+        while game.catching_up and (position is None or position > game.logs[self.mode].head):
             await self._station.changed()
         if position is None:
-            return await game.log_reader.find_frame(self._mode, cursor.frame or 0)
-        if position > game.logs[self._mode].head and not game.archived and not game.in_progress:
+            return await game.log_reader.find_frame(self.mode, cursor.frame or 0)
+        if position > game.logs[self.mode].head and not game.archived and not game.in_progress:
             raise CursorGone("the game has ended before this place")
         return position
 
@@ -233,7 +257,7 @@ class StationReader:
 
         Nothing would ever follow it, whereas an archived game without an end can still grow.
         """
-        messages, mode = game.log_reader.messages, self._mode
+        messages, mode = game.log_reader.messages, self.mode
         if not game.archived or position <= START:
             return
         if await messages(mode, position) or await messages(mode, Position(position.offset, position.count - 1)):
@@ -258,9 +282,9 @@ class StationReader:
         """Where this reader is in the newest game of which it has read anything."""
         for game in reversed(self.games()):
             at_head = self.live and not game.archived
-            position = game.logs[self._mode].head if at_head else self.position(game)
+            position = game.logs[self.mode].head if at_head else self.position(game)
             if position > START:
-                return Cursor(game.game_id, self._mode, position)
+                return Cursor(game.game_id, self.mode, position)
         return None
 
     def games(self) -> list[Game]:
@@ -322,9 +346,9 @@ class StationReader:
         if game in self._exhausted:
             return None
         position = self.position(game)
-        messages: Sequence[LogMessage] | None = None if game.archived else game.logs[self._mode].since(position)
+        messages: Sequence[LogMessage] | None = None if game.archived else game.logs[self.mode].since(position)
         if messages is None:
-            messages = await game.log_reader.messages(self._mode, position)
+            messages = await game.log_reader.messages(self.mode, position)
             if not messages:
                 if not game.archived:
                     raise CursorGone("the replay does not have what follows any more")
@@ -336,13 +360,13 @@ class StationReader:
 
     def waits_for(self, game: Game) -> bool:
         """Whether the game's log has yet to reach this reader's position, or the end of its file."""
-        return game.catching_up or (not game.archived and self.position(game) > game.logs[self._mode].head)
+        return game.catching_up or (not game.archived and self.position(game) > game.logs[self.mode].head)
 
     def needs(self, game: Game) -> bool:
         """Whether this reader has yet to read something of a game."""
         if self.live or game in self._exhausted or game.order < self._first_order or not self.wants(game):
             return False
-        return game.archived or self.position(game) < game.logs[self._mode].head
+        return game.archived or self.position(game) < game.logs[self.mode].head
 
     def drop(self, games: Sequence[Game]) -> None:
         """The station has dropped its oldest games, and this reader needs nothing of them.
@@ -365,14 +389,14 @@ class StationReader:
         if game.order < self._first_order:
             for other in self._station.games:
                 if game.order <= other.order < self._first_order:
-                    self.positions[other] = other.logs[self._mode].head
+                    self.positions[other] = other.logs[self.mode].head
             self._first = game.order
 
     def go_live(self) -> None:
         """From here on the owner is handed new messages of all games, also of older ones that go on."""
         first = self._first_order
         older = [game for game in self._station.games if FIRST_PLAYED <= game.order < first]
-        self.positions |= {game: game.logs[self._mode].head for game in older}
+        self.positions |= {game: game.logs[self.mode].head for game in older}
         if older:
             self._first = min(older, key=lambda game: game.order)
         self.live = True
@@ -386,7 +410,7 @@ class StationReader:
         positions = {other: self.position(other) for other in self._station.games}
         for other in positions:
             if not (other.archived or other.catching_up or other is game):
-                positions[other] = other.logs[self._mode].head
+                positions[other] = other.logs[self.mode].head
         if position is not None:
             positions[game] = position
         self.positions = positions
@@ -396,7 +420,7 @@ class StationReader:
         if game.archived:
             self._exhausted.add(game)
         else:
-            log = game.logs[self._mode]
+            log = game.logs[self.mode]
             self.positions[game] = max(self.position(game), log.dropped_through)
 
     @property

@@ -66,10 +66,10 @@ def failing(monkeypatch: pytest.MonkeyPatch) -> dict[str, bool]:
     switch = {"on": False}
     feed = Pipeline.feed
 
-    def failing_feed(self: Pipeline, data: bytes) -> Any:
+    def failing_feed(self: Pipeline, data: bytes, *unread: Any) -> Any:
         if switch["on"]:
             raise KeyError("bug")
-        return feed(self, data)
+        return feed(self, data, *unread)
 
     monkeypatch.setattr(Pipeline, "feed", failing_feed)
     return switch

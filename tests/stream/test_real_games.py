@@ -221,6 +221,7 @@ class Played:
         self._channel = channel
         self._ring_bytes = ring_bytes
         self._pipeline = Pipeline(SlippiReader(), MODES)
+        channel.publish_held = self._settle
         self._written = 0
         path.write_bytes(b"")
 
@@ -235,13 +236,17 @@ class Played:
         with self._path.open("ab") as file:
             file.write(piece)
         self._written += len(piece)
-        self._publish(self._pipeline.feed(piece))
+        self._publish(self._pipeline.feed(piece, self._channel.unread_modes))
         if self.is_over:
             self._path.write_bytes(self._data)
             self._publish(self._pipeline.rewrite(self._data[:HEADER_BYTES]))
 
     def head(self, mode: FramesMode) -> Position:
         return START if self.game is None else self.game.logs[mode].head
+
+    def _settle(self) -> None:
+        """Publish what waits because nobody reads the log of its mode."""
+        self._publish(self._pipeline.settle())
 
     def _publish(self, batch: Batch) -> None:
         if batch.start is not None:
@@ -276,6 +281,7 @@ async def schedule(path: Path, data: bytes, seed: str) -> None:
     async with trio.open_nursery() as nursery:
         while not played.is_over:
             if len(watchers) < MAX_SUBSCRIBERS and chance.random() < often:
+                channel.publish_held()  # what `Watcher` is about to expect begins at the heads
                 watchers.append(Watcher(chance, dump, played.game))
                 nursery.start_soon(watchers[-1].run, hub)
                 await settle()

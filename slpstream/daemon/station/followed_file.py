@@ -17,6 +17,9 @@ from slpstream.sources.tail import FileIdentity, TailedFile
 from slpstream.stream import Game
 from slpstream.system.files import WHOLE_FILE_BYTES
 
+_MAX_HELD_BYTES = 1 << 16
+"""About a second of a game of four players."""
+
 
 class FollowedFile:
     """A file that is being read, with its pipeline and, once the game has begun, its game."""
@@ -53,6 +56,26 @@ class FollowedFile:
         self.exhausted_size_bytes: int | None = None
         """The last known size of a file that is no longer read, whatever it grows to."""
         self._keep_checkpoint: Callable[[Pipeline], None] | None = None
+        self._held: list[bytes] = []
+        self._held_bytes = 0
+
+    def hold(self, data: bytes) -> bool:
+        """Keep the next bytes of the file back from the pipeline; false if there are too many of them already."""
+        if self._held_bytes + len(data) > _MAX_HELD_BYTES:
+            return False
+        self._held.append(data)
+        self._held_bytes += len(data)
+        return True
+
+    def take_held(self) -> bytes:
+        """The bytes that were held back, for the pipeline to take."""
+        held, self._held, self._held_bytes = self._held, [], 0
+        return b"".join(held)
+
+    @property
+    def read_bytes(self) -> int:
+        """How many bytes of the file were read, with those that are held back."""
+        return self.pipeline.bytes_read + self._held_bytes
 
     def is_copy(self) -> bool:
         """Whether nothing of this file is published, because another one holds its game."""
@@ -82,7 +105,7 @@ class FollowedFile:
             return False
         if self.written_whole:
             return self.played_size_bytes != self.file.size_bytes
-        return self.exhausted_size_bytes is None and self.pipeline.bytes_read < self.file.size_bytes
+        return self.exhausted_size_bytes is None and self.read_bytes < self.file.size_bytes
 
     @property
     def is_exhausted(self) -> bool:
@@ -92,7 +115,7 @@ class FollowedFile:
     @property
     def ahead_of_disk(self) -> bool:
         """Whether more bytes were read than the file has, because the disk is full."""
-        return self.pipeline.bytes_read > self.file.size_bytes
+        return self.read_bytes > self.file.size_bytes
 
     def describe(self, events: Sequence[Event]) -> bool:
         """Update the summary of the game from notable events.
@@ -114,7 +137,7 @@ class FollowedFile:
 
         Returns the offset of that part and its bytes, or no bytes if there is a gap before `data`.
         """
-        read = self.pipeline.bytes_read
+        read = self.read_bytes
         if offset == read:
             return offset, data
         return read, data[read - offset :] if offset < read else b""

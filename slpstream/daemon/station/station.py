@@ -109,6 +109,7 @@ class Station:
         self.name = name or station
         self.folder = folder
         self.channel = Channel(station, self._locate, errors=shared.errors)
+        self.channel.publish_held = self._publish_held
         self.notifications = notifications
         self.read_unwritten: ReadUnwritten | None = None
         """Reads bytes that the disk has not taken."""
@@ -134,6 +135,10 @@ class Station:
         self._nursery: trio.Nursery | None = None
         self._tail: FolderTail | None = None
         self._followed: dict[TailedFile, FollowedFile] = {}
+        self._held: FollowedFile | None = None
+        """The file whose last bytes wait because nobody reads the station."""
+        self._unwritten: dict[FollowedFile, None] = {}
+        """Files with messages that wait because nobody reads the log of their mode."""
         self._games = GamesByFile()
         self._set_aside = SetAsideFiles()
         self._containment = shared.errors.contain("file", station=station)
@@ -181,6 +186,7 @@ class Station:
 
     def describe(self) -> dict[str, Any]:
         """The station as `/v1/stations` shows it."""
+        self._publish_held()
         game = self.channel.current
         description: dict[str, Any] = {
             "id": self.id,
@@ -234,6 +240,8 @@ class Station:
 
     def _take(self, event: TailEvent) -> None:
         take = self._TAKES[type(event)]
+        if take is not Station._grew:
+            self._publish_held()
         if isinstance(event, Scanned | Settled):
             take(self, event)
             return
@@ -266,6 +274,8 @@ class Station:
     def _failed(self, error_id: str, failures: int) -> None:
         """The work on the folder has ended because of a bug, and begins anew after a pause."""
         followed_files, self._followed = list(self._followed.values()), {}
+        self._held = None
+        self._unwritten.clear()
         for followed in followed_files:
             followed.release(self._shared.limiter)
             if followed.game is not None:
@@ -305,6 +315,7 @@ class Station:
 
         Returns the file offset up to which all bytes are known; what is beyond it must be offered again.
         """
+        self._publish_held()
         followed = self._by_path(path)
         if followed is None:
             if offset:
@@ -364,22 +375,59 @@ class Station:
             self._stop_reading_if_exhausted(followed)
             return
         pipeline = followed.pipeline
-        if offset == 0 and pipeline.bytes_read:  # read before it reached the disk, except for later rewrites
+        if offset == 0 and followed.read_bytes:  # read before it reached the disk, except for later rewrites
             rewritable = data[: of_name(followed.file.path.name).rewritable_bytes]
+            self._feed_held()
             self._publish(followed, pipeline.rewrite(rewritable))
         offset, data = followed.after_read(offset, data)
         if data:
             self._counters.count_bytes(len(data))
-            self._publish(followed, pipeline.feed(data))
+            if self._can_wait(followed) and followed.hold(data):
+                self._held = followed
+            else:
+                self._feed_held()
+                self._feed_pipeline(followed, data)
             if followed.is_copy():
                 return
-            followed.keep_checkpoint()
             if self.on_bytes is not None:
                 self.on_bytes(followed, offset, data)
             self._turn_if_played(followed)
             if pipeline.closed:
                 self._stop_reading_if_exhausted(followed)
                 self._release_if_done(followed)
+
+    def _feed_pipeline(self, followed: FollowedFile, data: bytes) -> None:
+        unread = self.channel.unread_modes
+        if unread:
+            self._unwritten[followed] = None
+        self._publish(followed, followed.pipeline.feed(data, unread))
+        if not followed.is_copy():
+            followed.keep_checkpoint()
+
+    def _can_wait(self, followed: FollowedFile) -> bool:
+        """Whether the next bytes of a file may wait, because they are of the running game and nobody reads the station.
+
+        Together with later bytes they take a fraction of the time. Whoever looks at the station has it catch up first.
+        """
+        if len(self.channel.unread_modes) < len(MODES):
+            return False
+        game = followed.game
+        return game is not None and game is self.channel.current and game.in_progress and not game.catching_up
+
+    def _publish_held(self) -> None:
+        """Publish everything that waits because nobody read it."""
+        self._feed_held()
+        while self._unwritten:
+            followed, _ = self._unwritten.popitem()
+            self._guard(followed.file, partial(self._settle, followed))
+
+    def _feed_held(self) -> None:
+        followed, self._held = self._held, None
+        if followed is not None:
+            self._guard(followed.file, lambda: self._feed_pipeline(followed, followed.take_held()))
+
+    def _settle(self, followed: FollowedFile) -> None:
+        self._publish(followed, followed.pipeline.settle())
 
     def _rewritten(self, event: Rewritten) -> None:
         followed = self._followed.get(event.file)
@@ -475,7 +523,7 @@ class Station:
 
     def _publish(self, followed: FollowedFile, batch: Batch) -> None:
         """Publish, index and count what came out of one file."""
-        if not batch.events:
+        if not (batch.events or any(batch.logs.values())):
             return
         if batch.start is not None and self._is_copy(followed, batch.start.game_id):
             self._log.info(
@@ -793,6 +841,7 @@ class Station:
         await trio.sleep(_TICK_SECONDS * phase_of(self.id))
         while True:
             await trio.sleep(_TICK_SECONDS)
+            self._publish_held()
             self._counters.tick(self._readers())
             self._release_quiet()
             self._prefer_growing_copies()
