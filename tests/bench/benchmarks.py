@@ -34,6 +34,7 @@ BENCHMARKS: Mapping[str, Callable[[Form], list[Figure]]] = {
     "latency": scenarios.latency,
     "sixty_four": scenarios.sixty_four,
     "many_stations": scenarios.many_stations,
+    "disturbed": scenarios.disturbed,
     "fan_out": scenarios.fan_out,
     "hostile": scenarios.hostile,
     "memory": memory.run,

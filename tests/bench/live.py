@@ -49,6 +49,9 @@ class Load(NamedTuple):
     """Whether all stations write at the same moment."""
     peer: bool = False
     """Whether slippi-js follows the file of the first station too."""
+    disturbance: str = ""
+    """What happens to the file of the first station every second, one of `game_writer.DISTURBANCES`; its frames do not
+    count."""
     attackers: tuple[str, ...] = ()
     """Hostile clients in the form of `tests.hostile.clients`, such as `never_reads=50`."""
 
@@ -113,6 +116,7 @@ def measure_at(load: Load, daemon: DaemonProcess, root: Path, folders: list[Path
             line_of(attackers)
         arguments = [*map(str, folders), "--seconds", str(seconds), "--log", str(written)]
         arguments += ["--in-step"] if load.in_step else []
+        arguments += ["--disturbance", load.disturbance] if load.disturbance else []
         writer = stack.enter_context(process_of(module("game_writer", *arguments), load.seconds))
         began = int(line_of(writer))
         processes = {"daemon": daemon.process.pid, "writer": writer.pid, "clients": clients.pid}
@@ -135,7 +139,7 @@ def measure_at(load: Load, daemon: DaemonProcess, root: Path, folders: list[Path
     due = {
         (station, number): at
         for station, number, at in RECORD.iter_unpack(written.read_bytes())
-        if from_ns <= at < from_ns + window
+        if from_ns <= at < from_ns + window and not (load.disturbance and station == 0)
     }
     arrivals = RECORD.iter_unpack(seen.read_bytes())
     latencies = sorted(

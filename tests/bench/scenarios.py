@@ -7,6 +7,7 @@ from statistics import median
 
 from slpstream.formats.slippi.commands import FRAMES_PER_SECOND
 from tests.bench import slippi_js
+from tests.bench.game_writer import DISTURBANCES
 from tests.bench.live import Load, Measured, measure
 from tests.bench.report import Figure, Form
 
@@ -66,6 +67,18 @@ def many_stations(form: Form) -> list[Figure]:
         Figure(f"{count} stations, latency p99", [m.quantile(0.99) for m in runs], "ms", 16.7, _worst(runs)),
         Figure(f"{count} stations, frames missing", [float(m.missed) for m in runs], "frames", 0.0),
     ]
+
+
+def disturbed(form: Form) -> list[Figure]:
+    """16 stations of which one is killed, stalls, or is corrupted every second: the latency of the other fifteen."""
+    load = Load(stations=16, seconds=2 if form.short else 15)
+    quiet = _runs(form, load)
+    figures = [Figure("16 stations, latency p99", [m.quantile(0.99) for m in quiet], "ms", 16.7, _worst(quiet))]
+    for disturbance in DISTURBANCES:
+        runs = _runs(form, load._replace(disturbance=disturbance))
+        name = f"one of 16 stations {disturbance}, latency p99 of the others"
+        figures.append(Figure(name, [m.quantile(0.99) for m in runs], "ms", 16.7, _worst(runs)))
+    return figures
 
 
 def fan_out(form: Form) -> list[Figure]:
