@@ -13,6 +13,11 @@
 #include <new>
 #include <vector>
 
+#if defined(__GNUC__) && defined(__x86_64__)
+#define SLPSTREAM_AVX2 1
+#include <immintrin.h>
+#endif
+
 // As in the specification of the interface, with its names.
 extern "C" {
 struct ArrowArray {
@@ -29,6 +34,8 @@ namespace kernel {
 namespace {
 
 constexpr std::size_t tile_rows = 128;  // with their events and the columns' ends, few enough for the L1 cache
+constexpr std::size_t line_bytes = 64;  // of a cache
+constexpr std::size_t max_together = 4;
 constexpr std::size_t aligned_bytes = 64;
 constexpr Py_ssize_t max_columns = 4096, max_sources = 64, max_width_bytes = 1 << 20;
 constexpr const char *capsule_name = "arrow_array";
@@ -45,11 +52,17 @@ struct Column {
     Kind kind;
     std::size_t source;  // number of the event, or of the given values
     std::size_t offset;  // in the event
-    bool begins_four = false;  // whether it and the next three are neighbours of 4 bytes each in the same event
+};
+
+// Columns that are neighbours in the same event and of one width, written together.
+struct Step {
+    std::size_t column;  // the first of them
+    std::size_t count;   // 1 to `max_together`
 };
 
 struct Plan {
     std::vector<Column> columns;
+    std::vector<std::vector<Step>> steps;         // for each event, all of its columns
     std::size_t events = 0, given = 0;            // in each group
     std::vector<std::size_t> given_bytes;         // widths of the given values
     std::vector<std::vector<unsigned char>> none; // for each event, the bytes that stand for an absent one
@@ -171,28 +184,95 @@ void write_values(const unsigned char *const *events, std::size_t count, std::si
     }
 }
 
-// The values of four columns that are neighbours in the events, two at a time.
-void write_four(const unsigned char *const *events, std::size_t count, std::size_t offset, std::size_t first,
-                unsigned char *const *columns) {
-    unsigned char *out[4];
-    for (std::size_t i = 0; i < 4; ++i) out[i] = columns[i] + first * 4;
-    for (std::size_t i = 0; i < count; ++i) {
-        const std::uint64_t pairs[] = {u64_at(events[i] + offset), u64_at(events[i] + offset + 8)};
-        for (std::size_t j = 0; j < 4; ++j) {
-            const auto value = static_cast<std::uint32_t>(j % 2 == 0 ? pairs[j / 2] >> 32 : pairs[j / 2]);
-            std::memcpy(out[j] + i * 4, &value, 4);
-        }
-    }
+// The values of 2 to 4 neighbouring columns, `Wide` bytes each, of the next 8 events at a time. The columns end where
+// `max_together` of them would, if they begin at `offset`; `out` is null for the places before them. Returns how many
+// events it took, all but fewer than 8; none on other processors.
+#ifdef SLPSTREAM_AVX2
+
+const bool has_avx2 = __builtin_cpu_supports("avx2") != 0;
+
+// 16 bytes of an event, and of the fourth event after it.
+__attribute__((target("avx2"))) inline __m256i two_events(const unsigned char *const *events, std::size_t offset) {
+    const __m128i one = _mm_loadu_si128(reinterpret_cast<const __m128i *>(events[0] + offset));
+    const __m128i other = _mm_loadu_si128(reinterpret_cast<const __m128i *>(events[4] + offset));
+    return _mm256_inserti128_si256(_mm256_castsi128_si256(one), other, 1);
 }
+
+__attribute__((target("avx2"))) inline void store_words(unsigned char *out, std::size_t row, __m256i big_endian) {
+    const __m256i order = _mm256_set_epi8(12, 13, 14, 15, 8, 9, 10, 11, 4, 5, 6, 7, 0, 1, 2, 3,  //
+                                          12, 13, 14, 15, 8, 9, 10, 11, 4, 5, 6, 7, 0, 1, 2, 3);
+    _mm256_storeu_si256(reinterpret_cast<__m256i *>(out + row * 4), _mm256_shuffle_epi8(big_endian, order));
+}
+
+__attribute__((target("avx2"))) std::size_t write_words(const unsigned char *const *events, std::size_t count,
+                                                        std::size_t offset, unsigned char *const *out) {
+    std::size_t i = 0;
+    for (; i + 8 <= count; i += 8) {
+        const __m256i a = two_events(events + i, offset), b = two_events(events + i + 1, offset);
+        const __m256i c = two_events(events + i + 2, offset), d = two_events(events + i + 3, offset);
+        const __m256i ab = _mm256_unpackhi_epi32(a, b), cd = _mm256_unpackhi_epi32(c, d);
+        store_words(out[3], i, _mm256_unpackhi_epi64(ab, cd));
+        store_words(out[2], i, _mm256_unpacklo_epi64(ab, cd));
+        if (out[1] == nullptr) continue;
+        const __m256i first_ab = _mm256_unpacklo_epi32(a, b), first_cd = _mm256_unpacklo_epi32(c, d);
+        store_words(out[1], i, _mm256_unpackhi_epi64(first_ab, first_cd));
+        if (out[0] != nullptr) store_words(out[0], i, _mm256_unpacklo_epi64(first_ab, first_cd));
+    }
+    return i;
+}
+
+inline int word_of(const unsigned char *event, std::size_t offset) {
+    int word;
+    std::memcpy(&word, event + offset, sizeof word);
+    return word;
+}
+
+// The first bytes of four events, then the second bytes, the third and the fourth.
+__attribute__((target("avx2"))) inline __m128i four_events(const unsigned char *const *events, std::size_t offset) {
+    const __m128i rows = _mm_set_epi32(word_of(events[3], offset), word_of(events[2], offset),
+                                       word_of(events[1], offset), word_of(events[0], offset));
+    return _mm_shuffle_epi8(rows, _mm_set_epi8(15, 11, 7, 3, 14, 10, 6, 2, 13, 9, 5, 1, 12, 8, 4, 0));
+}
+
+__attribute__((target("avx2"))) inline void store_bytes(unsigned char *out, std::size_t row, std::int64_t values) {
+    if (out != nullptr) std::memcpy(out + row, &values, sizeof values);
+}
+
+__attribute__((target("avx2"))) std::size_t write_bytes(const unsigned char *const *events, std::size_t count,
+                                                        std::size_t offset, unsigned char *const *out) {
+    std::size_t i = 0;
+    for (; i + 8 <= count; i += 8) {
+        const __m128i low = four_events(events + i, offset), high = four_events(events + i + 4, offset);
+        const __m128i first = _mm_unpacklo_epi32(low, high), last = _mm_unpackhi_epi32(low, high);
+        store_bytes(out[0], i, _mm_cvtsi128_si64(first));
+        store_bytes(out[1], i, _mm_extract_epi64(first, 1));
+        store_bytes(out[2], i, _mm_cvtsi128_si64(last));
+        store_bytes(out[3], i, _mm_extract_epi64(last, 1));
+    }
+    return i;
+}
+
+#else
+
+constexpr bool has_avx2 = false;
+
+std::size_t write_words(const unsigned char *const *, std::size_t, std::size_t, unsigned char *const *) { return 0; }
+std::size_t write_bytes(const unsigned char *const *, std::size_t, std::size_t, unsigned char *const *) { return 0; }
+
+#endif
 
 // The column's values of the events, from row `first` of the table on.
 void write_column(const Column &column, const unsigned char *const *events, std::size_t count, std::size_t first,
                   unsigned char *out) {
     const auto width = static_cast<std::size_t>(width_of(column.kind));
     if (column.kind == Kind::boolean) {
-        Bits bits{out};
-        for (std::size_t i = 0; i < count; ++i)
-            if (events[i][column.offset] != 0) bits.set(first + i);
+        unsigned byte = 0;
+        for (std::size_t i = 0; i < count; ++i) {
+            byte |= static_cast<unsigned>(events[i][column.offset] != 0) << ((first + i) & 7);
+            if (((first + i) & 7) != 7 && i + 1 < count) continue;
+            out[(first + i) >> 3] |= static_cast<unsigned char>(byte);
+            byte = 0;
+        }
     } else if (width == 1) {
         write_values<std::uint8_t>(events, count, column.offset, out + first);
     } else if (width == 2) {
@@ -202,11 +282,34 @@ void write_column(const Column &column, const unsigned char *const *events, std:
     }
 }
 
+// The columns of the step, from row `first` of the table on. `columns` are where theirs begin.
+void write_step(const Step &step, const Column *columns, const unsigned char *const *events, std::size_t count,
+                std::size_t first, unsigned char *const *out) {
+    std::size_t written = 0;
+    if (step.count > 1) {
+        const auto width = static_cast<std::size_t>(width_of(columns->kind));
+        const std::size_t before = max_together - step.count;
+        unsigned char *ends[max_together] = {};
+        for (std::size_t i = 0; i < step.count; ++i) ends[before + i] = out[i] + first * width;
+        written = (width == 1 ? write_bytes : write_words)(events, count, columns->offset - before * width, ends);
+    }
+    for (std::size_t i = 0; i < step.count && written < count; ++i)
+        write_column(columns[i], events + written, count - written, first + written, out[i]);
+}
+
 void write_given(const Column &column, const Given &given, const Group &group, unsigned char *out) {
     const auto width = static_cast<std::size_t>(width_of(column.kind));
     Bits bits{out};
     if (column.kind == Kind::boolean && given.is_constant) {
         if (group.count > 0 && *given.values != 0) bits.set(group.first, group.count);
+        return;
+    }
+    if (column.kind != Kind::boolean && (given.is_constant ? width == 1 : group.chosen.empty())) {
+        if (given.is_constant) {
+            std::memset(out + group.first, *given.values, group.count);
+        } else if (group.count > 0) {
+            std::memcpy(out + group.first * width, given.values, group.count * width);
+        }
         return;
     }
     for (std::size_t i = 0; i < group.count; ++i) {
@@ -218,6 +321,16 @@ void write_given(const Column &column, const Given &given, const Group &group, u
             bits.set(group.first + i);
         }
     }
+}
+
+// Asks for the cache lines of an event, which are read soon.
+inline void prefetch(const unsigned char *event, std::size_t bytes) {
+#ifdef __GNUC__
+    for (std::size_t at = 0; at < bytes; at += line_bytes) __builtin_prefetch(event + at);
+    if (bytes > 0) __builtin_prefetch(event + bytes - 1);
+#else
+    (void)event, (void)bytes;
+#endif
 }
 
 // The memory of a table in the making.
@@ -232,6 +345,7 @@ class Made {
   private:
     void allocate();
     bool write_tile(Group &group, std::size_t end, const unsigned char *data, std::int64_t size);
+    bool locate(const Group &group, std::size_t event, const unsigned char *data, std::int64_t size);
 
     const Plan &plan_;
     std::size_t rows_;
@@ -240,6 +354,7 @@ class Made {
     std::vector<Bits> valid_;                  // for each event
     std::vector<std::int64_t> absent_;         // for each event: rows without it
     std::vector<const unsigned char *> at_;    // of a tile: where its events are
+    std::vector<std::size_t> tile_;            // its rows in the group
     unsigned char *nothing_ = nullptr;         // zeros: validity and values of columns that are null in all rows
 };
 
@@ -283,48 +398,48 @@ void Made::allocate() {
     for (std::size_t at : places) columns_.push_back(at > 0 ? memory + at : nullptr);
 }
 
+// Finds the events with this number in the rows of the tile; false if one is outside of the data.
+bool Made::locate(const Group &group, std::size_t event, const unsigned char *data, std::int64_t size) {
+    const unsigned char *none = plan_.none[event].data(), *offsets = group.events[event];
+    const std::size_t width = plan_.none[event].size(), count = tile_.size(), first = group.first + group.written;
+    const std::int64_t max_offset = size - static_cast<std::int64_t>(width);
+    const unsigned char **at = at_.data() + event * tile_rows;
+    std::size_t absent = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+        const std::int64_t offset = offset_at(offsets, tile_[i]);
+        if (offset > max_offset) return false;
+        at[i] = offset < 0 ? none : data + offset;
+        absent += offset < 0;
+        prefetch(at[i], width);
+    }
+    absent_[event] += static_cast<std::int64_t>(absent);
+    if (absent == 0) {
+        valid_[event].set(first, count);
+    } else if (absent < count) {
+        for (std::size_t i = 0; i < count; ++i)
+            if (at[i] != none) valid_[event].set(first + i);
+    }
+    return true;
+}
+
 // Writes the rows of the group before `end` that are not written yet, which are not more than fit into a tile.
 bool Made::write_tile(Group &group, std::size_t end, const unsigned char *data, std::int64_t size) {
-    const std::size_t begin = group.written;
-    std::size_t count = 0;
+    tile_.clear();
+    const std::size_t begin = group.written, first = group.first + begin;
     if (group.chosen.empty()) {
-        count = (end < group.rows ? end : group.rows) - begin;
+        for (std::size_t row = begin; row < group.rows && row < end; ++row) tile_.push_back(row);
     } else {
-        while (begin + count < group.count && group.chosen[begin + count] < end) ++count;
+        for (std::size_t i = begin; i < group.count && group.chosen[i] < end; ++i) tile_.push_back(group.chosen[i]);
     }
-    const std::size_t first = group.first + begin;
+    // Each event is located, and asked for, while the values of the one before are written.
+    if (plan_.events > 0 && !locate(group, 0, data, size)) return false;
     for (std::size_t event = 0; event < plan_.events; ++event) {
-        const std::vector<unsigned char> &none = plan_.none[event];
-        const std::int64_t max_offset = size - static_cast<std::int64_t>(none.size());
-        const unsigned char **at = at_.data() + event * tile_rows;
-        std::size_t absent = 0;
-        for (std::size_t i = 0; i < count; ++i) {
-            const std::size_t row = group.chosen.empty() ? begin + i : group.chosen[begin + i];
-            const std::int64_t offset = offset_at(group.events[event], row);
-            if (offset > max_offset) return false;
-            at[i] = offset < 0 ? none.data() : data + offset;
-            absent += offset < 0;
-        }
-        absent_[event] += static_cast<std::int64_t>(absent);
-        if (absent == 0) {
-            valid_[event].set(first, count);
-        } else if (absent < count) {
-            for (std::size_t i = 0; i < count; ++i)
-                if (at[i] != none.data()) valid_[event].set(first + i);
-        }
+        if (event + 1 < plan_.events && !locate(group, event + 1, data, size)) return false;
+        const unsigned char *const *at = at_.data() + event * tile_rows;
+        for (const Step &step : plan_.steps[event])
+            write_step(step, &plan_.columns[step.column], at, tile_.size(), first, &columns_[step.column]);
     }
-    for (std::size_t i = 0; i < plan_.columns.size(); ++i) {
-        const Column &column = plan_.columns[i];
-        if (column.from != From::event) continue;
-        const unsigned char *const *events = at_.data() + column.source * tile_rows;
-        if (column.begins_four) {
-            write_four(events, count, column.offset, first, &columns_[i]);
-            i += 3;
-        } else {
-            write_column(column, events, count, first, columns_[i]);
-        }
-    }
-    group.written += count;
+    group.written += tile_.size();
     return true;
 }
 
@@ -336,6 +451,7 @@ bool Made::write(std::vector<Group> &groups, const unsigned char *data, std::int
         rows = group.rows > rows ? group.rows : rows;
     }
     at_.resize(tile_rows * plan_.events);
+    tile_.reserve(tile_rows);
     // The same rows of all groups are neighbours in the data, so they are written together.
     for (std::size_t end = tile_rows; end < rows + tile_rows; end += tile_rows)
         for (Group &group : groups)
@@ -418,16 +534,24 @@ bool read_column(PyObject *one, Plan &plan, Py_ssize_t events, Py_ssize_t given)
     return true;
 }
 
-// Marks the columns that are written four at a time.
-void mark_fours(std::vector<Column> &columns) {
-    for (std::size_t i = 0; i + 3 < columns.size();) {
-        const auto is_next = [&](std::size_t j) {
-            const Column &one = columns[i + j];
-            return one.from == From::event && one.source == columns[i].source && width_of(one.kind) == 4 &&
-                   one.offset == columns[i].offset + 4 * j;
+// Finds the columns that are written together.
+void find_steps(Plan &plan) {
+    const std::vector<Column> &columns = plan.columns;
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+        const Column &first = columns[i];
+        if (first.from != From::event) continue;
+        const auto width = static_cast<std::size_t>(width_of(first.kind));
+        std::size_t count = 1;
+        const auto is_next = [&](const Column &one) {
+            return one.from == From::event && one.source == first.source && one.kind != Kind::boolean &&
+                   static_cast<std::size_t>(width_of(one.kind)) == width && one.offset == first.offset + count * width;
         };
-        columns[i].begins_four = is_next(0) && is_next(1) && is_next(2) && is_next(3);
-        i += columns[i].begins_four ? 4 : 1;
+        const bool can = has_avx2 && first.kind != Kind::boolean && width != 2;
+        while (can && count < max_together && i + count < columns.size() && is_next(columns[i + count])) ++count;
+        // The bytes before them are read too, as many as make four columns.
+        if (first.offset < (max_together - count) * width) count = 1;
+        plan.steps[first.source].push_back({i, count});
+        i += count - 1;
     }
 }
 
@@ -449,6 +573,7 @@ PyObject *table_new(PyTypeObject *type, PyObject *arguments, PyObject *) {
         plan.events = static_cast<std::size_t>(events);
         plan.given = static_cast<std::size_t>(given);
         plan.none.resize(plan.events);
+        plan.steps.resize(plan.events);
         plan.given_bytes.resize(plan.given);
         plan.is_wanted.resize(plan.events);
         bool is_good = true;
@@ -467,7 +592,7 @@ PyObject *table_new(PyTypeObject *type, PyObject *arguments, PyObject *) {
             Py_DECREF(self);
             return nullptr;
         }
-        mark_fours(plan.columns);
+        find_steps(plan);
     } catch (const std::bad_alloc &) {
         Py_DECREF(self);
         return PyErr_NoMemory();

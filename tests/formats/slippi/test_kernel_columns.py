@@ -238,19 +238,27 @@ def test_tables_have_the_values_of_the_events(data: bytes, draw: st.DataObject) 
     assert [[*row[:2], struct.pack("=f", row[2]), *row[3:]] for row in got] == expected
 
 
-FOUR = tuple((0, kind, 1 + 4 * index) for index, kind in enumerate([b"f", b"I", b"i", b"f", b"I"]))
-
-
 @settings(deadline=None)
-@given(st.integers(0, 300), st.binary(min_size=24, max_size=64))
-def test_columns_that_are_neighbours(rows: int, data: bytes) -> None:
-    """They are written several at a time."""
+@given(
+    st.integers(0, 300),
+    st.lists(st.tuples(st.sampled_from("fIiHhBb?"), st.integers(1, 6), st.integers(0, 3)), min_size=1, max_size=5),
+    st.data(),
+)
+def test_columns_that_are_neighbours(rows: int, runs: list[tuple[str, int, int]], draw: st.DataObject) -> None:
+    """They are written several at a time. The first event is at the start of the data, the last one at its end."""
     assert kernel is not None
-    offsets = np.arange(rows) % (len(data) - 20)
-    columns = (*FOUR, (0, b"I", 1), *FOUR[1:], (0, b"H", 1))
-    address, owner = kernel.Table(columns, 1, 0, ()).fill(data, ((rows, (offsets,), ()),))
-    kinds = {b"f": pa.float32(), b"I": pa.uint32(), b"i": pa.int32(), b"H": pa.uint16()}
-    schema = pa.schema([pa.field(str(index), kinds[kind]) for index, (_, kind, _) in enumerate(columns)])
+    kinds = {"f": pa.float32(), "I": pa.uint32(), "i": pa.int32(), "H": pa.uint16(), "h": pa.int16()}
+    kinds |= {"B": pa.uint8(), "b": pa.int8(), "?": pa.bool_()}
+    columns, width = [], 0
+    for code, count, gap in runs:
+        width += gap
+        for _ in range(count):
+            columns.append((0, code.encode(), width))
+            width += struct.calcsize(f"={code}")
+    data = draw.draw(st.binary(min_size=width, max_size=width + 40))
+    offsets = np.arange(rows) % (len(data) - width + 1)
+    address, owner = kernel.Table(tuple(columns), 1, 0, ()).fill(data, ((rows, (offsets,), ()),))
+    schema = pa.schema([pa.field(str(index), kinds[code.decode()]) for index, (_, code, _) in enumerate(columns)])
     batch = pa.RecordBatch._import_from_c(address, schema)
     del owner
     for (_, kind, offset), column in zip(columns, batch.columns, strict=True):
