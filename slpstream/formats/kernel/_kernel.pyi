@@ -69,12 +69,16 @@ class Table:
     def __new__(
         cls, columns: tuple[tuple[int, bytes, int], ...], events: int, given: int, wanted: tuple[int, ...]
     ) -> Table: ...
-    def fill(self, data: bytes, groups: tuple[_Group, ...], /) -> tuple[int, object]:
+    def fill(
+        self, data: bytes, groups: tuple[_Group, ...], selection: tuple[int, Buffer] | None, /
+    ) -> tuple[int, object]:
         """The address of an `ArrowArray` of the Arrow C data interface, and the object that frees it.
 
         A group has the number of its rows; for each event the offsets in `data`, 64 bits each and negative for an
-        absent event; and each of the given values for every row, or one for all. Raises `ValueError` for buffers of
-        another size, and for an event that is not inside of `data`."""
+        absent event, or `None` if it is absent in all rows; and each of the given values for every row, or one for all.
+        A `selection` has the number of offsets of each event, and which of them each row has (64 bits); without one,
+        rows and offsets are the same. Raises `ValueError` for buffers of another size, for a selection of offsets that
+        there are not, and for an event that is not inside of `data`."""
 
-_Group = tuple[int, tuple[Buffer, ...], tuple[Buffer, ...]]
+_Group = tuple[int, tuple[Buffer | None, ...], tuple[Buffer, ...]]
 _Arrays = tuple[bytearray, list[tuple[int, int, bool, Any]], list[tuple[int, Any, Any]]]

@@ -6,6 +6,7 @@
 
 #include "kernel.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
@@ -38,6 +39,7 @@ constexpr std::size_t line_bytes = 64;  // of a cache
 constexpr std::size_t max_together = 4;
 constexpr std::size_t aligned_bytes = 64;
 constexpr Py_ssize_t max_columns = 4096, max_sources = 64, max_width_bytes = 1 << 20;
+constexpr Py_ssize_t max_rows = PY_SSIZE_T_MAX >> 24;  // times the limits of columns and widths: no overflow
 constexpr const char *capsule_name = "arrow_array";
 
 // Where the values of a column come from.
@@ -128,8 +130,10 @@ struct Given {
 // Rows with the same sources, such as those of one character.
 struct Group {
     std::size_t rows = 0;
-    std::vector<const unsigned char *> events;  // offsets of the events, 64 bits each; negative for an absent one
+    // Offsets of the events, 64 bits each; negative for an absent one, and null if all are absent.
+    std::vector<const unsigned char *> events;
     std::vector<Given> given;
+    const std::vector<std::size_t> *which = nullptr;  // for each row, which of the offsets; null for one after the other
     std::vector<std::size_t> chosen;            // the rows that the table has; empty for all
     std::size_t count = 0;                      // how many these are
     std::size_t first = 0, written = 0;         // where they begin in the table, and how many are there
@@ -143,13 +147,16 @@ std::int64_t offset_at(const unsigned char *offsets, std::size_t row) {
 
 void choose_rows(const Plan &plan, Group &group) {
     std::vector<const unsigned char *> wanted;
-    for (std::size_t i = 0; i < plan.events; ++i)
-        if (plan.is_wanted[i]) wanted.push_back(group.events[i]);
-    group.count = group.rows;
+    bool is_any_wanted = false;
+    for (std::size_t i = 0; i < plan.events; ++i) {
+        is_any_wanted = is_any_wanted || plan.is_wanted[i];
+        if (plan.is_wanted[i] && group.events[i] != nullptr) wanted.push_back(group.events[i]);
+    }
+    group.count = is_any_wanted && wanted.empty() ? 0 : group.rows;
     if (wanted.empty()) return;
     const auto is_in = [&](std::size_t row) {
         for (const unsigned char *offsets : wanted)
-            if (offset_at(offsets, row) >= 0) return true;
+            if (offset_at(offsets, group.which == nullptr ? row : (*group.which)[row]) >= 0) return true;
         return false;
     };
     std::size_t row = 0;
@@ -304,12 +311,8 @@ void write_given(const Column &column, const Given &given, const Group &group, u
         if (group.count > 0 && *given.values != 0) bits.set(group.first, group.count);
         return;
     }
-    if (column.kind != Kind::boolean && (given.is_constant ? width == 1 : group.chosen.empty())) {
-        if (given.is_constant) {
-            std::memset(out + group.first, *given.values, group.count);
-        } else if (group.count > 0) {
-            std::memcpy(out + group.first * width, given.values, group.count * width);
-        }
+    if (column.kind != Kind::boolean && group.chosen.empty() && !given.is_constant) {
+        if (group.count > 0) std::memcpy(out + group.first * width, given.values, group.count * width);
         return;
     }
     for (std::size_t i = 0; i < group.count; ++i) {
@@ -354,7 +357,7 @@ class Made {
     std::vector<Bits> valid_;                  // for each event
     std::vector<std::int64_t> absent_;         // for each event: rows without it
     std::vector<const unsigned char *> at_;    // of a tile: where its events are
-    std::vector<std::size_t> tile_;            // its rows in the group
+    std::vector<std::size_t> tile_;            // for each of its rows, which of the offsets
     unsigned char *nothing_ = nullptr;         // zeros: validity and values of columns that are null in all rows
 };
 
@@ -405,7 +408,11 @@ bool Made::locate(const Group &group, std::size_t event, const unsigned char *da
     const std::int64_t max_offset = size - static_cast<std::int64_t>(width);
     const unsigned char **at = at_.data() + event * tile_rows;
     std::size_t absent = 0;
-    for (std::size_t i = 0; i < count; ++i) {
+    if (offsets == nullptr) {
+        std::fill(at, at + count, none);
+        absent = count;
+    }
+    for (std::size_t i = 0; offsets != nullptr && i < count; ++i) {
         const std::int64_t offset = offset_at(offsets, tile_[i]);
         if (offset > max_offset) return false;
         at[i] = offset < 0 ? none : data + offset;
@@ -431,6 +438,8 @@ bool Made::write_tile(Group &group, std::size_t end, const unsigned char *data, 
     } else {
         for (std::size_t i = begin; i < group.count && group.chosen[i] < end; ++i) tile_.push_back(group.chosen[i]);
     }
+    if (group.which != nullptr)
+        for (std::size_t &row : tile_) row = (*group.which)[row];
     // Each event is located, and asked for, while the values of the one before are written.
     if (plan_.events > 0 && !locate(group, 0, data, size)) return false;
     for (std::size_t event = 0; event < plan_.events; ++event) {
@@ -600,8 +609,41 @@ PyObject *table_new(PyTypeObject *type, PyObject *arguments, PyObject *) {
     return reinterpret_cast<PyObject *>(self);
 }
 
+// Which of the offsets the rows have.
+struct Selection {
+    bool is_given = false;
+    std::size_t offsets = 0;  // how many there are
+    std::vector<std::size_t> which;
+};
+
+// Reads a selection: None, or how many offsets there are, and a number below that for each row.
+bool read_selection(PyObject *one, Buffers &buffers, Selection &selection) {
+    if (one == Py_None) return true;
+    PyObject *which;
+    Py_ssize_t offsets;
+    if (!PyTuple_Check(one)) {
+        PyErr_SetString(PyExc_TypeError, "the selection of a table is a tuple");
+        return false;
+    }
+    if (!PyArg_ParseTuple(one, "nO", &offsets, &which)) return false;
+    const Py_buffer *view = buffers.of(which);
+    if (view == nullptr) return false;
+    bool is_good = offsets >= 0 && offsets <= max_rows && view->len % static_cast<Py_ssize_t>(sizeof(std::int64_t)) == 0;
+    const std::size_t rows = is_good ? static_cast<std::size_t>(view->len) / sizeof(std::int64_t) : 0;
+    selection.is_given = true;
+    selection.offsets = is_good ? static_cast<std::size_t>(offsets) : 0;
+    selection.which.reserve(rows);
+    for (std::size_t row = 0; is_good && row < rows; ++row) {
+        const std::int64_t number = offset_at(static_cast<const unsigned char *>(view->buf), row);
+        is_good = number >= 0 && number < offsets;
+        selection.which.push_back(static_cast<std::size_t>(number));
+    }
+    if (!is_good) PyErr_SetString(PyExc_ValueError, "a table selects offsets that there are not");
+    return is_good;
+}
+
 // Reads one group: (rows, events, given).
-bool read_group(PyObject *one, const Plan &plan, Buffers &buffers, Group &group) {
+bool read_group(PyObject *one, const Plan &plan, const Selection &selection, Buffers &buffers, Group &group) {
     PyObject *events, *given;
     Py_ssize_t rows;
     if (!PyTuple_Check(one)) {
@@ -611,13 +653,23 @@ bool read_group(PyObject *one, const Plan &plan, Buffers &buffers, Group &group)
     if (!PyArg_ParseTuple(one, "nO!O!", &rows, &PyTuple_Type, &events, &PyTuple_Type, &given)) return false;
     bool is_good = rows >= 0 && static_cast<std::size_t>(PyTuple_Size(events)) == plan.events &&
                    static_cast<std::size_t>(PyTuple_Size(given)) == plan.given;
-    constexpr std::int64_t max_rows = PY_SSIZE_T_MAX >> 24;  // times the limits of columns and widths: no overflow
     is_good = is_good && rows <= max_rows;
     group.rows = is_good ? static_cast<std::size_t>(rows) : 0;
+    std::size_t offsets_bytes = group.rows * sizeof(std::int64_t);
+    if (selection.is_given) {
+        is_good = is_good && selection.which.size() == group.rows;
+        group.which = &selection.which;
+        offsets_bytes = selection.offsets * sizeof(std::int64_t);
+    }
     for (std::size_t i = 0; is_good && i < plan.events; ++i) {
-        const Py_buffer *view = buffers.of(PyTuple_GetItem(events, static_cast<Py_ssize_t>(i)));
+        PyObject *offsets = PyTuple_GetItem(events, static_cast<Py_ssize_t>(i));
+        if (offsets == Py_None) {
+            group.events.push_back(nullptr);
+            continue;
+        }
+        const Py_buffer *view = buffers.of(offsets);
         if (view == nullptr) return false;
-        is_good = static_cast<std::size_t>(view->len) == group.rows * sizeof(std::int64_t);
+        is_good = static_cast<std::size_t>(view->len) == offsets_bytes;
         group.events.push_back(static_cast<const unsigned char *>(view->buf));
     }
     for (std::size_t i = 0; is_good && i < plan.given; ++i) {
@@ -632,10 +684,10 @@ bool read_group(PyObject *one, const Plan &plan, Buffers &buffers, Group &group)
     return is_good;
 }
 
-// fill(data, groups): the address of the table, and the capsule that owns it.
+// fill(data, groups, selection): the address of the table, and the capsule that owns it.
 PyObject *table_fill(PyObject *object, PyObject *const *arguments, Py_ssize_t count) {
-    if (count != 2 || !PyBytes_Check(arguments[0]) || !PyTuple_Check(arguments[1])) {
-        PyErr_SetString(PyExc_TypeError, "fill takes bytes and a tuple of groups");
+    if (count != 3 || !PyBytes_Check(arguments[0]) || !PyTuple_Check(arguments[1])) {
+        PyErr_SetString(PyExc_TypeError, "fill takes bytes, a tuple of groups, and a selection");
         return nullptr;
     }
     const Plan &plan = *reinterpret_cast<TableObject *>(object)->made;
@@ -645,9 +697,12 @@ PyObject *table_fill(PyObject *object, PyObject *const *arguments, Py_ssize_t co
     std::unique_ptr<ArrowArray> table;
     try {
         Buffers buffers;
+        Selection selection;
+        if (!read_selection(arguments[2], buffers, selection)) return nullptr;
         std::vector<Group> groups(static_cast<std::size_t>(PyTuple_Size(tuple)));
         for (std::size_t i = 0; i < groups.size(); ++i)
-            if (!read_group(PyTuple_GetItem(tuple, static_cast<Py_ssize_t>(i)), plan, buffers, groups[i])) return nullptr;
+            if (!read_group(PyTuple_GetItem(tuple, static_cast<Py_ssize_t>(i)), plan, selection, buffers, groups[i]))
+                return nullptr;
         bool is_inside = false;
         {
             const WithoutGil others_run;
@@ -679,7 +734,8 @@ PyObject *table_fill(PyObject *object, PyObject *const *arguments, Py_ssize_t co
 }
 
 PyMethodDef table_methods[] = {
-    {"fill", as_method(table_fill), METH_FASTCALL, "fill(data, groups): the table, as the address of an ArrowArray and a capsule that frees it."},
+    {"fill", as_method(table_fill), METH_FASTCALL,
+     "fill(data, groups, selection): the table, as the address of an ArrowArray and a capsule that frees it."},
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -26,6 +26,7 @@ from slpstream.formats.slippi.columns import Array, Character, EventColumns, Fra
 from slpstream.formats.slippi.commands import FRAME_BOOKEND, FRAME_START, GAME_END, ITEM_UPDATE, POST_FRAME, PRE_FRAME
 from slpstream.formats.slippi.game_start import GameInfo, MatchInfo, PlayerSettings, Settings
 from slpstream.formats.slippi.names import character_name, stage_name
+from slpstream.formats.slippi.offsets import Offsets, Slot
 from slpstream.model.events import GameEnd
 from slpstream.model.fields import BOOL, F32, I8, I16, I32, U8, U16, U32, Field, Kind, Layout, Table
 
@@ -82,6 +83,9 @@ _CHARACTER_SOURCES = (*_sources("pre", PRE_FRAME, "pre_"), *_sources("post", POS
 _ITEM_SOURCES = tuple(_sources("items", ITEM_UPDATE))
 _FRAME_TABLES = {"start": FRAME_START, "bookend": FRAME_BOOKEND, "pre": PRE_FRAME, "post": POST_FRAME}
 _ITEM_TABLES = {"items": ITEM_UPDATE}
+_OF_CHARACTERS = frozenset({PRE_FRAME.command, POST_FRAME.command})
+_FIRST_REVISION = bytes(4)
+"""The revision of every row if no frame was sent twice."""
 _KEPT_PLANS = 64
 
 _FRAME_KEYS = (
@@ -114,11 +118,11 @@ def frames_table(frames: FrameColumns) -> pa.Table:
     has neither event has no row. Fields that the replay does not have are null, and so are the fields of an absent
     event.
     """
-    characters = list(frames.characters)
-    if kernel is not None and characters:
-        groups = tuple(_group(frames, character) for character in characters)
+    if kernel is not None and (groups := _groups(frames)):
         plan = _frames_plan(kernel, *(frames.layout_of(table) for table in _FRAME_TABLES.values()))
-        return _filled(plan, frames.data, groups, FRAMES_SCHEMA)
+        selection = None if frames.which is None else (len(frames.index.numbers), frames.which)
+        return _filled(plan, frames.data, groups, selection, FRAMES_SCHEMA)
+    characters = list(frames.characters)
     return pa.concat_tables([_character_table(frames, one) for one in characters] or [FRAMES_SCHEMA.empty_table()])
 
 
@@ -132,7 +136,7 @@ def items_table(frames: FrameColumns) -> pa.Table:
     if kernel is not None:
         group = (len(items), (items.offsets,), tuple(keys))
         plan = _items_plan(kernel, frames.layout_of(ITEM_UPDATE))
-        return _filled(plan, frames.data, (group,), ITEMS_SCHEMA)
+        return _filled(plan, frames.data, (group,), None, ITEMS_SCHEMA)
     values = _Values(items, None)
     arrays = [_array(column, pa.int32()) for column in keys]
     return pa.Table.from_arrays([*arrays, *(values.column(source) for source in _ITEM_SOURCES)], schema=ITEMS_SCHEMA)
@@ -184,16 +188,33 @@ def _plan(
     return kernel.Table(tuple(columns), len(events), len(keys), wanted)
 
 
-def _group(frames: FrameColumns, character: Character) -> tuple[Any, ...]:
-    """The rows of a character for the kernel: their number, the offsets of their events, and the values of the keys."""
-    events = (frames.start, frames.bookend, character.pre, character.post)
-    keys = (frames.number, frames.revision, bytes([character.player_index]), bytes([character.is_follower]))
-    return len(frames), tuple(columns.offsets for columns in events), keys
+def _groups(frames: FrameColumns) -> tuple[Any, ...]:
+    """The rows of each character for the kernel: their number, the offsets of their events, and the values of the keys.
+
+    The offsets are those of all sendings, because the kernel selects the rows. No columns are made of them here.
+    """
+    slots = frames.index.slots
+    start, bookend = slots.get(Slot(FRAME_START.command)), slots.get(Slot(FRAME_BOOKEND.command))
+    sides: dict[tuple[int, bool], dict[int, Offsets]] = {}
+    for (command, player, follower), offsets in slots.items():
+        if command in _OF_CHARACTERS:
+            sides.setdefault((player, follower), {})[command] = offsets
+    has_revisions = frames.which is not None or not frames.last_sendings_only
+    number, revision = frames.number, frames.revision if has_revisions else _FIRST_REVISION
+    groups = []
+    for side, events in sorted(sides.items()):
+        pre, post = events.get(PRE_FRAME.command), events.get(POST_FRAME.command)
+        player, follower = side
+        keys = (number, revision, bytes((player,)), bytes((follower,)))
+        groups.append((len(number), (start, bookend, pre, post), keys))
+    return tuple(groups)
 
 
-def _filled(plan: Any, data: bytes, groups: tuple[Any, ...], schema: pa.Schema) -> pa.Table:
+def _filled(
+    plan: Any, data: bytes, groups: tuple[Any, ...], selection: tuple[int, Offsets] | None, schema: pa.Schema
+) -> pa.Table:
     """The table with these rows, made by the kernel."""
-    address, owner = plan.fill(data, groups)
+    address, owner = plan.fill(data, groups, selection)
     # Not `__arrow_c_array__`, because making a schema of 60 columns from a capsule takes longer than a small table.
     batch = pa.RecordBatch._import_from_c(address, schema)
     del owner  # It frees what was not imported.

@@ -227,9 +227,11 @@ class FrameColumns:
         `last` marks a selection that has only the last sending of each number."""
         self.data = data
         """The bytes of the file."""
-        self._index = index
+        self.index = index
+        """The offsets of the events of all sendings."""
         self._sizes = sizes
-        self._which = which
+        self.which = which
+        """The sending of each row, by its position in `index`; `None` if the rows are all sendings in file order."""
         self.last_sendings_only = last
 
     @classmethod
@@ -244,13 +246,13 @@ class FrameColumns:
     @cached_property
     def sendings(self) -> Self:
         """Every sending of every frame in file order, as a live reader saw them."""
-        return type(self)(self.data, self._index, self._sizes, None, last=False)
+        return type(self)(self.data, self.index, self._sizes, None, last=False)
 
     def between(self, first: int, last: int) -> Self:
         """The frames with numbers from `first` to `last`, both included."""
         which = np.flatnonzero((self.number >= first) & (self.number <= last))
-        chosen = which if self._which is None else self._which[which]
-        return type(self)(self.data, self._index, self._sizes, chosen, last=self.last_sendings_only)
+        chosen = which if self.which is None else self.which[which]
+        return type(self)(self.data, self.index, self._sizes, chosen, last=self.last_sendings_only)
 
     def layout_of(self, table: Table) -> Layout | None:
         """The fields that the replay has of an event; `None` if it does not declare the event."""
@@ -275,14 +277,14 @@ class FrameColumns:
     @cached_property
     def number(self) -> npt.NDArray[np.int32]:
         """Frame numbers, int32 of shape (frames,); the first of a game is -123."""
-        return self._chosen(self._index.numbers)
+        return self._chosen(self.index.numbers)
 
     @cached_property
     def revision(self) -> npt.NDArray[np.int32]:
         """How often the number had been sent before: 0 the first time."""
-        numbers = self._index.numbers
+        numbers = self.index.numbers
         if self.last_sendings_only:
-            if self._which is None:
+            if self.which is None:
                 return np.zeros(len(numbers), np.int32)
             if _are_dense(numbers):  # the last of n sendings has revision n - 1
                 first = int(numbers.min())
@@ -292,7 +294,7 @@ class FrameColumns:
     @cached_property
     def is_last_revision(self) -> Mask:
         """Whether each sending is the last one of its number: the mask that removes rollbacks from `sendings`."""
-        numbers = self._index.numbers
+        numbers = self.index.numbers
         last = np.zeros(len(numbers), np.bool_)
         last[len(numbers) - 1 - np.unique(numbers[::-1], return_index=True)[1]] = True
         return self._chosen(last)
@@ -333,14 +335,14 @@ class FrameColumns:
     @cached_property
     def stage_events(self) -> dict[str, ThingColumns]:
         """Stage events by kind (`fod_platform`, `whispy`, `stadium`), since 3.18.0. Kinds without events are absent."""
-        commands = self._index.things
+        commands = self.index.things
         return {kind: self._things(TABLES[c]) for c, kind in STAGE_EVENT_KINDS.items() if c in commands}
 
     def _chosen(self, values: Array) -> Array:
-        return values if self._which is None else values[self._which]
+        return values if self.which is None else values[self.which]
 
     def _event(self, table: Table, slot: Slot) -> EventColumns:
-        offsets = self._index.slots.get(slot)
+        offsets = self.index.slots.get(slot)
         if offsets is None:
             return EventColumns(self.data, None, np.full(len(self), ABSENT, np.int64))
         return EventColumns(self.data, self.layout_of(table), self._chosen(offsets))
@@ -349,7 +351,7 @@ class FrameColumns:
         wanted = sorted(
             {
                 slot.player
-                for slot in self._index.slots
+                for slot in self.index.slots
                 if slot.follower is is_follower and slot.command in (PRE_FRAME.command, POST_FRAME.command)
             }
         )
@@ -364,11 +366,11 @@ class FrameColumns:
         }
 
     def _things(self, table: Table) -> ThingColumns:
-        found = self._index.things.get(table.command)
+        found = self.index.things.get(table.command)
         if found is None:
             none = np.empty(0, np.int64)
             return ThingColumns(self.data, self.layout_of(table), none, np.zeros(len(self) + 1, np.int64))
-        chosen = found if self._which is None else _things_of(found, self._which)
+        chosen = found if self.which is None else _things_of(found, self.which)
         return ThingColumns(self.data, self.layout_of(table), *chosen)
 
 

@@ -207,9 +207,11 @@ SCHEMA = pa.schema([pa.field(str(index), kind) for index, kind in enumerate(FIEL
 EVENT_BYTES = 8
 
 
-def filled(data: bytes, *groups: tuple[Any, ...], wanted: tuple[int, ...] = ()) -> pa.Table:
+def filled(
+    data: bytes, *groups: tuple[Any, ...], wanted: tuple[int, ...] = (), selection: tuple[int, Any] | None = None
+) -> pa.Table:
     assert kernel is not None
-    address, owner = kernel.Table(COLUMNS, 2, 2, wanted).fill(data, groups)
+    address, owner = kernel.Table(COLUMNS, 2, 2, wanted).fill(data, groups, selection)
     table = pa.Table.from_batches([pa.RecordBatch._import_from_c(address, SCHEMA)])
     del owner
     table.validate(full=True)
@@ -257,7 +259,7 @@ def test_columns_that_are_neighbours(rows: int, runs: list[tuple[str, int, int]]
             width += struct.calcsize(f"={code}")
     data = draw.draw(st.binary(min_size=width, max_size=width + 40))
     offsets = np.arange(rows) % (len(data) - width + 1)
-    address, owner = kernel.Table(tuple(columns), 1, 0, ()).fill(data, ((rows, (offsets,), ()),))
+    address, owner = kernel.Table(tuple(columns), 1, 0, ()).fill(data, ((rows, (offsets,), ()),), None)
     schema = pa.schema([pa.field(str(index), kinds[code.decode()]) for index, (_, code, _) in enumerate(columns)])
     batch = pa.RecordBatch._import_from_c(address, schema)
     del owner
@@ -275,6 +277,30 @@ def test_all_rows_count_if_no_event_is_wanted() -> None:
     assert all(table[str(index)].null_count == 300 for index in range(2, 7))
 
 
+def test_rows_are_selected_from_the_offsets() -> None:
+    data = bytes(range(40))
+    which = np.array([4, 0, 0, 2])
+    offsets = np.array([0, 8, 16, 24, -1])
+    keys = (np.array([7, 8, 9, 10], np.int32), b"\1")
+    table = filled(data, (4, (offsets, offsets), keys), wanted=(0,), selection=(5, which))
+    assert table["0"].to_pylist() == [8, 9, 10]
+    assert table["5"].to_pylist() == [1, 1, 17]
+    absent = filled(data, (4, (offsets, None), keys), selection=(5, which))
+    assert absent["5"].to_pylist() == [None] * 4
+    assert absent["4"].to_pylist() == [None, 0x0607, 0x0607, 0x1617]
+    assert filled(data, (4, (None, offsets), keys), wanted=(0,), selection=(5, which)).num_rows == 0
+
+
+@pytest.mark.parametrize(
+    "selection", [(2, [0, 2]), (2, [0, -1]), (-1, []), (2**62, [0, 0]), (2, [0, 0, 0]), (1, [0, 0])]
+)
+def test_impossible_selections_are_refused(selection: tuple[int, list[int]]) -> None:
+    offsets = np.zeros(2, np.int64)
+    group = (2, (offsets, offsets), (np.zeros(2, np.int32), b"\0"))
+    with pytest.raises(ValueError, match=r"other sizes|offsets that there are not"):
+        filled(bytes(8), group, selection=(selection[0], np.array(selection[1], np.int64)))
+
+
 def test_columns_outlive_the_table() -> None:
     zeros = np.zeros(2, np.int64)
     column = filled(bytes(range(1, 9)), (2, (zeros, zeros), (np.zeros(2, np.int32), b"\0")))["4"]
@@ -286,7 +312,7 @@ def test_table_that_nobody_takes_is_freed() -> None:
     zeros = np.zeros(100_000, np.int64)
     plan = kernel.Table(COLUMNS, 2, 2, ())
     for _ in range(50):
-        plan.fill(bytes(8), ((100_000, (zeros, zeros), (np.zeros(1, np.int32), b"\0")),))
+        plan.fill(bytes(8), ((100_000, (zeros, zeros), (np.zeros(1, np.int32), b"\0")),), None)
 
 
 @pytest.mark.parametrize("offset", [1, 2, 1 << 40, 2**63 - 1])
