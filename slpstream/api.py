@@ -22,7 +22,7 @@ from slpstream.model.errors import FormatError, Unreadable, Unsupported
 from slpstream.model.events import Diagnostic, Event, GameEnd, GameStart, Metadata, first_of
 from slpstream.model.messages import FramesMode, LogMessage
 from slpstream.model.topics import TOPICS
-from slpstream.system.files import open_regular, real_path
+from slpstream.system.files import open_regular, read_start, read_to_end, real_path
 
 if TYPE_CHECKING:
     from slpstream.formats.slippi.frames import Frames
@@ -214,7 +214,12 @@ class Replay:
 
     @cached_property
     def _data(self) -> bytes:
-        return b"".join(read_chunks(self.path, _WHOLE_FILE))
+        if is_log(self.path):
+            return b"".join(read_chunks(self.path, _WHOLE_FILE))
+        try:
+            return read_to_end(self.path)
+        except OSError as error:
+            raise _unreadable(self.path, error) from error
 
     @cached_property
     def _whole(self) -> WholeGame | None:
@@ -288,11 +293,13 @@ def read_game(path: Path, *, stats: bool = False) -> DescribedGame:
 def _read_head(path: Path) -> tuple[str, bytes, int]:
     """The file name of a replay, its first bytes, and its size."""
     try:
+        if not is_log(path):
+            return path.name, *read_start(path, SNIFFED_BYTES)
         with open_file(path) as file:
             head = file.read(SNIFFED_BYTES)
             return replay_name(path), head, file.seek(0, os.SEEK_END)
     except OSError as error:
-        raise Unreadable(str(path), error.strerror or "cannot be read") from error
+        raise _unreadable(path, error) from error
 
 
 def messages(
@@ -417,7 +424,11 @@ def open_file(path: Path) -> BinaryIO:
         file = open_regular(path)
         return as_replay(file) if is_log(path) else file
     except OSError as error:
-        raise Unreadable(str(path), (error.strerror or "cannot be read").lower()) from error
+        raise _unreadable(path, error) from error
+
+
+def _unreadable(path: Path, error: OSError) -> Unreadable:
+    return Unreadable(str(path), (error.strerror or "cannot be read").lower())
 
 
 def _wanted(batch: list[LogMessage], topics: frozenset[str]) -> Iterator[LogMessage]:

@@ -6,6 +6,7 @@ import ast
 import importlib.util
 import inspect
 import io
+import os
 import re
 import subprocess
 import sys
@@ -64,7 +65,16 @@ class CountingFile(io.FileIO):
 
 
 def test_opening_reads_only_the_head(game: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether it is read through a file object or a descriptor."""
+    read = os.read
+
+    def counted(descriptor: int, size: int) -> bytes:
+        data = read(descriptor, size)
+        CountingFile.count += len(data)
+        return data
+
     monkeypatch.setattr(api, "open_file", CountingFile)
+    monkeypatch.setattr(os, "read", counted)
     replay = slpstream.open_replay(game)
     assert replay.settings.stage_id
     assert 0 < CountingFile.count <= 2048

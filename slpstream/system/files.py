@@ -14,6 +14,8 @@ from typing import BinaryIO
 WHOLE_FILE_BYTES = 8 << 20
 """Size limit of files that are read whole. No replay written in one go is larger, but a film named `.dat` is."""
 _LATEST_NS = 2**63 - 1
+_READING = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
+_FURTHER_BYTES = 1 << 20
 
 
 def modified_ns(status: os.stat_result) -> int:
@@ -45,6 +47,32 @@ def read_regular(path: Path) -> bytes:
     return data
 
 
+def read_start(path: Path, max_bytes: int) -> tuple[bytes, int]:
+    """The first bytes of a regular file, at most `max_bytes`, and its size in bytes.
+
+    Raises `OSError`, also for anything but a regular file. Unlike with `open_regular`, no file object is made, which
+    takes longer than reading a small file.
+    """
+    descriptor, size_bytes = _open_descriptor(path)
+    try:
+        return os.read(descriptor, max_bytes), size_bytes
+    finally:
+        os.close(descriptor)
+
+
+def read_to_end(path: Path) -> bytes:
+    """The bytes of a regular file of any size, in the same way. Raises `OSError`."""
+    descriptor, size_bytes = _open_descriptor(path)
+    try:
+        data = os.read(descriptor, size_bytes + 1)
+        further = []
+        while more := os.read(descriptor, _FURTHER_BYTES):  # it has grown, or is larger than one call reads
+            further.append(more)
+        return b"".join([data, *further]) if further else data
+    finally:
+        os.close(descriptor)
+
+
 def real_path(path: Path) -> Path:
     """The path with all symbolic links followed. Unlike `Path.resolve`, accepts links that form a loop."""
     return Path(os.path.realpath(path))
@@ -54,6 +82,21 @@ def printable(path: Path, folder: Path) -> str:
     """A file's name for people: relative to `folder` if it is below it, and always valid text."""
     relative = path.relative_to(folder) if path.is_relative_to(folder) else Path(path.name)
     return str(relative).encode("utf-8", "replace").decode()
+
+
+def _open_descriptor(path: Path) -> tuple[int, int]:
+    """Open a regular file: its descriptor, and its size in bytes. Raises `OSError`."""
+    descriptor = os.open(path, _READING)
+    try:
+        status = os.fstat(descriptor)
+        if stat.S_ISDIR(status.st_mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(errno.EINVAL, "not a regular file", str(path))
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor, status.st_size
 
 
 def _without_waiting(path: str, flags: int) -> int:

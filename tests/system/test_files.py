@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,13 +11,13 @@ from types import SimpleNamespace
 import pytest
 import trio
 
-from slpstream.api import open_file, read_game
+from slpstream.api import open_file, open_replay, read_game
 from slpstream.game.log_reader import archived_game, peek_game_id
 from slpstream.game.record import record_of
 from slpstream.model.errors import CursorGone, Unreadable
 from slpstream.model.messages import START, timestamp
 from slpstream.store import FILE_NAME, GameIndex, open_database
-from slpstream.system.files import WHOLE_FILE_BYTES, modified_ns, open_regular, read_regular
+from slpstream.system.files import WHOLE_FILE_BYTES, modified_ns, open_regular, read_regular, read_start, read_to_end
 from tests.running_station import running_station, until
 from tests.synthetic.match import synthetic_match
 
@@ -32,11 +33,35 @@ async def test_named_pipe_is_refused_without_blocking(tmp_path: Path, name: str)
         open_regular(path)
     with pytest.raises(Unreadable, match="not a regular file"):
         open_file(path)
+    for read in (read_to_end, lambda path: read_start(path, 1)):
+        with pytest.raises(OSError, match="not a regular file"):
+            read(path)
+    with pytest.raises(Unreadable, match="not a regular file"):
+        open_replay(path)
     with pytest.raises(OSError, match="not a regular file"):
         peek_game_id(path)
     game = archived_game(lambda: path, 0, "0" * 32, trio.CapacityLimiter(1))
     with pytest.raises(CursorGone):
         await game.log_reader.messages("live", START)
+
+
+def test_start_and_size_of_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "a.slp"
+    path.write_bytes(b"12345")
+    assert read_start(path, 2) == (b"12", 5)
+    assert read_start(path, 9) == (b"12345", 5)
+    with pytest.raises(IsADirectoryError):
+        read_start(tmp_path, 2)
+
+
+@pytest.mark.parametrize("size_bytes", [0, 3, 5, 9])
+def test_file_that_changes_is_read_to_its_end(tmp_path: Path, size_bytes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.slp"
+    path.write_bytes(b"12345")
+    status = SimpleNamespace(st_mode=stat.S_IFREG, st_size=size_bytes)
+    monkeypatch.setattr(os, "fstat", lambda descriptor: status)
+    monkeypatch.setattr("slpstream.system.files._FURTHER_BYTES", 1)
+    assert read_to_end(path) == b"12345"
 
 
 def test_oversized_file_is_not_read(tmp_path: Path) -> None:

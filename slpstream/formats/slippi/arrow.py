@@ -28,7 +28,7 @@ from slpstream.formats.slippi.game_start import GameInfo, MatchInfo, PlayerSetti
 from slpstream.formats.slippi.names import character_name, stage_name
 from slpstream.formats.slippi.offsets import Offsets, Slot
 from slpstream.model.events import GameEnd
-from slpstream.model.fields import BOOL, F32, I8, I16, I32, U8, U16, U32, Field, Kind, Layout, Table
+from slpstream.model.fields import BOOL, F32, I8, I16, I32, U8, U16, U32, Field, Kind, Table
 
 _KIND_TYPES = {
     U8: pa.uint8(),
@@ -83,6 +83,8 @@ _CHARACTER_SOURCES = (*_sources("pre", PRE_FRAME, "pre_"), *_sources("post", POS
 _ITEM_SOURCES = tuple(_sources("items", ITEM_UPDATE))
 _FRAME_TABLES = {"start": FRAME_START, "bookend": FRAME_BOOKEND, "pre": PRE_FRAME, "post": POST_FRAME}
 _ITEM_TABLES = {"items": ITEM_UPDATE}
+_FRAME_COMMANDS = tuple(table.command for table in _FRAME_TABLES.values())
+_START, _BOOKEND = Slot(FRAME_START.command), Slot(FRAME_BOOKEND.command)
 _OF_CHARACTERS = frozenset({PRE_FRAME.command, POST_FRAME.command})
 _FIRST_REVISION = bytes(4)
 """The revision of every row if no frame was sent twice."""
@@ -119,7 +121,7 @@ def frames_table(frames: FrameColumns) -> pa.Table:
     event.
     """
     if kernel is not None and (groups := _groups(frames)):
-        plan = _frames_plan(kernel, *(frames.layout_of(table) for table in _FRAME_TABLES.values()))
+        plan = _frames_plan(kernel, *map(frames.sizes.get, _FRAME_COMMANDS))
         selection = None if frames.which is None else (len(frames.index.numbers), frames.which)
         return _filled(plan, frames.data, groups, selection, FRAMES_SCHEMA)
     characters = list(frames.characters)
@@ -135,7 +137,7 @@ def items_table(frames: FrameColumns) -> pa.Table:
     keys = [np.repeat(column, counts) for column in (frames.number, frames.revision)]
     if kernel is not None:
         group = (len(items), (items.offsets,), tuple(keys))
-        plan = _items_plan(kernel, frames.layout_of(ITEM_UPDATE))
+        plan = _items_plan(kernel, frames.sizes.get(ITEM_UPDATE.command))
         return _filled(plan, frames.data, (group,), None, ITEMS_SCHEMA)
     values = _Values(items, None)
     arrays = [_array(column, pa.int32()) for column in keys]
@@ -157,29 +159,37 @@ def _character_table(frames: FrameColumns, character: Character) -> pa.Table:
 
 
 @lru_cache(maxsize=_KEPT_PLANS)
-def _frames_plan(kernel: ModuleType, *layouts: Layout | None) -> Any:
-    """The kernel's `Table` for `frames_table`, by the layouts of `_FRAME_TABLES`."""
+def _frames_plan(kernel: ModuleType, *sizes: int | None) -> Any:
+    """The kernel's `Table` for `frames_table`, by the declared payload sizes of `_FRAME_TABLES`."""
     events = list(_FRAME_TABLES)
     wanted = (events.index("pre"), events.index("post"))  # rows with neither of them are left out
     sources = (*_FRAME_SOURCES, *_CHARACTER_SOURCES)
-    return _plan(kernel, dict(zip(events, layouts, strict=True)), sources, (I32, I32, U8, BOOL), wanted)
+    return _plan(kernel, _FRAME_TABLES, sizes, sources, (I32, I32, U8, BOOL), wanted)
 
 
 @lru_cache(maxsize=_KEPT_PLANS)
-def _items_plan(kernel: ModuleType, layout: Layout | None) -> Any:
+def _items_plan(kernel: ModuleType, size: int | None) -> Any:
     """The kernel's `Table` for `items_table`."""
-    return _plan(kernel, {"items": layout}, _ITEM_SOURCES, (I32, I32), ())
+    return _plan(kernel, {"items": ITEM_UPDATE}, (size,), _ITEM_SOURCES, (I32, I32), ())
 
 
 def _plan(
     kernel: ModuleType,
-    layouts: Mapping[str, Layout | None],
+    tables: Mapping[str, Table],
+    sizes: Sequence[int | None],
     sources: Sequence[_Source],
     keys: Sequence[Kind],
     wanted: tuple[int, ...],
 ) -> Any:
-    """A kernel's `Table`: columns that are given, of the types `keys`, and then the fields of events."""
-    events = list(layouts)
+    """A kernel's `Table`: columns that are given, of the types `keys`, and then the fields of events.
+
+    `sizes` are the declared payload sizes of `tables`, `None` for events that the replay does not declare.
+    """
+    events = list(tables)
+    layouts = {
+        event: None if size is None else table.layout(size)
+        for (event, table), size in zip(tables.items(), sizes, strict=True)
+    }
     columns = [(len(events) + index, kind.code.encode(), 0) for index, kind in enumerate(keys)]
     for source in sources:
         field, layout = source.field, layouts[source.event]
@@ -194,7 +204,7 @@ def _groups(frames: FrameColumns) -> tuple[Any, ...]:
     The offsets are those of all sendings, because the kernel selects the rows. No columns are made of them here.
     """
     slots = frames.index.slots
-    start, bookend = slots.get(Slot(FRAME_START.command)), slots.get(Slot(FRAME_BOOKEND.command))
+    start, bookend = slots.get(_START), slots.get(_BOOKEND)
     sides: dict[tuple[int, bool], dict[int, Offsets]] = {}
     for (command, player, follower), offsets in slots.items():
         if command in _OF_CHARACTERS:

@@ -229,7 +229,8 @@ class FrameColumns:
         """The bytes of the file."""
         self.index = index
         """The offsets of the events of all sendings."""
-        self._sizes = sizes
+        self.sizes = sizes
+        """The declared payload sizes by command byte."""
         self.which = which
         """The sending of each row, by its position in `index`; `None` if the rows are all sendings in file order."""
         self.last_sendings_only = last
@@ -246,17 +247,17 @@ class FrameColumns:
     @cached_property
     def sendings(self) -> Self:
         """Every sending of every frame in file order, as a live reader saw them."""
-        return type(self)(self.data, self.index, self._sizes, None, last=False)
+        return type(self)(self.data, self.index, self.sizes, None, last=False)
 
     def between(self, first: int, last: int) -> Self:
         """The frames with numbers from `first` to `last`, both included."""
         which = np.flatnonzero((self.number >= first) & (self.number <= last))
         chosen = which if self.which is None else self.which[which]
-        return type(self)(self.data, self.index, self._sizes, chosen, last=self.last_sendings_only)
+        return type(self)(self.data, self.index, self.sizes, chosen, last=self.last_sendings_only)
 
     def layout_of(self, table: Table) -> Layout | None:
         """The fields that the replay has of an event; `None` if it does not declare the event."""
-        size = self._sizes.get(table.command)
+        size = self.sizes.get(table.command)
         return None if size is None else table.layout(size)
 
     def row_of(self, number: int) -> int:

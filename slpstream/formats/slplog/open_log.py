@@ -14,7 +14,8 @@ from slpstream.system.files import open_regular
 
 def is_log(path: Path) -> bool:
     """Return whether a path has the suffix of replay logs."""
-    return path.suffix.lower() == SUFFIX
+    name = path.name  # not `path.suffix`, which takes twice as long as all else here
+    return len(name) > len(SUFFIX) and name[-len(SUFFIX) :].lower() == SUFFIX
 
 
 def log_in(file: BinaryIO) -> ReplayLog:
