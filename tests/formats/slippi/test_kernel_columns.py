@@ -176,6 +176,7 @@ def test_impossible_walks_are_refused(changed: dict[str, Any]) -> None:
         walk(an_event(FIRST, 1), **changed)
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=200))
 def test_walk_over_any_bytes_finds_what_python_finds(data: bytes) -> None:
     """Of the smallest events that have all that the rules look at, of Slippi's commands."""
