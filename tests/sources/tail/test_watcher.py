@@ -532,7 +532,8 @@ async def test_polling_when_folders_are_nested_too_deeply(root: Path) -> None:
         Watcher() as watcher,
         consuming(tail_of(root, watcher.watch(root), poll=0.02, scan=0.1)) as consumer,
     ):
-        assert "recursion" in (consumer.tail._notifications.degraded or "")
+        if sys.version_info < (3, 12):  # since then, the search does not recurse, and the folder is watched
+            assert "recursion" in (consumer.tail._notifications.degraded or "")
         append(root / "a.slp", b"one")
         await consumer.until_data("a.slp", b"one")
 
