@@ -31,7 +31,10 @@ class SelectedPre(msgspec.Struct, gc=False):
 
 
 class SelectedPost(msgspec.Struct, gc=False):
-    """The part of a Post-Frame Update that the computers read, in the order of the event."""
+    """The part of a Post-Frame Update that the computers read, in the order of the event.
+
+    Fields that the oldest versions do not have are UNSET there.
+    """
 
     frame: Any
     internal_character_id: Any
@@ -43,9 +46,9 @@ class SelectedPost(msgspec.Struct, gc=False):
     last_attack_landed: Any
     last_hit_by: Any
     stocks_remaining: Any
-    action_state_counter: Any
-    is_airborne: Any
-    l_cancel_status: Any
+    action_state_counter: Any = UNSET
+    is_airborne: Any = UNSET
+    l_cancel_status: Any = UNSET
 
 
 class SelectedPlayer(msgspec.Struct, gc=False):
@@ -120,7 +123,7 @@ class Selection:
         return frame.entry
 
     def _learn(self, decoder: Decoder) -> _Readers | None:
-        """How the frames of a layout are read; `None` if they lack one of the fields."""
+        """How the frames of a layout are read; `None` if a field that every version has is missing."""
         if len(self._readers) >= _MAX_READERS:
             self._readers.clear()
         players = []
@@ -135,8 +138,10 @@ class Selection:
                 break
             players.append((index, pre.begin, pre.end, pre.read, post.read))
         else:
-            start_offset = decoder.slots[FRAME_START.command, 0, False]
-            start = decoder.fields(FRAME_START, start_offset, SelectedStart.__struct_fields__)
+            start_offset = decoder.slots.get((FRAME_START.command, 0, False))
+            start = None
+            if start_offset is not None:
+                start = decoder.fields(FRAME_START, start_offset, SelectedStart.__struct_fields__)
             readers = _Readers(None if start is None else start.read, players)
         self._readers[decoder] = readers
         return readers

@@ -83,7 +83,7 @@ def test_stats_without_events(name: str, compat: bool) -> None:
         assert lines(each.finish(game(name).end))[-1:] == expected(name, compat)[-1:]
 
 
-@pytest.mark.parametrize("name", ["netplay", "climbers"])
+@pytest.mark.parametrize("name", ["netplay", "climbers", "three", "oldest"])
 def test_frames_are_not_decoded_for_the_stats(name: str) -> None:
     frames, end = game_of(data_of(name)).frames, game(name).end
     stats = SlippiStats(game(name).settings)
@@ -94,7 +94,7 @@ def test_frames_are_not_decoded_for_the_stats(name: str) -> None:
     assert sum(frame.decoded is not None for frame in packed) <= 1, "the last frame decides the winner"
 
 
-@given(st.sets(st.integers(0, 799), max_size=400), st.sampled_from(["netplay", "climbers", "teams"]))
+@given(st.sets(st.integers(0, 799), max_size=400), st.sampled_from(["netplay", "climbers", "teams", "three", "oldest"]))
 @settings(max_examples=10, deadline=None)
 def test_frames_that_others_have_decoded(decoded: set[int], name: str) -> None:
     """Frames are read in part if nobody has decoded them; either way the inputs are those since the frame before."""

@@ -178,11 +178,22 @@ class Assembler:
         latest_finalized = event.latest_finalized_frame
         self._finalize(self, event.frame, None if latest_finalized is UNSET else latest_finalized, end)
 
-    def whole_frame(self, number: int, decoder: Decoder, data: bytes, latest_finalized: int | None, end: int) -> None:
-        """All events of a frame: its bytes, as `decoder` has recognized them. Only allowed while `between_frames`."""
+    def whole_frame(self, number: int, decoder: Decoder, data: bytes, latest_finalized: int | None, end: int) -> bool:
+        """All events of a frame: its bytes, as `decoder` has recognized them. Only allowed while `between_frames`.
+
+        Returns false, and takes nothing, if the frame has to come event by event, because it is not complete with its
+        last event, or because it could be late.
+        """
+        if not self._bookends:
+            players, followers = decoder.players, decoder.followers
+            if number == self._completed or not (self._known_players <= players and self._known_followers <= followers):
+                return False
+            self._completed = number
+            self._known_players, self._known_followers = players, followers
         revision = self._revise(number, end)
         self._emit(Frame(end, number, revision, PackedFrame(data, decoder, revision)))
         self._finalize(self, number, latest_finalized, end)
+        return True
 
     def forget_characters(self) -> None:
         """The characters of the frame before are not known: only those of the next frame say when it is complete."""

@@ -1,10 +1,12 @@
 """Decoding of whole frames on the live path: they are recognized at once, and decoded when somebody reads a field.
 
 A `FrameDecoder` is made from the layout of one frame (`frame_layout`) and takes all frames of that layout. To take one
-is to compare a few bytes; what comes out is a `PackedFrame`, the frame's bytes. One `struct` call decodes it from Frame
-Start to Frame Bookend when a field is read, and the compiled kernel makes messages of the bytes without decoding them.
-The reader decodes all other frames event by event: those without a Frame Start or Frame Bookend, with unknown events,
-or with only one update of a character. Both ways give the same frames; a test compares them.
+is to compare a few bytes; what comes out is a `PackedFrame`, the frame's bytes. One `struct` call decodes it from its
+first to its last event when a field is read, and the compiled kernel makes messages of the bytes without decoding them.
+
+A whole frame begins with Frame Start, or before 2.2 with a Pre-Frame Update, and ends with Frame Bookend, or before 3.0
+with the Post-Frame Update that completes it (`completion`). The reader decodes all other frames event by event: those
+with unknown events, or with only one update of a character. Both ways give the same frames; a test compares them.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from __future__ import annotations
 import copy
 import struct
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence, Set
 from operator import itemgetter
 from typing import Any, Self
 
@@ -20,6 +22,7 @@ from msgspec import UNSET
 
 from slpstream.formats.kernel import kernel
 from slpstream.formats.slippi.commands import STAGE_EVENT_KINDS, TABLES
+from slpstream.formats.slippi.completion import Completion
 from slpstream.formats.slippi.frame_entry import FrameEntry, PlayerFrame, StageEvent
 from slpstream.formats.slippi.frame_forms import FrameForms, Value
 from slpstream.formats.slippi.frame_layout import (
@@ -77,6 +80,7 @@ class FrameDecoder(FrameLayout):
         self._parts = itemgetter(*self._slices)
         self.match = self._matcher([at - self.start + FRAME_NUMBER_OFFSET for _, at in events])
         """(data, start) to the number of the frame at `start`; `None` if it has another layout, or is not whole."""
+        self._start_part = parts[self.slots[START, 0, False]] if START in layouts else None
         pairs = [
             (index, is_follower, parts[offset], parts[self.slots[POST, index, is_follower]])
             for (command, index, is_follower), offset in self.slots.items()
@@ -84,13 +88,19 @@ class FrameDecoder(FrameLayout):
         ]
         self._players = [(index, pre, post) for index, is_follower, pre, post in pairs if not is_follower]
         self._followers = [(index, pre, post) for index, is_follower, pre, post in pairs if is_follower]
+        self.players: Set[int] = frozenset(index for index, _, _ in self._players)
+        """The player indices of the frame."""
+        self.followers: Set[int] = frozenset(index for index, _, _ in self._followers)
+        """The player indices of its followers."""
         self._items = [parts[offset] for offset in self.repeated.get(ITEM, ())]
         self._stage_events = [
             (_stage_event(layouts[command]), parts[at - self.start])
             for command, at in events
             if command in STAGE_EVENT_KINDS
         ]
-        finality = self.fields(TABLES[BOOKEND], self.slots[BOOKEND, 0, False], ("latest_finalized_frame",))
+        finality = None
+        if BOOKEND in layouts:
+            finality = self.fields(TABLES[BOOKEND], self.slots[BOOKEND, 0, False], ("latest_finalized_frame",))
         self.latest_finalized = None if finality is None else finality.read
         """Reads the latest finalized frame, if the replay has it."""
         self.action_offsets: Sequence[tuple[int, int, int]] = (
@@ -147,9 +157,12 @@ class FrameDecoder(FrameLayout):
         ]
 
     def fields(self, table: Table, offset: int, names: Sequence[str]) -> Fields | None:
-        """Some fields of the event at `offset` in a frame, named in the order of the file; `None` if one is absent."""
+        """Those of some fields of the event at `offset` in a frame that the replay has; `None` if it has none of them.
+
+        `names` are in the order of the file. Fields that came with later versions are the last ones.
+        """
         found = [field for field in self._layouts[table.command].fields if field.name in names]
-        if [field.name for field in found] != list(names):
+        if not found:
             return None
         begin = offset + found[0].offset
         codes, at = [f">{begin}x"], begin
@@ -173,7 +186,7 @@ class FrameDecoder(FrameLayout):
         return FrameEntry(
             values[0],  # the frame number is the first value of every event
             revision,
-            _Start(*parts[0]),
+            UNSET if self._start_part is None else _Start(*parts[self._start_part]),
             self._characters(self._players, parts),
             self._characters(self._followers, parts) if self._followers else UNSET,
             [_Item(*parts[item]) for item in self._items] if self._items else UNSET,
@@ -200,6 +213,9 @@ class FrameDecoders:
 
     def __init__(self, widths: Sequence[int]) -> None:
         self._widths = frame_widths(widths)
+        self.first_command = START if widths[START] else PRE
+        """The command byte at which whole frames begin."""
+        self._last_command = BOOKEND if widths[BOOKEND] else POST
         self._decoders: FrameLayouts[FrameDecoder] = FrameLayouts(widths, _MAX_DECODERS)
         self._last: FrameDecoder | None = None
         self._misses = 0
@@ -219,9 +235,10 @@ class FrameDecoders:
         if decoder is None or number is None:
             decoder = self._decoders.find(data, start, limit)
             if decoder is not None:
-                if start + decoder.width_bytes > limit:
+                if start + decoder.width_bytes <= limit:
+                    number = decoder.match(data, start)
+                elif decoder.can_begin(data, start, limit):
                     return None
-                number = decoder.match(data, start)
             if decoder is None or number is None:
                 if self._misses % _FRAMES_BETWEEN_LESSONS == 0:
                     self._learn(data, start, limit)
@@ -234,6 +251,10 @@ class FrameDecoders:
         read = decoder.latest_finalized
         return number, decoder, None if read is None else read(data, start)[0]
 
+    def put_back(self, decoder: FrameDecoder) -> None:
+        """The frame that was taken last is read event by event after all."""
+        self._uses[decoder] -= 1
+
     def take_counts(self) -> dict[int, int]:
         """The number of events that were decoded since the last call, by command byte."""
         counts: dict[int, int] = {}
@@ -244,9 +265,33 @@ class FrameDecoders:
         return counts
 
     def _learn(self, data: bytes, start: int, limit: int) -> None:
-        events, end, closed = read_frame(data, start, limit, self._widths)
-        if closed and _can_decode(data, events):
+        last = self._last_command
+        completion: Completion[bytes] | None = None if last == BOOKEND else Completion(())
+        events, end, closed = read_frame(data, start, limit, self._widths, completion)
+        if completion is not None:
+            closed = completion.complete
+            # A frame is over when it is complete. What follows has no effect on it, or does not belong to it.
+            while events and events[-1][0] != POST:
+                end = events.pop()[1]
+        if closed and self._can_decode(data, events):
             self._decoders.add(_decoder_of(data, events, end, self._widths), data, start, limit)
+
+    def _can_decode(self, data: bytes, events: Sequence[Event]) -> bool:
+        """Whether a frame goes from its first to its last command with nothing unknown, and each character has both
+        updates."""
+        commands = [command for command, _ in events]
+        if (
+            commands[0] != self.first_command
+            or commands[-1] != self._last_command
+            or len(commands) > _MAX_EVENTS
+            or not FRAMED.issuperset(commands)
+        ):
+            return False
+        pres, posts = (
+            {data[at + PLAYER_INDEX_OFFSET : at + FOLLOWER_OFFSET + 1] for command, at in events if command == wanted}
+            for wanted in (PRE, POST)
+        )
+        return pres == posts
 
 
 _shared: OrderedDict[Hashable, FrameDecoder] = OrderedDict()
@@ -273,24 +318,6 @@ def _decoder_of(data: bytes, events: Sequence[Event], end: int, widths: Sequence
     else:
         _shared.move_to_end(key)
     return decoder
-
-
-def _can_decode(data: bytes, events: Sequence[Event]) -> bool:
-    """Whether a frame goes from Frame Start to Frame Bookend with nothing unknown, and each character has both
-    updates."""
-    commands = [command for command, _ in events]
-    if (
-        commands[0] != START
-        or commands[-1] != BOOKEND
-        or len(commands) > _MAX_EVENTS
-        or not FRAMED.issuperset(commands)
-    ):
-        return False
-    pres, posts = (
-        {data[at + PLAYER_INDEX_OFFSET : at + FOLLOWER_OFFSET + 1] for command, at in events if command == wanted}
-        for wanted in (PRE, POST)
-    )
-    return pres == posts
 
 
 def _stage_event(layout: Layout) -> Callable[..., StageEvent]:

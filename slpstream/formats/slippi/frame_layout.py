@@ -185,6 +185,14 @@ class FrameLayout:
         self.expected = bytes([data[start + offset] for offset in self.checked])
         """The bytes at these offsets."""
 
+    def can_begin(self, data: bytes, start: int, limit: int) -> bool:
+        """Whether the frame at `start`, of which only the bytes before `limit` are there, can have this layout."""
+        return all(
+            data[start + offset] == expected
+            for offset, expected in zip(self.checked, self.expected, strict=True)
+            if start + offset < limit
+        )
+
 
 L = TypeVar("L", bound=FrameLayout)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any, NamedTuple, Protocol
 
 from slpstream.formats.slippi.frame_entry import FrameEntry
@@ -28,13 +28,20 @@ class Decoder(Protocol):
     """Player index, offset of the action state and of its counter (-1 if the replay has none), of each player."""
     json_bytes: int
     """About as many bytes as a message has as JSON."""
+    players: Set[int]
+    """The player indices of the frame."""
+    followers: Set[int]
+    """The player indices of its followers."""
 
     @property
     def slots(self) -> Mapping[tuple[int, int, bool], int]:
         """Offsets of the events that come at most once, by command, player index and follower flag (else 0, false)."""
 
     def fields(self, table: Table, offset: int, names: Sequence[str]) -> Fields | None:
-        """Some fields of the event at `offset` in a frame, named in the order of the file; `None` if one is absent."""
+        """Those of some fields of the event at `offset` in a frame that the replay has; `None` if it has none of them.
+
+        `names` are in the order of the file. Fields that came with later versions are the last ones.
+        """
 
     def decode(self, frame: bytes, revision: int) -> FrameEntry:
         """Decode the bytes of a frame."""

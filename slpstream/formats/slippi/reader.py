@@ -54,7 +54,7 @@ TakeEvent = Callable[["SlippiReader", bytes, int, int, int], None]
 
 The reader is an argument and not bound, because a reader that refers to itself is freed late."""
 
-_FRAME_START, _FRAME_BOOKEND = commands.FRAME_START.command, commands.FRAME_BOOKEND.command
+_FRAME_BOOKEND = commands.FRAME_BOOKEND.command
 _GECKO_LIST_LIMIT_BYTES = 1 << 20
 _SPLITTER_USED, _SPLITTER_COMMAND, _SPLITTER_LAST = 0x201, 0x203, 0x204
 
@@ -246,8 +246,7 @@ class SlippiReader:
         if width is None or len(self._buffer) < width:
             return False
         self.event_payloads = read_event_payloads(self._buffer[:width])
-        if self.event_payloads.widths[_FRAME_BOOKEND]:
-            self._decoders = FrameDecoders(self.event_payloads.widths)
+        self._decoders = FrameDecoders(self.event_payloads.widths)
         self._consume(width)
         self._bind()
         self.stage = Stage.EVENTS
@@ -262,6 +261,7 @@ class SlippiReader:
         if raw_end is not None:
             limit = min(limit, raw_end - base)
         counts = self._counts
+        first_of_frame = None if self._decoders is None else self._decoders.first_command
         start = 0
         # The loop of `walk_events`, inline because this is the hot path, and because it steps over whole frames, too.
         try:
@@ -270,7 +270,7 @@ class SlippiReader:
                 width = widths[command]
                 if width == 0:
                     break
-                if command == _FRAME_START:
+                if command == first_of_frame:
                     frame_bytes = self._take_whole_frame(buffer, start, limit)
                     if frame_bytes:
                         start += frame_bytes
@@ -310,7 +310,9 @@ class SlippiReader:
             return 0
         number, decoder, latest_finalized = frame
         end = start + decoder.width_bytes
-        assembler.whole_frame(number, decoder, buffer[start:end], latest_finalized, self._base + end)
+        if not assembler.whole_frame(number, decoder, buffer[start:end], latest_finalized, self._base + end):
+            decoders.put_back(decoder)
+            return 0
         return end - start
 
     def _end_at_raw_length(self, raw_end: int) -> bool:

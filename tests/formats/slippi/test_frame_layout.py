@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import NamedTuple
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from slpstream.formats.slippi.commands import GAME_END, PRE_FRAME
 from slpstream.formats.slippi.frame_decoder import FrameDecoders
 from slpstream.formats.slippi.frame_layout import FrameLayout, FrameLayouts, frame_widths, read_frame
 from slpstream.formats.slippi.framing import walk_events
+from slpstream.formats.slippi.packed_frame import PackedFrame
 from slpstream.formats.slippi.reader import SlippiReader
-from slpstream.model.events import Frame
+from slpstream.model.events import Event, Frame
 from tests.formats.slippi.built import Built, bookend, item, post, pre, start
 from tests.formats.slippi.logs import bytewise, event_boundaries
 
@@ -97,17 +103,74 @@ def test_no_more_layouts_than_the_limit() -> None:
     assert added == [True, False]
 
 
-def frames_of(pieces: list[bytes]) -> list[Frame]:
+class Read(NamedTuple):
+    """What the reader makes of a replay."""
+
+    events: list[Event]
+    command_counts: dict[str, int]
+
+    @property
+    def frames(self) -> list[Frame]:
+        return [event for event in self.events if isinstance(event, Frame)]
+
+    @property
+    def packed(self) -> list[int]:
+        """The numbers of the frames that were decoded by layout."""
+        return [frame.number for frame in self.frames if isinstance(frame.content, PackedFrame)]
+
+
+def read(pieces: Iterable[bytes]) -> Read:
     reader = SlippiReader()
     events = [event for piece in pieces for event in reader.feed(piece)]
-    return [event for event in [*events, *reader.finish()] if isinstance(event, Frame)]
+    return Read([*events, *reader.finish()], reader.take_command_counts())
 
 
 def test_decoded_frames_equal_those_read_event_by_event() -> None:
     """Frames with followers, items and all stage events, decoded by layout and in pieces of one byte."""
     game = Built().frames(-123, -110, items=2).frames(-109, -100, followers=(1,), stage_events=True)
     data = game.frames(-99, -90, items=1, stage_events=True).end().closed()
-    assert frames_of([data]) == frames_of(list(bytewise(data)))
+    assert read([data]).frames == read(bytewise(data)).frames
+
+
+def test_layouts_are_learned_from_one_frame_at_a_time() -> None:
+    """A frame that is shorter than those before is not taken for the beginning of one of them."""
+    game = Built().frames(-123, -114, followers=(0,)).frames(-113, -104)
+    assert read(game.parts).packed == [*range(-122, -113), *range(-112, -103)]
+
+
+@pytest.mark.parametrize("version", [(0, 1, 0), (2, 2, 0)], ids=str)
+def test_frames_before_3_0_are_decoded_by_layout(version: tuple[int, int, int]) -> None:
+    """All but the first of each layout, and the one after the first without a follower: that one waits for it."""
+    game = Built(version).frames(-123, -114, followers=(0,)).frames(-113, -104)
+    parts = [b"".join(game.parts[:2]), *game.parts[2:]]
+    in_pieces, whole = read(parts), read([b"".join(parts)])
+    assert in_pieces.packed == whole.packed == [*range(-122, -113), *range(-111, -103)]
+    assert in_pieces == whole == read(bytewise(b"".join(parts)))
+
+
+OF_FRAMES = st.tuples(
+    st.integers(0, 2),  # how far the number is from the one before
+    st.sampled_from([(0, 1), (0, 1), (0,), (1,)]),
+    st.sampled_from([(), (), (0,)]),
+    st.integers(1, 6),  # how many such frames follow each other
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.sampled_from([(0, 1, 0), (2, 2, 0)]), st.lists(OF_FRAMES, max_size=8), st.integers(1, 2000))
+def test_frames_before_3_0_do_not_depend_on_how_they_are_decoded(
+    version: tuple[int, int, int], kinds: list[tuple[int, tuple[int, ...], tuple[int, ...], int]], size: int
+) -> None:
+    """Characters come and go, and numbers come again, so that some frames of known layouts are late or not complete."""
+    game, number = Built(version).frames(-3, 0), 0
+    for step, players, followers, times in kinds:
+        for _ in range(times):
+            number += step
+            game.frame(number, players=players, followers=followers)
+    data = game.end().closed()
+    whole = read([data])
+    assert whole == read(bytewise(data))
+    assert whole == read(data[at : at + size] for at in range(0, len(data), size))
 
 
 def test_most_frames_are_decoded_by_layout() -> None:

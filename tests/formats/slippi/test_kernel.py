@@ -163,7 +163,7 @@ def check_forms(frames: list[Frame]) -> int:
     return len(packed)
 
 
-@pytest.mark.parametrize("version", [(3, 0, 0), (3, 7, 0), (3, 13, 0), (3, 18, 0)], ids=str)
+@pytest.mark.parametrize("version", [(0, 1, 0), (2, 2, 0), (3, 0, 0), (3, 7, 0), (3, 13, 0), (3, 18, 0)], ids=str)
 def test_frames_are_written_as_msgspec_writes_their_fields(version: tuple[int, int, int]) -> None:
     game = (
         Built(version).frames(-123, -113, items=2, followers=(1,), stage_events=True).frames(-112, -103, followers=(0,))
@@ -172,6 +172,6 @@ def test_frames_are_written_as_msgspec_writes_their_fields(version: tuple[int, i
 
 
 @needs_shared
-@pytest.mark.parametrize("name", ["FodPlatforms", "items", "ics2", "rollbackFrameTest", "v3.18"])
+@pytest.mark.parametrize("name", ["FodPlatforms", "items", "ics2", "rollbackFrameTest", "v3.18", "v2.0", "v0.1"])
 def test_real_frames_are_written_as_msgspec_writes_their_fields(name: str) -> None:
     assert check_forms(frames_in(replay(name))[::31]) > 20
