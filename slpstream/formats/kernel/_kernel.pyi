@@ -36,6 +36,10 @@ class Walk:
 
     `places` has the offsets of frame number, player index and follower flag in an event. With more than `max_offsets`,
     counted as slots times sendings, the offsets are not kept.
+
+    `players` is for games whose sendings have no last event, and `None` in others. A sending is then complete when
+    each of its characters has its `l`, and none of the sending before is missing; events of it that come later do not
+    count. The first sending should have the players with the indices `players`.
     """
 
     stop: int
@@ -51,13 +55,14 @@ class Walk:
         places: tuple[int, int, int],
         max_counted: int,
         max_offsets: int,
+        players: bytes | None,
     ) -> Walk: ...
     def finish(self, keep_open: bool, /) -> tuple[int, int, int, _Arrays | None]:
         """Start of the first sending, number of sendings, number of slots, and the arrays: frame numbers (32 bits);
         command, player index, follower flag and offsets of each slot; command, offsets and firsts of each kind of event
         that a sending can have any number of (64 bits). `None` instead of more than `max_offsets`.
 
-        `keep_open` keeps the last sending if it has no end. Can be called once."""
+        `keep_open` keeps the last sending even if it has no end and is not complete. Can be called once."""
 
 class Table:
     """The columns of an Arrow table, each with its source, type (a letter of `struct`) and offset.

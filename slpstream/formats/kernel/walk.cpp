@@ -3,6 +3,9 @@
 // Each event begins where the one before ends. A rule for each command byte says what its events mean for the sending
 // that they are in; a sending is one transmission of a frame. Python gives the rules and finds the same without the
 // kernel (`slpstream/formats/slippi/frame_index.py`).
+//
+// In games whose sendings have no last event, a sending is complete when all of its characters are updated and none of
+// the sending before is missing (`slpstream/formats/slippi/completion.py`). Later events of it do not count.
 
 #include "kernel.h"
 
@@ -30,7 +33,7 @@ enum class Rule : unsigned char {
     first = 's',    // begins a sending
     last = 'e',     // ends its sending
     before = 'k',   // of a character: begins a sending if the character has been in this one
-    after = 'l',    // of a character: replaces the one before it
+    after = 'l',    // of a character: updates it, and replaces the one before it
     // '0' to '9': any number in a sending; those with the same digit are counted together, and have a limit
 };
 
@@ -72,12 +75,60 @@ struct Command {
     std::vector<int> slots;  // numbers of the slots by key; empty before the first event
 };
 
+// Tells when a sending is complete. A character is named by its key.
+class Completion {
+  public:
+    // The first sending, which is the next one, should have this character.
+    void await(int key) { add(key); }
+
+    // A sending begins. It should have the characters of the one before.
+    void begin() {
+        ++sending_;
+        missing_ = characters_;
+        characters_ = updated_ = 0;
+        is_complete_ = false;
+    }
+
+    // An event of a character has come.
+    void add(int key) {
+        std::int64_t &seen = seen_in_[static_cast<std::size_t>(key)];
+        if (seen == sending_) return;
+        if (seen == sending_ - 1) --missing_;
+        seen = sending_;
+        ++characters_;
+    }
+
+    // An update of a character has come, which can make the sending complete.
+    void update(int key) {
+        add(key);
+        std::int64_t &updated = updated_in_[static_cast<std::size_t>(key)];
+        if (updated != sending_) ++updated_;
+        updated = sending_;
+        is_complete_ = is_complete_ || (updated_ == characters_ && missing_ == 0);
+    }
+
+    bool is_complete() const { return is_complete_; }
+
+  private:
+    static constexpr std::int64_t never = -2;  // not the sending before the first
+
+    // The last sending with this character, and with its update.
+    std::vector<std::int64_t> seen_in_ = std::vector<std::int64_t>(keys, never);
+    std::vector<std::int64_t> updated_in_ = std::vector<std::int64_t>(keys, never);
+    std::int64_t sending_ = 0;
+    int characters_ = 0, updated_ = 0;  // of this sending
+    int missing_ = 0;                   // characters of the sending before that this one does not have
+    bool is_complete_ = false;
+};
+
 class Walk {
   public:
     std::array<Command, commands> table{};
     std::int64_t number_offset = 0, player_offset = 0, follower_offset = 0;
     std::int64_t max_counted = 0;
     std::int64_t max_offsets = 0;  // slots times sendings
+    bool has_completion = false;   // whether sendings have no last event
+    Completion completion;
 
     std::vector<std::int32_t> numbers;
     std::vector<Slot> slots;
@@ -89,7 +140,7 @@ class Walk {
 
     // Reads `data[at:limit]`, up to the first event that is not declared or not whole.
     void run(const unsigned char *data, std::int64_t at, std::int64_t limit);
-    // Keeps or drops the last sending if it has no end. The slots are then in the order of their first events.
+    // Keeps or drops the last sending if it has no end and is not complete. The slots are then in the order of their first events.
     void finish(bool keep_open);
     // Whether there are more than `max_offsets`. From then on sendings and slots are only counted.
     bool is_too_large() const { return too_large_row_ >= 0; }
@@ -186,7 +237,7 @@ void Walk::drop() {
 
 void Walk::finish(bool keep_open) {
     is_finished = true;
-    if (is_open_ && keep_open) {
+    if (is_open_ && (keep_open || completion.is_complete())) {
         close(stop);
     } else if (is_open_) {
         drop();
@@ -229,12 +280,16 @@ void Walk::run(const unsigned char *data, std::int64_t at, std::int64_t limit) {
         if (!is_open_) {
             open(number, at);
             counts.fill(0);
+            if (has_completion) completion.begin();
         }
+        if (has_character(rule)) seen = sendings;
+        const bool is_late = has_completion && completion.is_complete();
+        if (has_completion && rule == Rule::before) completion.add(key);
+        if (has_completion && rule == Rule::after) completion.update(key);
         if (is_counted(rule)) {
             const auto counter = static_cast<std::size_t>(static_cast<unsigned char>(rule) - first_counter);
-            if (++counts[counter] <= max_counted) add_counted(code, at);
-        } else {
-            if (has_character(rule)) seen = sendings;
+            if (++counts[counter] <= max_counted && !is_late) add_counted(code, at);
+        } else if (!is_late) {
             add(table[static_cast<std::size_t>(code)], code, key, at);
         }
         at += width;
@@ -269,13 +324,14 @@ bool read_widths(PyObject *widths, Walk &made) {
     return true;
 }
 
-// Walk(data, start, limit, widths, rules, places, max_counted, max_offsets)
+// Walk(data, start, limit, widths, rules, places, max_counted, max_offsets, players)
 PyObject *walk_new(PyTypeObject *type, PyObject *arguments, PyObject *) {
     PyObject *data, *widths;
-    const char *rules;
-    Py_ssize_t start, limit, rules_bytes, number, player, follower, max_counted, max_offsets;
-    if (!PyArg_ParseTuple(arguments, "SnnO!y#(nnn)nn", &data, &start, &limit, &PyList_Type, &widths, &rules, &rules_bytes,
-                          &number, &player, &follower, &max_counted, &max_offsets))
+    const char *rules, *players;
+    Py_ssize_t start, limit, rules_bytes, number, player, follower, max_counted, max_offsets, players_bytes;
+    if (!PyArg_ParseTuple(arguments, "SnnO!y#(nnn)nnz#", &data, &start, &limit, &PyList_Type, &widths, &rules,
+                          &rules_bytes, &number, &player, &follower, &max_counted, &max_offsets, &players,
+                          &players_bytes))
         return nullptr;
     const bool is_place = number >= 0 && number < max_offset && player >= 0 && player < max_offset && follower >= 0 &&
                           follower < max_offset;
@@ -294,6 +350,9 @@ PyObject *walk_new(PyTypeObject *type, PyObject *arguments, PyObject *) {
         made.follower_offset = follower;
         made.max_counted = max_counted;
         made.max_offsets = max_offsets;
+        made.has_completion = players != nullptr;
+        for (Py_ssize_t i = 0; i < players_bytes; ++i)
+            made.completion.await(static_cast<unsigned char>(players[i]) << 1);
         for (std::size_t command = 0; command < commands; ++command)
             made.table[command].rule = static_cast<Rule>(rules[command]);
         if (!read_widths(widths, made)) {
@@ -413,8 +472,8 @@ PyType_Slot walk_slots[] = {
     {Py_tp_dealloc, reinterpret_cast<void *>(destroyed<WalkObject>)},
     {Py_tp_methods, walk_methods},
     {Py_tp_getset, walk_attributes},
-    {Py_tp_doc, const_cast<char *>("Walk(data, start, limit, widths, rules, places, max_counted, max_offsets): the "
-                                   "events of all frames.")},
+    {Py_tp_doc, const_cast<char *>("Walk(data, start, limit, widths, rules, places, max_counted, max_offsets, "
+                                   "players): the events of all frames.")},
     {0, nullptr},
 };
 

@@ -16,7 +16,7 @@ Before 3.0, when a frame is complete depends on the characters of the frame befo
 difference in layouts whose last event alone can complete the frame, and real games have no others. A game that has
 another layout is read event by event, too.
 
-With the compiled kernel, a game with bookends is read event by event there, which is faster still.
+With the compiled kernel, all games are read event by event there, which is faster still.
 
 The index has offsets, not values: `columns` reads the values on demand.
 """
@@ -138,9 +138,12 @@ def frame_index(data: bytes, start: int, limit: int, widths: Sequence[int], play
     indices in Game Start; they play a part only in replays without bookends. Raises `FieldError` for an index that
     would be far larger than the file.
     """
-    if kernel is not None and widths[BOOKEND]:
+    if kernel is not None:
         max_offsets = _max_index_bytes(data) // _OFFSET_BYTES
-        events = kernel.Walk(data, start, limit, frame_widths(widths), _RULES, _PLACES, MAX_THINGS, max_offsets)
+        awaited = None if widths[BOOKEND] else bytes(players)
+        events = kernel.Walk(
+            data, start, limit, frame_widths(widths), _RULES, _PLACES, MAX_THINGS, max_offsets, awaited
+        )
         return _index_of(events, data, limit, widths)
     walk = _Walk(data, limit, widths, players)
     stop = walk.by_layouts(start)

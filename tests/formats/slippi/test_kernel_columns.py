@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slpstream.formats.kernel import kernel
+from slpstream.formats.slippi.completion import Completion
 from slpstream.formats.slippi.frame_index import frame_index
 from slpstream.formats.slippi.frame_layout import read_frame
 from slpstream.formats.slippi.whole_game import WholeGame
@@ -40,6 +41,7 @@ def walk(data: bytes, **changed: Any) -> Any:
         "places": PLACES,
         "max_counted": 2,
         "max_offsets": MAX_OFFSETS,
+        "players": None,
     } | changed
     return kernel.Walk(data, *arguments.values())
 
@@ -132,6 +134,34 @@ def test_dropped_sending_leaves_nothing_behind() -> None:
     assert found(data, keep_open=False) == ([1], {(FIRST, 0, False): [0]}, {})
 
 
+def test_sendings_without_a_last_event() -> None:
+    """They are complete when all characters are updated; what comes later does not count, and is there in the next."""
+    events = [
+        *(an_event(command, 1, player) for player in (2, 3) for command in (BEFORE, AFTER)),
+        an_event(COUNTED, 1),
+        an_event(BEFORE, 1, 4),  # late
+        an_event(AFTER, 1, 4),
+        *(an_event(BEFORE, 2, player) for player in (2, 3)),
+        *(an_event(AFTER, 2, player) for player in (2, 3)),
+        an_event(BEFORE, 2, 4),  # not late, because it is awaited
+        an_event(AFTER, 2, 4),
+        an_event(BEFORE, 3, 2),
+        an_event(AFTER, 3, 2),
+    ]
+    at = [sum(map(len, events[:i])) for i in range(len(events))]
+    expected = {
+        (BEFORE, 2, False): [at[0], at[7], at[13]],
+        (AFTER, 2, False): [at[1], at[9], at[14]],
+        (BEFORE, 3, False): [at[2], at[8], -1],
+        (AFTER, 3, False): [at[3], at[10], -1],
+        (BEFORE, 4, False): [-1, at[11], -1],
+        (AFTER, 4, False): [-1, at[12], -1],
+    }
+    assert found(b"".join(events), players=b"\2\3") == ([1, 2, 3], expected, {})
+    assert found(b"".join(events), players=b"\2\3", keep_open=False)[0] == [1, 2]
+    assert found(b"".join(events[:13]), players=b"\2\3", keep_open=False)[0] == [1, 2]
+
+
 @pytest.mark.parametrize("limit", range(20))
 def test_walk_stops_at_the_last_whole_event(limit: int) -> None:
     data = an_event(FIRST, 1) * 2
@@ -177,24 +207,25 @@ def test_impossible_walks_are_refused(changed: dict[str, Any]) -> None:
 
 
 @settings(deadline=None)
-@given(st.binary(max_size=200))
-def test_walk_over_any_bytes_finds_what_python_finds(data: bytes) -> None:
+@given(st.binary(max_size=200), st.none() | st.binary(max_size=2))
+def test_walk_over_any_bytes_finds_what_python_finds(data: bytes, players: bytes | None) -> None:
     """Of the smallest events that have all that the rules look at, of Slippi's commands."""
     commands = {0x37: 7, 0x38: 7, 0x3A: 5, 0x3B: 6, 0x3C: 5, 0x40: 6, 0x55: 2}
     data = bytes(sorted(commands)[byte % 7] if byte > 15 else byte % 3 for byte in data)
     widths = [commands.get(command, 0) for command in range(256)]
     at, sendings = 0, []
+    completion = None if players is None else Completion(bytes([player, 0]) for player in players)
     closed = True
     while closed:
-        events, at, closed = read_frame(data, at, len(data), widths)
+        events, at, closed = read_frame(data, at, len(data), widths, completion)
         if events:
             sendings.append(events)
     rules = bytearray(b"." * 256)
     for command, rule in zip((0x37, 0x38, 0x3A, 0x3B, 0x3C, 0x40), b"kls0e1", strict=True):
         rules[command] = rule
-    one = walk(data, widths=widths, rules=bytes(rules), max_counted=1024)
+    one = walk(data, widths=widths, rules=bytes(rules), max_counted=1024, players=players)
     assert one.stop == at
-    numbers, slots, things = found(data, widths=widths, rules=bytes(rules), max_counted=1024)
+    numbers, slots, things = found(data, widths=widths, rules=bytes(rules), max_counted=1024, players=players)
     assert len(numbers) == len(sendings)
     kept = {at for events in sendings for command, at in events if command >= 0 and command != 0x55}
     offsets = [at for of_slot in slots.values() for at in of_slot if at >= 0]
