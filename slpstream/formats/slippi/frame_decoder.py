@@ -15,6 +15,7 @@ import copy
 import struct
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence, Set
+from itertools import islice
 from operator import itemgetter
 from typing import Any, Self
 
@@ -41,6 +42,7 @@ from slpstream.formats.slippi.frame_layout import (
     frame_widths,
     read_frame,
 )
+from slpstream.formats.slippi.framing import walk_events
 from slpstream.formats.slippi.packed_frame import Fields
 from slpstream.model.events import Form
 from slpstream.model.fields import Layout, Table
@@ -267,7 +269,9 @@ class FrameDecoders:
     def _learn(self, data: bytes, start: int, limit: int) -> None:
         last = self._last_command
         completion: Completion[bytes] | None = None if last == BOOKEND else Completion(())
-        events, end, closed = read_frame(data, start, limit, self._widths, completion)
+        ends = [end for _, _, end in islice(walk_events(data, start, limit, self._widths), _MAX_EVENTS)]
+        # Reading no further keeps hostile files, in which a frame is far longer, from being read many times.
+        events, end, closed = read_frame(data, start, ends[-1] if ends else start, self._widths, completion)
         if completion is not None:
             closed = completion.complete
             # A frame is over when it is complete. What follows has no effect on it, or does not belong to it.

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from slpstream.formats.slippi import frame_decoder
 from slpstream.formats.slippi.commands import GAME_END, PRE_FRAME
 from slpstream.formats.slippi.frame_decoder import FrameDecoders
-from slpstream.formats.slippi.frame_layout import FrameLayout, FrameLayouts, frame_widths, read_frame
+from slpstream.formats.slippi.frame_layout import FrameEvents, FrameLayout, FrameLayouts, frame_widths, read_frame
 from slpstream.formats.slippi.framing import walk_events
 from slpstream.formats.slippi.packed_frame import PackedFrame
 from slpstream.formats.slippi.reader import SlippiReader
@@ -186,6 +187,23 @@ def test_most_frames_are_decoded_by_layout() -> None:
     counts = decoders.take_counts()
     assert counts[PRE_FRAME.command] == 9 * 3 + 9 * 2
     assert decoders.take_counts() == {}
+
+
+@pytest.mark.parametrize("version", [(0, 1, 0), (3, 18, 0)], ids=str)
+def test_long_frames_are_not_read_to_their_end_for_their_layout(
+    version: tuple[int, int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    game = Built(version).add(start(-123), *(pre(-123, index) for index in range(100)), bookend(-123))
+    data, at, widths = first_frame(game)
+    limits = []
+
+    def read_and_note(data: bytes, start: int, limit: int, *rest: Any) -> FrameEvents:
+        limits.append(limit)
+        return read_frame(data, start, limit, *rest)
+
+    monkeypatch.setattr(frame_decoder, "read_frame", read_and_note)
+    assert FrameDecoders(widths).take(data, at, len(data)) is None
+    assert limits == [at + widths[data[at]] + 23 * widths[PRE_FRAME.command]]
 
 
 @pytest.mark.parametrize(
