@@ -8,7 +8,8 @@ is not known until the next frame begins.
 A frame is final once it is complete, so what comes later for it has no effect. A character that comes too late is
 waited for in the next frame.
 
-The batch path uses this class; the assembler of the live path follows the same rules, and tests compare them.
+The batch path in Python and the decoders of whole frames use this class. The assembler of the live path and the
+compiled kernel follow the same rules, and tests compare them.
 """
 
 from __future__ import annotations
