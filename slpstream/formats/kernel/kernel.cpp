@@ -172,18 +172,19 @@ struct TemplateObject {
 };
 
 bool add_part(Template &made, PyObject *part) {
-    const char *literal, *kind_text;
-    Py_ssize_t literal_bytes, kind_bytes, offset;
-    if (!PyArg_ParseTuple(part, "y#s#n", &literal, &literal_bytes, &kind_text, &kind_bytes, &offset)) return false;
-    const Kind kind = kind_bytes == 1 ? static_cast<Kind>(kind_text[0]) : Kind(0);
+    PyObject *literal_object, *kind_object;
+    Py_ssize_t offset;
+    if (!PyArg_ParseTuple(part, "SSn", &literal_object, &kind_object, &offset)) return false;
+    const Bytes literal(literal_object), kind_text(kind_object);
+    const Kind kind = kind_text.size == 1 ? static_cast<Kind>(kind_text.begin[0]) : Kind(0);
     const int width = width_of(kind);
     if (width < 0 || offset < 0 || offset > 1 << 24) {
         PyErr_Format(PyExc_ValueError, "no part of a template: %R", part);
         return false;
     }
-    made.parts.push_back({made.literals.size(), static_cast<std::size_t>(literal_bytes),
+    made.parts.push_back({made.literals.size(), static_cast<std::size_t>(literal.size),
                           static_cast<std::size_t>(offset), kind});
-    made.literals.append(literal, static_cast<std::size_t>(literal_bytes));
+    made.literals.append(literal.begin, static_cast<std::size_t>(literal.size));
     const auto end = static_cast<std::size_t>(offset + width);
     if (width > 0 && end > made.width_bytes) made.width_bytes = end;
     return true;
@@ -271,13 +272,13 @@ bool read_offsets(PyObject *tuple, std::size_t width_bytes, std::size_t value_by
 }
 
 PyObject *matcher_new(PyTypeObject *type, PyObject *arguments, PyObject *) {
-    Py_ssize_t width, expected_bytes;
-    PyObject *checked, *numbers;
-    const char *expected;
-    if (!PyArg_ParseTuple(arguments, "nO!y#O!", &width, &PyTuple_Type, &checked, &expected, &expected_bytes,
-                          &PyTuple_Type, &numbers))
+    Py_ssize_t width;
+    PyObject *checked, *expected_object, *numbers;
+    if (!PyArg_ParseTuple(arguments, "nO!SO!", &width, &PyTuple_Type, &checked, &expected_object, &PyTuple_Type,
+                          &numbers))
         return nullptr;
-    if (width < 1 || width > 1 << 24 || expected_bytes != PyTuple_Size(checked) || PyTuple_Size(numbers) == 0) {
+    const Bytes expected(expected_object);
+    if (width < 1 || width > 1 << 24 || expected.size != PyTuple_Size(checked) || PyTuple_Size(numbers) == 0) {
         PyErr_SetString(PyExc_ValueError, "no layout of a frame");
         return nullptr;
     }
@@ -286,7 +287,7 @@ PyObject *matcher_new(PyTypeObject *type, PyObject *arguments, PyObject *) {
     try {
         self->made = new Matcher;
         self->made->width_bytes = static_cast<std::size_t>(width);
-        self->made->expected.assign(expected, expected + expected_bytes);
+        self->made->expected.assign(expected.begin, expected.begin + expected.size);
         if (!read_offsets(checked, self->made->width_bytes, 1, self->made->checked) ||
             !read_offsets(numbers, self->made->width_bytes, 4, self->made->numbers)) {
             Py_DECREF(self);

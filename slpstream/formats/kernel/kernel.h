@@ -3,9 +3,10 @@
 #ifndef SLPSTREAM_KERNEL_H
 #define SLPSTREAM_KERNEL_H
 
-#define PY_SSIZE_T_CLEAN
 #define Py_LIMITED_API 0x030B0000
 #include <Python.h>
+
+// Arguments are not parsed with "y#" and its like: made with the headers of Python 3.13, such a kernel fails on 3.11.
 
 #include <cstddef>
 #include <cstdint>
@@ -26,6 +27,13 @@ inline std::uint32_t u32_at(const unsigned char *at) {
 }
 
 inline std::uint64_t u64_at(const unsigned char *at) { return std::uint64_t{u32_at(at)} << 32 | u32_at(at + 4); }
+
+// The contents of a bytes object.
+struct Bytes {
+    explicit Bytes(PyObject *object) : begin(PyBytes_AsString(object)), size(PyBytes_Size(object)) {}
+    const char *begin;
+    Py_ssize_t size;
+};
 
 // The width of a value in bytes; -1 for a letter that stands for none of them.
 inline int width_of(Kind kind) {

@@ -506,14 +506,15 @@ std::unique_ptr<ArrowArray> Made::finish() {
 
 // Reads one column: (source, kind, offset).
 bool read_column(PyObject *one, Plan &plan, Py_ssize_t events, Py_ssize_t given) {
-    Py_ssize_t source, offset, kind_bytes;
-    const char *kind_text;
+    Py_ssize_t source, offset;
+    PyObject *kind_object;
     if (!PyTuple_Check(one)) {
         PyErr_SetString(PyExc_TypeError, "the columns of a table are tuples");
         return false;
     }
-    if (!PyArg_ParseTuple(one, "ny#n", &source, &kind_text, &kind_bytes, &offset)) return false;
-    const Kind kind = kind_bytes == 1 ? static_cast<Kind>(kind_text[0]) : Kind(0);
+    if (!PyArg_ParseTuple(one, "nSn", &source, &kind_object, &offset)) return false;
+    const Bytes kind_text(kind_object);
+    const Kind kind = kind_text.size == 1 ? static_cast<Kind>(kind_text.begin[0]) : Kind(0);
     const int width = width_of(kind);
     if (width < 1 || source < -1 || source >= events + given || offset < 0 || offset > max_width_bytes - width) {
         PyErr_Format(PyExc_ValueError, "no column of a table: %R", one);

@@ -326,16 +326,19 @@ bool read_widths(PyObject *widths, Walk &made) {
 
 // Walk(data, start, limit, widths, rules, places, max_counted, max_offsets, players)
 PyObject *walk_new(PyTypeObject *type, PyObject *arguments, PyObject *) {
-    PyObject *data, *widths;
-    const char *rules, *players;
-    Py_ssize_t start, limit, rules_bytes, number, player, follower, max_counted, max_offsets, players_bytes;
-    if (!PyArg_ParseTuple(arguments, "SnnO!y#(nnn)nnz#", &data, &start, &limit, &PyList_Type, &widths, &rules,
-                          &rules_bytes, &number, &player, &follower, &max_counted, &max_offsets, &players,
-                          &players_bytes))
+    PyObject *data, *widths, *rules_object, *players;
+    Py_ssize_t start, limit, number, player, follower, max_counted, max_offsets;
+    if (!PyArg_ParseTuple(arguments, "SnnO!S(nnn)nnO", &data, &start, &limit, &PyList_Type, &widths, &rules_object,
+                          &number, &player, &follower, &max_counted, &max_offsets, &players))
         return nullptr;
+    const Bytes rules(rules_object);
     const bool is_place = number >= 0 && number < max_offset && player >= 0 && player < max_offset && follower >= 0 &&
                           follower < max_offset;
-    if (rules_bytes != commands || !is_place || max_counted < 0 || max_offsets < 0 || start < 0 ||
+    if (players != Py_None && !PyBytes_Check(players)) {
+        PyErr_SetString(PyExc_TypeError, "the players of a walk are bytes or None");
+        return nullptr;
+    }
+    if (rules.size != commands || !is_place || max_counted < 0 || max_offsets < 0 || start < 0 ||
         limit > PyBytes_Size(data)) {
         PyErr_SetString(PyExc_ValueError, "no walk over these bytes");
         return nullptr;
@@ -350,11 +353,14 @@ PyObject *walk_new(PyTypeObject *type, PyObject *arguments, PyObject *) {
         made.follower_offset = follower;
         made.max_counted = max_counted;
         made.max_offsets = max_offsets;
-        made.has_completion = players != nullptr;
-        for (Py_ssize_t i = 0; i < players_bytes; ++i)
-            made.completion.await(static_cast<unsigned char>(players[i]) << 1);
+        made.has_completion = players != Py_None;
+        if (made.has_completion) {
+            const Bytes awaited(players);
+            for (Py_ssize_t i = 0; i < awaited.size; ++i)
+                made.completion.await(static_cast<unsigned char>(awaited.begin[i]) << 1);
+        }
         for (std::size_t command = 0; command < commands; ++command)
-            made.table[command].rule = static_cast<Rule>(rules[command]);
+            made.table[command].rule = static_cast<Rule>(rules.begin[command]);
         if (!read_widths(widths, made)) {
             Py_DECREF(self);
             return nullptr;
