@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.project import ROOT
 
 BIN = Path(sys.executable).parent
@@ -25,3 +27,11 @@ def test_all_hooks_pass() -> None:
         if done.returncode:
             failed.append(f"{program}{arguments}:\n{done.stdout}{done.stderr}")
     assert not failed, "\n".join(failed)
+
+
+@pytest.mark.parametrize("platform", ["win32", "darwin"])
+def test_types_on_other_platforms(platform: str) -> None:
+    done = subprocess.run(
+        [BIN / "mypy", "--platform", platform, "slpstream"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -7,6 +7,7 @@ after click's usage lines.
 
 from __future__ import annotations
 
+import errno
 import gc
 import importlib
 import io
@@ -67,7 +68,9 @@ class _Commands(click.Group):
         """Exit with 0 when the reader of stdout has left, and with 130 after Ctrl-C. Click exits with 1 for both."""
         try:
             return super().invoke(ctx)
-        except BrokenPipeError:
+        except OSError as error:
+            if not _is_closed_pipe(error):
+                raise
             # The reader of our output has left, as in `slpstream dump ... | head`.
             _discard_output()
             ctx.exit(0)
@@ -109,8 +112,6 @@ def main(arguments: list[str] | None = None) -> Any:
             cli.main(args=arguments, prog_name="slpstream", standalone_mode=True)
         finally:
             sys.stdout.flush()  # otherwise Python flushes at exit and prints errors itself
-    except BrokenPipeError:
-        _discard_output()
     except ConfigError as error:
         fail(str(error), EXIT_CONFIG)
     except SourceError as error:
@@ -119,7 +120,16 @@ def main(arguments: list[str] | None = None) -> Any:
         fail(str(error), EXIT_NO)
     except OSError as error:
         _discard_output()
+        if _is_closed_pipe(error):
+            return
         fail(f"{error.filename or 'output'}: {error.strerror or error}", EXIT_INPUT_OUTPUT)
+
+
+def _is_closed_pipe(error: OSError) -> bool:
+    """Whether the reader of our output has left. Windows reports EINVAL then; errors of a file name the file."""
+    if isinstance(error, BrokenPipeError):
+        return True
+    return sys.platform == "win32" and error.errno == errno.EINVAL and error.filename is None
 
 
 @contextmanager

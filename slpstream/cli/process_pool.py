@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import multiprocessing
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
@@ -41,14 +42,14 @@ def interrupts_blocked() -> Iterator[None]:
     The processes inherit the blocked signal. Otherwise an interpreter that is still starting, before it has called
     `_initialize`, would answer Ctrl-C with a traceback. This process receives a pending SIGINT on exit.
     """
-    if not hasattr(signal, "pthread_sigmask"):
+    if sys.platform == "win32":
         yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    else:
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            yield
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _initialize(initializer: Callable[..., None] | None, arguments: tuple[Any, ...]) -> None:

@@ -10,6 +10,8 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import msgspec
+
 from slpstream.config.sections import Config, StationConfig
 from slpstream.system import systemd
 
@@ -65,18 +67,69 @@ def station_id(name: str, taken: Collection[str]) -> str:
     return id_
 
 
-def usual_folders(home: Path | None = None, platform: str = sys.platform) -> list[Path]:
-    """The folders that Slippi and related programs write replays to by default on this platform.
+def usual_folders(
+    home: Path | None = None,
+    platform: str = sys.platform,
+    *,
+    environ: Mapping[str, str] = os.environ,
+    documents: Path | None = None,
+) -> list[Path]:
+    """The folders that Slippi and related programs write replays to on this platform.
 
-    Returns those that exist, or the first candidate if none of them exists.
+    It is the folder that is set in the Slippi Launcher, if it exists; else the default folders that exist, or the first
+    candidate if none of them exists. `documents` is the folder of that name, by default the one that Windows knows.
     """
-    home = home or Path.home()
-    documents = home / "Documents"
+    home, known_documents = (home, None) if home is not None else (Path.home(), _documents_folder())
+    documents = documents or known_documents or home / "Documents"
     candidates = {
         "win32": [documents / "Slippi"],
         "darwin": [home / "Slippi", documents / "Slippi"],
     }.get(platform, [home / "Slippi", documents / "Slippi", home / ".local/share/Slippi"])
+    chosen = launcher_folder(_program_settings(home, platform, environ) / "Slippi Launcher" / "Settings")
+    if chosen is not None:
+        if chosen.is_dir():
+            return [chosen]
+        candidates.insert(0, chosen)
     return [folder for folder in candidates if folder.is_dir()] or candidates[:1]
+
+
+def launcher_folder(settings: Path) -> Path | None:
+    """The folder for replays in a settings file of the Slippi Launcher; `None` if it is not set or cannot be read.
+
+    Observed in the launcher's sources: electron-settings keeps the changed settings as JSON in the file `Settings`, and
+    the folder is `settings.rootSlpPath`. A folder that was never changed is not in the file.
+    """
+    try:
+        folder = msgspec.json.decode(settings.read_bytes(), type=_LauncherSettings).settings.root_slp_path
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        return None
+    return Path(folder) if folder and "\0" not in folder else None
+
+
+class _LauncherPaths(msgspec.Struct, rename={"root_slp_path": "rootSlpPath"}):
+    root_slp_path: str | None = None
+
+
+class _LauncherSettings(msgspec.Struct):
+    settings: _LauncherPaths = msgspec.field(default_factory=_LauncherPaths)
+
+
+def _program_settings(home: Path, platform: str, environ: Mapping[str, str]) -> Path:
+    """The folder in which desktop programs keep their settings, a subfolder for each."""
+    if platform == "win32":
+        return Path(environ.get("APPDATA") or home / "AppData/Roaming")
+    if platform == "darwin":
+        return home / "Library/Application Support"
+    return Path(environ.get("XDG_CONFIG_HOME") or home / ".config")
+
+
+def _documents_folder() -> Path | None:
+    if sys.platform == "win32":
+        from slpstream.system import windows  # noqa: PLC0415 -- cannot be imported on other systems
+
+        return windows.documents_folder()
+    else:  # noqa: RET505 -- otherwise mypy finds the end unreachable
+        return None
 
 
 def state_folder(
@@ -92,7 +145,7 @@ def state_folder(
     """
     if configured:
         return Path(configured).expanduser()
-    from_systemd = systemd.state_directory(environ)
+    from_systemd = systemd.state_directory(environ, platform)
     if from_systemd is not None:
         return from_systemd
     home = home or Path.home()

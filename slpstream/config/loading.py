@@ -20,6 +20,7 @@ from slpstream.config.sections import EACH_SUBFOLDER, Config, Server, StationCon
 from slpstream.model.errors import ConfigError
 
 _STATION_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_BACKSLASH_HINT = "; in double quotes write each backslash twice, or put the path in single quotes: 'C:\\Users\\me'"
 _SOURCES = ("folder", "console", "dolphin")
 
 
@@ -34,7 +35,8 @@ def load(path: Path) -> Config:
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise ConfigError(str(path), "", f"is not TOML: {error}") from error
+        hint = _BACKSLASH_HINT if re.search("Invalid hex value|Unescaped", str(error)) else ""
+        raise ConfigError(str(path), "", f"is not TOML: {error}{hint}") from error
     return check(table, file=str(path))
 
 

@@ -170,6 +170,7 @@ def _resume_file(path: Path, frames: FramesMode) -> ConsumerOffset | None:
     A file of the other frames mode is renamed, which gives `None`.
     """
     game_id = path.name.removesuffix(SUFFIX)
+    other_mode: FramesMode | None = None
     with path.open("r+b") as file:
         size = os.fstat(file.fileno()).st_size
         end = _line_end(file, size)
@@ -186,11 +187,14 @@ def _resume_file(path: Path, frames: FramesMode) -> ConsumerOffset | None:
             if cursor.game_id == game_id and cursor.mode == frames:
                 break
             if cursor.game_id == game_id and cursor.mode is not None:
-                path.rename(path.with_name(f"{game_id}.{cursor.mode}{SUFFIX}"))
-                return None
+                other_mode = cursor.mode
+                break
             end = start
-        if end < size:
+        if other_mode is None and end < size:
             file.truncate(end)
+    if other_mode is not None:  # renamed after it is closed, as Windows requires
+        path.rename(path.with_name(f"{game_id}.{other_mode}{SUFFIX}"))
+        return None
     if not end:
         return ConsumerOffset(Cursor(game_id, frames, START))
     return ConsumerOffset(cursor, over=last.type == "metadata")

@@ -7,6 +7,7 @@ clock, which is never set, shows by how much the wall clock was set.
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable
 
@@ -16,9 +17,10 @@ _MIN_STEP_SECONDS = 60.0
 
 def _since_boot() -> float:
     """Seconds on a clock that is never set and that goes on while the machine sleeps, where there is such a clock."""
-    for name in ("CLOCK_BOOTTIME", "CLOCK_MONOTONIC"):
-        if hasattr(time, name):
-            return time.clock_gettime(getattr(time, name))
+    if sys.platform != "win32":
+        for name in ("CLOCK_BOOTTIME", "CLOCK_MONOTONIC"):
+            if hasattr(time, name):
+                return time.clock_gettime(getattr(time, name))
     return time.monotonic()
 
 

@@ -27,6 +27,7 @@ from slpstream.store.database import Database, Page, StoredGame, is_damage
 from slpstream.store.game_record import Entry, GameRecord
 from slpstream.store.games_query import GamesQuery
 from slpstream.store.schema import open_database, set_aside
+from slpstream.system.files import is_placeholder
 from slpstream.system.internal_errors import InternalErrors
 from slpstream.system.logs import get_logger
 
@@ -331,6 +332,14 @@ class GameIndex:
         return unknown
 
 
+def _is_placeholder(path: Path) -> bool:
+    """Whether reading the file would download it. It is indexed at a start after it was downloaded."""
+    try:
+        return is_placeholder(path)
+    except OSError:
+        return False  # reading it will fail too, and report it
+
+
 def _store(database: Database, pending: Mapping[bytes, Entry | None]) -> None:
     database.put(entry for entry in pending.values() if entry is not None)
     database.remove([path for path, entry in pending.items() if entry is None])
@@ -342,5 +351,9 @@ def _compare(
     """The known files that no longer exist, and the listed ones that are new or have changed. Blocks."""
     listed = {path_key(file[0]): OldFile(*file) for file in files}
     missing = [path for path in known if path not in listed and not os.path.lexists(path)]
-    unknown = [file for path, file in listed.items() if known.get(path) != (file.mtime_ns, file.size_bytes)]
+    unknown = [
+        file
+        for path, file in listed.items()
+        if known.get(path) != (file.mtime_ns, file.size_bytes) and not _is_placeholder(file.path)
+    ]
     return missing, sorted(unknown, key=lambda file: file.mtime_ns, reverse=True)

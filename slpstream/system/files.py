@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import sys
 from pathlib import Path
 from typing import BinaryIO
 
@@ -16,6 +17,10 @@ WHOLE_FILE_BYTES = 8 << 20
 _LATEST_NS = 2**63 - 1
 _READING = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
 _FURTHER_BYTES = 1 << 20
+# On Windows: FILE_ATTRIBUTE_OFFLINE, FILE_ATTRIBUTE_RECALL_ON_OPEN and FILE_ATTRIBUTE_RECALL_ON_DATA_ACCESS.
+_PLACEHOLDER_ATTRIBUTES = 0x1000 | 0x40000 | 0x400000
+# On macOS.
+_SF_DATALESS = 0x40000000
 
 
 def modified_ns(status: os.stat_result) -> int:
@@ -24,6 +29,31 @@ def modified_ns(status: os.stat_result) -> int:
     File systems can hold times outside this range, which SQLite's integers and `datetime` cannot.
     """
     return min(max(status.st_mtime_ns, 0), _LATEST_NS)
+
+
+def open_shared(path: str, flags: int) -> int:
+    """Open a file for reading as `os.open` does, such that others may rename and delete it. Raises `OSError`.
+
+    Only Windows makes a difference between the two, and the flags have no meaning there.
+    """
+    if sys.platform == "win32":
+        from slpstream.system import windows  # noqa: PLC0415 -- cannot be imported on other systems
+
+        return windows.open_for_reading(path)
+    else:  # noqa: RET505 -- otherwise mypy finds the end unreachable
+        return os.open(path, flags)
+
+
+def is_placeholder(path: str | Path) -> bool:
+    """Whether the content of a file is not on this machine, so that reading it would download it.
+
+    OneDrive, iCloud and others keep only names of files that have not been used for a while. Raises `OSError`.
+    """
+    status = os.lstat(path)
+    return bool(
+        getattr(status, "st_file_attributes", 0) & _PLACEHOLDER_ATTRIBUTES
+        or getattr(status, "st_flags", 0) & _SF_DATALESS
+    )
 
 
 def open_regular(path: Path) -> BinaryIO:
@@ -86,7 +116,7 @@ def printable(path: Path, folder: Path) -> str:
 
 def _open_descriptor(path: Path) -> tuple[int, int]:
     """Open a regular file: its descriptor, and its size in bytes. Raises `OSError`."""
-    descriptor = os.open(path, _READING)
+    descriptor = open_shared(os.fspath(path), _READING)
     try:
         status = os.fstat(descriptor)
         if stat.S_ISDIR(status.st_mode):
@@ -100,4 +130,4 @@ def _open_descriptor(path: Path) -> tuple[int, int]:
 
 
 def _without_waiting(path: str, flags: int) -> int:
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+    return open_shared(path, flags | getattr(os, "O_NONBLOCK", 0))

@@ -6,6 +6,7 @@ and the libraries for it are unmaintained. Without systemd (on Windows, on macOS
 
 import os
 import socket
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -61,10 +62,16 @@ def credential(name: str, environ: Mapping[str, str] = os.environ) -> Path | Non
     return path if path.is_file() else None
 
 
-def state_directory(environ: Mapping[str, str] = os.environ) -> Path | None:
-    """The folder that systemd made for persistent state (`StateDirectory=`); None if it made no such folder."""
-    first = environ.get("STATE_DIRECTORY", "").split(":")[0]  # colons separate several; the first one is ours
-    return Path(first) if first else None
+def state_directory(environ: Mapping[str, str] = os.environ, platform: str = sys.platform) -> Path | None:
+    """The folder that systemd made for persistent state (`StateDirectory=`); None if it made no such folder.
+
+    systemd separates several with colons, and the first one is ours. Elsewhere the variable can be set by hand, and a
+    path can contain a colon: `C:\\slpstream`.
+    """
+    folder = environ.get("STATE_DIRECTORY", "")
+    if platform.startswith("linux"):
+        folder = folder.partition(":")[0]
+    return Path(folder) if folder else None
 
 
 def _datagram(assignments: tuple[str, ...]) -> bytes:

@@ -6,11 +6,10 @@ an editor, a network share or an upgrade; the response is then 404, or it breaks
 
 from __future__ import annotations
 
-import mimetypes
 import os
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Final
 
 import trio
 from starlette.exceptions import HTTPException
@@ -21,6 +20,27 @@ from starlette.types import Scope
 
 from slpstream.system.files import modified_ns, open_regular
 from slpstream.web.file_response import OpenFileResponse
+
+MEDIA_TYPES: Final[Mapping[str, str]] = {
+    ".avif": "image/avif",
+    ".css": "text/css",
+    ".gif": "image/gif",
+    ".html": "text/html",
+    ".jpeg": "image/jpeg",
+    ".jpg": "image/jpeg",
+    ".js": "text/javascript",
+    ".json": "application/json",
+    ".mjs": "text/javascript",
+    ".otf": "font/otf",
+    ".png": "image/png",
+    ".svg": "image/svg+xml",
+    ".ttf": "font/ttf",
+    ".webp": "image/webp",
+    ".woff": "font/woff",
+    ".woff2": "font/woff2",
+}
+"""The media type of every kind of file that is served. Python's `mimetypes` also reads the registry of Windows, where
+many programs have made `.js` `text/plain`, and browsers refuse to run a module of that type."""
 
 
 class Assets(StaticFiles):
@@ -45,7 +65,7 @@ class Assets(StaticFiles):
             file, size_bytes, modified_seconds = await trio.to_thread.run_sync(self._open, path)
         except (OSError, ValueError):
             raise HTTPException(404) from None
-        kind = mimetypes.guess_type(path)[0] or "text/plain"
+        kind = MEDIA_TYPES.get(Path(path).suffix.lower(), "text/plain")
         if kind.startswith("text/"):
             kind += "; charset=utf-8"
         return OpenFileResponse(request, file, size_bytes, modified_seconds, {"content-type": kind})

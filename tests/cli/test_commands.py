@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import importlib
 import json
@@ -14,6 +15,7 @@ from types import ModuleType
 import click
 import pytest
 
+from slpstream import cli as command_line
 from slpstream.cli import cli
 from tests.marks import slow
 from tests.project import ROOT
@@ -177,6 +179,27 @@ def test_closed_pipe_is_no_error(command: str, game: Path) -> None:
     done = subprocess.run(command_line, stdout=writing, stderr=subprocess.PIPE, timeout=60, check=False)
     os.close(writing)
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize(
+    ("number", "filename", "expected"), [(errno.EINVAL, None, 0), (errno.EINVAL, "a.slp", INPUT_OUTPUT)]
+)
+def test_closed_pipe_of_windows_is_no_error(
+    number: int, filename: str | None, expected: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Windows reports a closed pipe as EINVAL, which a file name can also be the reason for."""
+
+    def fail(*arguments: object, **options: object) -> None:
+        raise OSError(number, "Invalid argument", filename)
+
+    monkeypatch.setattr("slpstream.cli._discard_output", lambda: None)
+    monkeypatch.setattr(cli, "main", fail)
+    monkeypatch.setattr(sys, "platform", "win32")
+    if expected:
+        with pytest.raises(SystemExit, match=str(expected)):
+            command_line.main([])
+    else:
+        command_line.main([])
 
 
 @pytest.mark.parametrize("command", ["dump", "export --to csv -o {out}", *slow("info", "stats", "reference config")])

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import errno
+import json
 import math
 import os
 import re
+import sys
 import tomllib
 from contextlib import suppress
 from pathlib import Path
@@ -120,6 +122,12 @@ def test_missing_or_malformed_file_is_refused(tmp_path: Path) -> None:
     bad.write_text("[server\n")
     with pytest.raises(ConfigError, match="not TOML"):
         config.load(bad)
+    bad.write_text('[[stations]]\nid = "a"\nfolder = "C:\\Users\\me\\Slippi"\n')
+    with pytest.raises(ConfigError, match=r"Invalid hex value \(at line 3.*put the path in single quotes"):
+        config.load(bad)
+    bad.write_text('[[stations]]\nid = "a"\nfolder = "D:\\Slippi"\n')
+    with pytest.raises(ConfigError, match="put the path in single quotes"):
+        config.load(bad)
     bad.write_bytes(b"\xff\xfe")
     with pytest.raises(ConfigError, match="not UTF-8"):
         config.load(bad)
@@ -134,9 +142,52 @@ def test_stations_of_folders_have_unique_ids(tmp_path: Path) -> None:
     ("platform", "first"), [("linux", "Slippi"), ("darwin", "Slippi"), ("win32", "Documents/Slippi")]
 )
 def test_usual_folders_of_a_platform(platform: str, first: str, tmp_path: Path) -> None:
-    assert config.usual_folders(tmp_path, platform) == [tmp_path / first]
+    assert config.usual_folders(tmp_path, platform, environ={}) == [tmp_path / first]
     (tmp_path / "Documents" / "Slippi").mkdir(parents=True)
-    assert config.usual_folders(tmp_path, platform) == [tmp_path / "Documents" / "Slippi"]
+    assert config.usual_folders(tmp_path, platform, environ={}) == [tmp_path / "Documents" / "Slippi"]
+
+
+def test_documents_on_another_drive(tmp_path: Path) -> None:
+    (tmp_path / "Documents" / "Slippi").mkdir(parents=True)
+    found = config.usual_folders(tmp_path, "win32", environ={}, documents=tmp_path / "OneDrive" / "Documents")
+    assert found == [tmp_path / "OneDrive" / "Documents" / "Slippi"]
+
+
+@pytest.mark.parametrize(
+    ("platform", "settings"),
+    [
+        ("win32", "AppData/Roaming/Slippi Launcher/Settings"),
+        ("darwin", "Library/Application Support/Slippi Launcher/Settings"),
+        ("linux", ".config/Slippi Launcher/Settings"),
+    ],
+)
+def test_folder_of_the_launcher_comes_first(platform: str, settings: str, tmp_path: Path) -> None:
+    def found() -> list[Path]:
+        return config.usual_folders(tmp_path, platform, environ={})
+
+    default = tmp_path / "Documents" / "Slippi"
+    default.mkdir(parents=True)
+    chosen = tmp_path / "Replays"
+    file = tmp_path / settings
+    file.parent.mkdir(parents=True)
+    for content in ("", "{", "[]", "{}", '{"settings": {}}', '{"settings": {"rootSlpPath": null}}', "\xff"):
+        file.write_text(content, encoding="latin-1")
+        assert found() == [default], content
+    file.write_text(json.dumps({"connections": [], "settings": {"isoPath": None, "rootSlpPath": str(chosen)}}))
+    assert found() == [default], "the folder does not exist"
+    chosen.mkdir()
+    assert found() == [chosen]
+    default.rmdir()
+    chosen.rmdir()
+    assert found() == [chosen], "the best guess"
+
+
+@pytest.mark.skipif(sys.platform != "win32", reason="Windows alone knows where Documents are")
+def test_documents_folder_of_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    documents = config.folders._documents_folder()
+    assert documents is not None
+    monkeypatch.setenv("APPDATA", "C:\\nothing")
+    assert config.usual_folders() == [documents / "Slippi"]
 
 
 @pytest.mark.parametrize(
@@ -152,6 +203,7 @@ def test_is_loopback(host: str, loopback: bool) -> None:
         ("/data", {"STATE_DIRECTORY": "/var/lib/slpstream"}, "linux", "/data"),
         ("", {"STATE_DIRECTORY": "/var/lib/slpstream", "XDG_STATE_HOME": "/x"}, "linux", "/var/lib/slpstream"),
         ("", {"STATE_DIRECTORY": "/var/lib/a:/var/lib/b"}, "linux", "/var/lib/a"),
+        ("", {"STATE_DIRECTORY": "C:/slpstream"}, "win32", "C:/slpstream"),
         ("", {"XDG_STATE_HOME": "/x"}, "linux", "/x/slpstream"),
         ("", {}, "linux", "/home/me/.local/state/slpstream"),
         ("", {}, "darwin", "/home/me/Library/Application Support/slpstream"),

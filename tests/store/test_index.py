@@ -58,6 +58,27 @@ def played(index: GameIndex, number: int, *events: Event, at: int = samples.DAY_
     index.played("main", path, at * samples.SECOND, 10, samples.record(*events))
 
 
+async def test_files_that_are_in_the_cloud_are_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+
+    def read(path: Path) -> GameRecord:
+        opened.append(path.name)
+        return samples.record(samples.start(int(path.stem)))
+
+    monkeypatch.setattr("slpstream.store.index.is_placeholder", lambda path: path.name == "1.slp")
+    files = [(tmp_path / f"{number}.slp", samples.DAY_ONE * samples.SECOND, 10) for number in (1, 2)]
+    async with indexed(tmp_path, read) as (index, _):
+        index.listed("main", files)
+        while index.games == 0 or index.waiting_files:
+            await trio.sleep(0.01)
+        assert opened == ["2.slp"]
+        monkeypatch.undo()
+        index.listed("main", files)
+        while index.games < 2:
+            await trio.sleep(0.01)
+        assert opened == ["2.slp", "1.slp"]
+
+
 async def test_played_games_are_indexed(tmp_path: Path) -> None:
     async with indexed(tmp_path) as (index, errors):
         played(index, 1, samples.start(1))

@@ -17,13 +17,20 @@ from slpstream.game.record import record_of
 from slpstream.model.errors import CursorGone, Unreadable
 from slpstream.model.messages import START, timestamp
 from slpstream.store import FILE_NAME, GameIndex, open_database
-from slpstream.system.files import WHOLE_FILE_BYTES, modified_ns, open_regular, read_regular, read_start, read_to_end
+from slpstream.system.files import (
+    WHOLE_FILE_BYTES,
+    is_placeholder,
+    modified_ns,
+    open_regular,
+    read_regular,
+    read_start,
+    read_to_end,
+)
 from tests.running_station import running_station, until
 from tests.synthetic.match import synthetic_match
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="folders have no named pipes on this platform")
 
-
+@pytest.mark.skipif(sys.platform == "win32", reason="folders have no named pipes on this platform")
 @pytest.mark.trio
 @pytest.mark.parametrize("name", ["a.slp", "a.gci"])
 async def test_named_pipe_is_refused_without_blocking(tmp_path: Path, name: str) -> None:
@@ -96,6 +103,33 @@ async def test_file_from_the_year_2286_is_indexed(tmp_path: Path) -> None:
         await until(lambda: index.games == 1 and station.active_files == 0)
         assert [recording["file"] for recording in station.recordings()] == ["a.slp"]
         nursery.cancel_scope.cancel()
+
+
+def test_open_file_can_be_renamed_and_deleted(tmp_path: Path) -> None:
+    """Windows allows it only if the file was opened that way."""
+    path, other = tmp_path / "a.slp", tmp_path / "b.slp"
+    path.write_bytes(b"replay")
+    with open_regular(path) as file:
+        path.rename(other)
+        assert file.read() == b"replay"
+        other.unlink()
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({}, False),
+        ({"st_file_attributes": stat.FILE_ATTRIBUTE_ARCHIVE}, False),
+        ({"st_file_attributes": stat.FILE_ATTRIBUTE_OFFLINE}, True),
+        ({"st_file_attributes": stat.FILE_ATTRIBUTE_ARCHIVE | 0x400000}, True),
+        ({"st_flags": 0}, False),
+        ({"st_flags": 0x40000000}, True),
+    ],
+)
+def test_placeholders_of_clouds(fields: dict[str, int], expected: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "lstat", lambda path: SimpleNamespace(**fields))
+    assert is_placeholder("a.slp") is expected
 
 
 def test_regular_file_is_opened(tmp_path: Path) -> None:

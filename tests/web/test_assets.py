@@ -4,6 +4,7 @@ suffers."""
 from __future__ import annotations
 
 import errno
+import mimetypes
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 from slpstream.system.files import open_regular
+from slpstream.web import app, assets
 from slpstream.web.access import Access
 from tests.web.served import Caller, Served, served
 
@@ -39,6 +41,27 @@ async def test_custom_files_are_served_as_they_are_now(tmp_path: Path) -> None:
             assert (await server.ask("/custom/sub/my.css", if_none_match=known)).status == 304
         path.write_text("b{} ")
         assert (await server.ask("/custom/sub/my.css", if_none_match=tag)).body == b"b{} "
+
+
+async def test_media_types_do_not_depend_on_the_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On Windows, programs write other types for `.js` into the registry, which Python's `mimetypes` reads."""
+    monkeypatch.setattr(mimetypes, "guess_type", lambda path, strict=True: ("text/plain", None))
+    (tmp_path / "module.MJS").touch()
+    (tmp_path / "picture.webp").touch()
+    async with served(overlay_folder=tmp_path) as server:
+        for path, expected in {
+            "/": "text/html; charset=utf-8",
+            "/static/slpstream.js": "text/javascript; charset=utf-8",
+            "/static/overlay.css": "text/css; charset=utf-8",
+            "/custom/module.MJS": "text/javascript; charset=utf-8",
+            "/custom/picture.webp": "image/webp",
+        }.items():
+            assert (await server.ask(path)).headers["content-type"] == expected, path
+
+
+async def test_every_served_suffix_has_a_media_type() -> None:
+    own = {path.suffix for path in app.STATIC.rglob("*") if path.is_file()} - {".pyc"}
+    assert own | app._CUSTOM_SUFFIXES <= assets.MEDIA_TYPES.keys()
 
 
 async def test_files_that_cannot_be_opened_are_404(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,7 +25,7 @@ from slpstream.sources.tail.arrival import Arrival
 from slpstream.sources.tail.events import CaughtUp, Grew, Rewritten, TailedFile, TailEvent
 from slpstream.sources.tail.identity import Head, identity_of
 from slpstream.sources.tail.scan import GONE, Refusal, is_inside, refusal_of
-from slpstream.system.files import modified_ns
+from slpstream.system.files import modified_ns, open_shared
 
 _NOWAIT: Final[int] = getattr(os, "RWF_NOWAIT", 0)
 _HAS_PREAD: Final = hasattr(os, "pread")
@@ -152,10 +152,12 @@ class FileTail:
         """Read in the event loop. `None` if that would block; the read must then run in a thread."""
         descriptor = self._descriptor
         try:
-            count = 0 if self.exhausted else os.preadv(descriptor, (chunk,), self.offset, _NOWAIT)
+            # The comments for mypy are for Windows, which has neither preadv nor pread.
+            preadv = os.preadv  # type: ignore[attr-defined,unused-ignore]
+            count = 0 if self.exhausted else preadv(descriptor, (chunk,), self.offset, _NOWAIT)
             data = bytes(chunk[:count])
             head_bytes = min(self.head.limit, self.offset + count)
-            count = os.preadv(descriptor, (scratch,), 0, _NOWAIT)
+            count = preadv(descriptor, (scratch,), 0, _NOWAIT)
             head = bytes(scratch[: min(count, head_bytes)])
             status = os.fstat(descriptor)
         except BlockingIOError:
@@ -176,7 +178,7 @@ class FileTail:
 
     def _pread(self, offset: int, count: int) -> bytes:
         if _HAS_PREAD:
-            return os.pread(self._descriptor, count, offset)
+            return os.pread(self._descriptor, count, offset)  # type: ignore[attr-defined,no-any-return,unused-ignore]
         os.lseek(self._descriptor, offset, os.SEEK_SET)
         return os.read(self._descriptor, count)
 
@@ -272,7 +274,7 @@ def open_file(
         # Checked before opening, since opening a device can have side effects.
         if not stat.S_ISREG(status.st_mode):
             return Refusal("not a regular file")
-        descriptor = os.open(target, _FLAGS)
+        descriptor = open_shared(target, _FLAGS)
     except OSError as error:
         return None if error.errno in GONE else refusal_of(error)
     try:

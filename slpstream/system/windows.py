@@ -1,0 +1,119 @@
+"""The functions of Windows that Python's standard library does not offer. Import this module only on Windows."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+from ctypes import wintypes
+from pathlib import Path
+from typing import Final
+
+assert sys.platform == "win32"  # noqa: S101 -- type checkers skip the rest of this file on other systems
+
+import msvcrt  # noqa: E402 -- exists only on Windows
+
+FILE_LIST_DIRECTORY: Final = 0x0001
+GENERIC_READ: Final = 0x80000000
+SHARE_ALL: Final = 0x1 | 0x2 | 0x4
+"""FILE_SHARE_READ, FILE_SHARE_WRITE and FILE_SHARE_DELETE: others may write, rename and delete the file."""
+FILE_FLAG_BACKUP_SEMANTICS: Final = 0x02000000
+"""Required to open a folder."""
+FILE_FLAG_OVERLAPPED: Final = 0x40000000
+_OPEN_EXISTING: Final = 3
+_INVALID_HANDLE: Final = ctypes.c_void_p(-1).value
+# GUID {FDD39AD0-238F-46AF-ADB4-6C85480369C7}, as bytes in memory.
+_FOLDERID_DOCUMENTS: Final = bytes.fromhex("d09ad3fd8f23af46adb46c85480369c7")
+_KF_FLAG_DONT_VERIFY: Final = 0x4000
+_ERROR_IO_PENDING: Final = 997
+
+_kernel32: Final = ctypes.WinDLL("kernel32", use_last_error=True)
+_kernel32.CreateFileW.restype = wintypes.HANDLE
+_kernel32.CreateFileW.argtypes = (
+    wintypes.LPCWSTR,
+    wintypes.DWORD,
+    wintypes.DWORD,
+    wintypes.LPVOID,
+    wintypes.DWORD,
+    wintypes.DWORD,
+    wintypes.HANDLE,
+)
+_kernel32.CloseHandle.argtypes = (wintypes.HANDLE,)
+_kernel32.ReadDirectoryChangesW.argtypes = (
+    wintypes.HANDLE,
+    wintypes.LPVOID,
+    wintypes.DWORD,
+    wintypes.BOOL,
+    wintypes.DWORD,
+    wintypes.LPVOID,
+    wintypes.LPVOID,
+    wintypes.LPVOID,
+)
+
+
+class Overlapped(ctypes.Structure):
+    """OVERLAPPED: the state of an operation that is under way. It must stay where it is until the operation ends."""
+
+    _fields_ = (
+        ("internal", ctypes.c_void_p),
+        ("internal_high", ctypes.c_void_p),
+        ("offset", ctypes.c_uint64),
+        ("event", wintypes.HANDLE),
+    )
+
+
+def create_file(path: str, access: int, flags: int = 0) -> int:
+    """Open an existing file or folder, shared with everyone, and return its handle. Raises `OSError`."""
+    handle: int | None = _kernel32.CreateFileW(path, access, SHARE_ALL, None, _OPEN_EXISTING, flags, None)
+    if handle is None or handle == _INVALID_HANDLE:
+        raise _last_error(path)
+    return handle
+
+
+def close_handle(handle: int) -> None:
+    """Close a handle. This ends the operations on it."""
+    _kernel32.CloseHandle(handle)
+
+
+def open_for_reading(path: str) -> int:
+    """Open a file for reading and return its descriptor, as `os.open` does. Raises `OSError`.
+
+    Unlike `os.open`, this lets others rename and delete the file while it is open.
+    """
+    handle = create_file(path, GENERIC_READ)
+    try:
+        return msvcrt.open_osfhandle(handle, os.O_RDONLY | os.O_BINARY | os.O_NOINHERIT)
+    except OSError:
+        close_handle(handle)
+        raise
+
+
+def begin_reading_changes(
+    folder: int, buffer: ctypes.Array[ctypes.c_char], changes: int, overlapped: Overlapped
+) -> None:
+    """Ask for the next changes of the kinds `changes` in the folder of this handle and everything below it.
+
+    `buffer` has them once the operation of `overlapped` is done. Raises `OSError`.
+    """
+    done = _kernel32.ReadDirectoryChangesW(
+        folder, buffer, len(buffer), True, changes, None, ctypes.byref(overlapped), None
+    )
+    if not done and ctypes.get_last_error() != _ERROR_IO_PENDING:
+        raise _last_error()
+
+
+def documents_folder() -> Path | None:
+    """The user's Documents, which may be redirected to OneDrive or to another drive; `None` if it is not known."""
+    shell32, ole32 = ctypes.WinDLL("shell32"), ctypes.WinDLL("ole32")
+    ole32.CoTaskMemFree.argtypes = (ctypes.c_void_p,)
+    found = ctypes.c_wchar_p()
+    folder = ctypes.create_string_buffer(_FOLDERID_DOCUMENTS, len(_FOLDERID_DOCUMENTS))
+    failure = shell32.SHGetKnownFolderPath(folder, _KF_FLAG_DONT_VERIFY, None, ctypes.byref(found))
+    path = found.value
+    ole32.CoTaskMemFree(found)
+    return Path(path) if not failure and path else None
+
+
+def _last_error(path: str | None = None) -> OSError:
+    code = ctypes.get_last_error()
+    return OSError(0, ctypes.FormatError(code).strip(), path, code)
