@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sqlite3
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
@@ -318,6 +319,9 @@ class Daemon:
         metrics.bind_each("slpstream_station_playing", per_station(lambda station: station.state == "playing"))
         metrics.bind_each("slpstream_station_stalled", per_station(lambda station: station.state == "stalled"))
         metrics.bind_each("slpstream_station_ready", per_station(lambda station: station.ready))
+        metrics.bind_each(
+            "slpstream_watched_stations", lambda: Counter(station.strategy for station in self.running.stations)
+        )
         metrics.bind_each(
             "slpstream_subscribers",
             lambda: {name: channel.subscribers for name, channel in self.hub.channels.items()},

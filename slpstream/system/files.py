@@ -44,6 +44,16 @@ def open_shared(path: str, flags: int) -> int:
         return os.open(path, flags)
 
 
+def is_local(path: str) -> bool:
+    """Whether a file is known to be on a drive of this machine. Only Windows can say. Blocks."""
+    if sys.platform == "win32":
+        from slpstream.system import windows  # noqa: PLC0415 -- cannot be imported on other systems
+
+        return windows.is_local(path)
+    else:  # noqa: RET505 -- otherwise mypy finds the end unreachable
+        return False
+
+
 def is_placeholder(path: str | Path) -> bool:
     """Whether the content of a file is not on this machine, so that reading it would download it.
 

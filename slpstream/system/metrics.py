@@ -133,6 +133,12 @@ TABLE = (
     Row("slpstream_station_playing", "gauge", "1 while a game is running.", ("station",)),
     Row("slpstream_station_stalled", "gauge", "1 while a running game does not grow.", ("station",)),
     Row("slpstream_station_ready", "gauge", "1 while the folder can be read and has been searched.", ("station",)),
+    Row(
+        "slpstream_watched_stations",
+        "gauge",
+        "Stations, by how changes of their files are noticed: inotify, directory changes, kqueue, watchdog, polling.",
+        ("strategy",),
+    ),
     Row("slpstream_subscribers", "gauge", "Live subscribers.", ("station",)),
     Row("slpstream_websockets", "gauge", "Open websockets."),
     Row("slpstream_event_streams", "gauge", "Open server-sent event streams."),

@@ -21,6 +21,8 @@ FILE_FLAG_BACKUP_SEMANTICS: Final = 0x02000000
 """Required to open a folder."""
 FILE_FLAG_OVERLAPPED: Final = 0x40000000
 _OPEN_EXISTING: Final = 3
+_DRIVE_REMOTE: Final = 4
+_MAX_PATH_CHARACTERS: Final = 32768
 _INVALID_HANDLE: Final = ctypes.c_void_p(-1).value
 # GUID {FDD39AD0-238F-46AF-ADB4-6C85480369C7}, as bytes in memory.
 _FOLDERID_DOCUMENTS: Final = bytes.fromhex("d09ad3fd8f23af46adb46c85480369c7")
@@ -39,6 +41,9 @@ _kernel32.CreateFileW.argtypes = (
     wintypes.HANDLE,
 )
 _kernel32.CloseHandle.argtypes = (wintypes.HANDLE,)
+_kernel32.GetFileSizeEx.argtypes = (wintypes.HANDLE, ctypes.POINTER(ctypes.c_int64))
+_kernel32.GetVolumePathNameW.argtypes = (wintypes.LPCWSTR, wintypes.LPWSTR, wintypes.DWORD)
+_kernel32.GetDriveTypeW.argtypes = (wintypes.LPCWSTR,)
 _kernel32.ReadDirectoryChangesW.argtypes = (
     wintypes.HANDLE,
     wintypes.LPVOID,
@@ -86,6 +91,23 @@ def open_for_reading(path: str) -> int:
     except OSError:
         close_handle(handle)
         raise
+
+
+def size_of(descriptor: int) -> int:
+    """The size of an open file in bytes. Costs a fraction of `os.fstat`. Raises `OSError`."""
+    size_bytes = ctypes.c_int64()
+    if not _kernel32.GetFileSizeEx(msvcrt.get_osfhandle(descriptor), ctypes.byref(size_bytes)):
+        raise _last_error()
+    return size_bytes.value
+
+
+def is_local(path: str) -> bool:
+    """Whether a path is on a drive of this machine. Blocks."""
+    volume = ctypes.create_unicode_buffer(_MAX_PATH_CHARACTERS)
+    if not _kernel32.GetVolumePathNameW(path, volume, len(volume)):
+        return False
+    kind: int = _kernel32.GetDriveTypeW(volume.value)
+    return kind != _DRIVE_REMOTE
 
 
 def begin_reading_changes(

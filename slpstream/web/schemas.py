@@ -161,6 +161,13 @@ class Station(Schema, kw_only=True):
     ] = False
     subscribers: int
     files: Annotated[dict[str, int], Meta(description="`inProgress` and `finished`.")]
+    watching: Annotated[
+        str | None,
+        Meta(
+            description="How changes of files are noticed: `inotify` (Linux), `directory changes` (Windows), `kqueue` "
+            "(macOS), `watchdog` (other systems), or `polling`. A gateway leaves it out."
+        ),
+    ] = None
     degraded: Annotated[Any, Meta(description="Why changes may be noticed late.")] = None
     game: Annotated[
         Any,

@@ -220,3 +220,17 @@ def test_running_daemon_serves_its_pages(folder: Path) -> None:
         assert "<html" in daemon.text("/overlay/station")
         assert daemon.get("/static/names/slippi/stages.json")["rows"]["31"]["name"] == "Battlefield"
         assert json.loads(daemon.text("/v1/stations"))["stations"][0]["id"] == "station"
+
+
+def test_the_way_in_which_changes_are_noticed_is_shown(tmp_path: Path) -> None:
+    expected = {"linux": "inotify", "win32": "directory changes", "darwin": "kqueue"}.get(sys.platform, "watchdog")
+    (tmp_path / "polled").mkdir()
+    with running(tmp_path) as daemon:
+        daemon.wait_ready()
+        assert [station["watching"] for station in daemon.get("/v1/stations")["stations"]] == [expected]
+        assert f'slpstream_watched_stations{{strategy="{expected}"}} 1.0' in daemon.text("/metrics")
+    config = tmp_path / "slpstream.toml"
+    config.write_text("watch.polling_only = true\n")
+    with running(tmp_path / "polled", arguments=("--config", str(config))) as daemon:
+        daemon.wait_ready()
+        assert [station["watching"] for station in daemon.get("/v1/stations")["stations"]] == ["polling"]

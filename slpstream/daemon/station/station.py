@@ -49,6 +49,7 @@ from slpstream.sources.tail import (
     Rewritten,
     Scanned,
     Settled,
+    Strategy,
     TailedFile,
     TailEvent,
 )
@@ -162,6 +163,12 @@ class Station:
         return self._state.starting
 
     @property
+    def strategy(self) -> Strategy:
+        """How changes of files are noticed; `polling` while nothing is reported."""
+        notifications = self.notifications
+        return "polling" if notifications is None or notifications.degraded else notifications.strategy
+
+    @property
     def active_files(self) -> int:
         """Number of files that are followed."""
         return len(self._followed)
@@ -196,6 +203,7 @@ class Station:
             "subscribers": self.channel.subscribers,
             "files": {"inProgress": len(self._followed), "finished": len(self._archived_files())},
         }
+        description["watching"] = self.strategy
         if self.starting:
             description["starting"] = True
         if self.notifications is not None and self.notifications.degraded:

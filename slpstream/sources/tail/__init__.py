@@ -18,7 +18,7 @@ from slpstream.sources.tail.events import (
 )
 from slpstream.sources.tail.folder import FolderTail
 from slpstream.sources.tail.identity import FileIdentity
-from slpstream.sources.tail.notifications import Notifications
+from slpstream.sources.tail.notifications import Notifications, Strategy
 from slpstream.sources.tail.one_file import tail_of_file
 from slpstream.sources.tail.watcher import Watcher
 
@@ -34,6 +34,7 @@ __all__ = [
     "Rewritten",
     "Scanned",
     "Settled",
+    "Strategy",
     "TailEvent",
     "TailedFile",
     "Watcher",

@@ -571,7 +571,7 @@ class FolderTail:
         A thousand copied files would all be opened empty, and stay open until their turn came. The notification about
         the first bytes brings the file back.
         """
-        if self._is_finished is None or self._notifications.degraded is not None:
+        if self._is_finished is None or not self._notifications.report_first_bytes:
             return True
         return arrival.existed or arrival.at_start or tail.file.size_bytes > 0
 
@@ -579,6 +579,7 @@ class FolderTail:
         if self._closed or not self._table.activate(tail):
             tail.close()
             return
+        self._notifications.follow(tail)
         tail.at_start = arrival.at_start
         self._events.append(Opened(tail.file, arrival.existed))
         if not arrival.at_start and not tail.file.arrived_whole:
@@ -716,6 +717,7 @@ class FolderTail:
         self._events.append(Lost(tail.file, error))
 
     def _drop(self, tail: FileTail) -> None:
+        self._notifications.unfollow(tail)
         self._table.deactivate(tail)
         self._due.pop(tail, None)
         self._waiting_for.pop(tail, None)

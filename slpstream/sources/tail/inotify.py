@@ -18,9 +18,11 @@ import struct
 import sys
 import threading
 from collections.abc import Callable, Collection, Iterable
-from typing import Final, Protocol
+from typing import Final
 
 import trio
+
+from slpstream.sources.tail.changes import ChangeListener
 
 _EVENT: Final = struct.Struct("iIII")
 _READ_BYTES: Final = 65536
@@ -32,24 +34,11 @@ _BUSY_SECONDS: Final = 0.004
 _TURN_SECONDS: Final = 0.004
 
 
-class InotifyListener(Protocol):
-    """Receives the events of an `InotifyReader`, in the event loop."""
-
-    def grew(self, path: str) -> None:
-        """A file was written to, or its permissions have changed."""
-        ...
-
-    def changed(self, path: str) -> None:
-        """A file was created, deleted, or moved to this path or away from it."""
-        ...
-
-    def tree_changed(self) -> None:
-        """Folders have come or gone, or events were lost."""
-        ...
-
-
 class InotifyReader:
-    """One inotify instance. Raises `OSError` if the system has none left. `watch` may be called from any thread."""
+    """One inotify instance, which reports names and growth. A `ChangeReader`.
+
+    Raises `OSError` if the system has none left. `watch` may be called from any thread.
+    """
 
     def __init__(self) -> None:
         platform: str = sys.platform  # annotated, so that mypy checks the rest on other platforms too
@@ -69,10 +58,10 @@ class InotifyReader:
         self._overflow = int(constants.IN_Q_OVERFLOW)
         self._ignored = int(constants.IN_IGNORED)
         self._lock = threading.Lock()
-        self._watches: dict[InotifyListener, dict[str, int]] = {}
+        self._watches: dict[ChangeListener, dict[str, int]] = {}
         """For each listener, its folders with their watch descriptors."""
         # Values are replaced, never changed: the event loop reads them without the lock.
-        self._listeners: dict[int, dict[InotifyListener, str]] = {}
+        self._listeners: dict[int, dict[ChangeListener, str]] = {}
         """For each watch descriptor, its listeners and the path by which they know the folder."""
         self._descriptor = inotify_c.inotify_init()
         if self._descriptor < 0:
@@ -81,7 +70,7 @@ class InotifyReader:
         set_blocking: Callable[[int, bool], None] = getattr(os, "set_blocking")  # noqa: B009 -- not on Windows
         set_blocking(self._descriptor, False)
 
-    def watch(self, listener: InotifyListener, folder: str) -> OSError | None:
+    def watch(self, listener: ChangeListener, folder: str) -> OSError | None:
         """Report what happens in a folder to `listener`. Returns the error if the folder cannot be watched.
 
         Watch every folder again with each scan: one that was replaced under its old name needs a new watch.
@@ -99,7 +88,7 @@ class InotifyReader:
             self._release(listener, {previous})
         return None
 
-    def keep(self, listener: InotifyListener, folders: Collection[str]) -> None:
+    def keep(self, listener: ChangeListener, folders: Collection[str]) -> None:
         """Report no folders except these to `listener` any more."""
         with self._lock:
             if self._descriptor < 0:
@@ -110,7 +99,7 @@ class InotifyReader:
                 self._watches[listener] = kept
             self._release(listener, watches.values())
 
-    def _release(self, listener: InotifyListener, watches: Iterable[int]) -> None:
+    def _release(self, listener: ChangeListener, watches: Iterable[int]) -> None:
         """Take the listener from those of these watches under which it has no folder any more."""
         used = set(self._watches.get(listener, {}).values())
         for watch in set(watches) - used:
@@ -142,7 +131,7 @@ class InotifyReader:
             self._descriptor = -1
 
     async def _dispatch(self, events: bytes) -> None:
-        grown: dict[tuple[InotifyListener, str], None] = {}
+        grown: dict[tuple[ChangeListener, str], None] = {}
         offset, size = 0, _EVENT.size
         while offset < len(events):
             watch, mask, _, length = _EVENT.unpack_from(events, offset)

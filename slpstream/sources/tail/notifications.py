@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 import trio
 
+from slpstream.sources.tail.changes import OpenFile
 from slpstream.sources.tail.timers import Timers
 
+Strategy: TypeAlias = Literal["inotify", "directory changes", "kqueue", "watchdog", "polling"]
+"""How changes are noticed: Linux, Windows, macOS, other systems, and where nothing is reported."""
 # Beyond this many paths, looking at the whole tree is cheaper.
 _MAX_PATHS: Final = 4096
 
@@ -38,6 +41,10 @@ def _keep_no_folders(folders: Collection[str]) -> None:
     """Stands for `keep_folders` while there is no watcher."""
 
 
+def _follow_no_file(file: OpenFile) -> None:
+    """Stands for `follow` and `unfollow` where growth needs nobody to follow it."""
+
+
 class Notifications:
     """The notifications about one root. Without a watcher it is only a timer.
 
@@ -50,6 +57,8 @@ class Notifications:
     def __init__(self, degraded: str | None, timers: Timers | None = None) -> None:
         """`timers` keeps the timeouts of many waiters cheaply; without it each wait has a timeout of its own."""
         self.degraded = degraded
+        self.strategy: Strategy = "polling"
+        """How changes are noticed while notifications work."""
         self._timers = timers
         self.read_at_once: Callable[[str], bool] | None = None
         """Reads a file as soon as its growth is reported, and returns whether it did. Called in the event loop; this
@@ -58,6 +67,9 @@ class Notifications:
         self.watch_root: Callable[[], None] = _watch_nothing
         self.watch_folder: Callable[[str], None] = _watch_no_folder
         self.keep_folders: Callable[[Collection[str]], None] = _keep_no_folders
+        self.follow: Callable[[OpenFile], None] = _follow_no_file
+        """Called in the event loop with each file that is opened; `unfollow` with each before it is closed."""
+        self.unfollow: Callable[[OpenFile], None] = _follow_no_file
         self._lock = threading.Lock()
         self._paths: set[str] = set()
         self._rescan = False
@@ -66,8 +78,14 @@ class Notifications:
     def detach(self) -> None:
         """Cut the connection to the watcher; only a timer remains."""
         self.watch_root, self.watch_folder, self.keep_folders = _watch_nothing, _watch_no_folder, _keep_no_folders
+        self.follow = self.unfollow = _follow_no_file
         self._timers = None
         self.read_at_once = None
+
+    @property
+    def report_first_bytes(self) -> bool:
+        """Whether growth of a file that is not open is reported."""
+        return self.degraded is None and self.strategy == "inotify"
 
     def take(self) -> Touched:
         """Everything reported since the last call."""

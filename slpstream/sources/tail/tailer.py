@@ -5,8 +5,9 @@ them with what was delivered. Bytes written after a truncation are therefore nev
 read after them, has changed too.
 
 On Linux a read runs in the event loop: `RWF_NOWAIT` either reads from the page cache or reports that it would block,
-and `fstat` of a local file does not wait. Where that does not work (other systems, tmpfs, network shares; this is
-remembered for each file) the same read runs in a thread.
+and `fstat` of a local file does not wait. On Windows, bytes that were appended to a local file since the last read are
+taken to be in the page cache. Where that does not work (other systems, tmpfs, network shares; this is remembered for
+each file) the same read runs in a thread.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from slpstream.sources.tail.arrival import Arrival
 from slpstream.sources.tail.events import CaughtUp, Grew, Rewritten, TailedFile, TailEvent
 from slpstream.sources.tail.identity import Head, identity_of
 from slpstream.sources.tail.scan import GONE, Refusal, is_inside, refusal_of
-from slpstream.system.files import modified_ns, open_shared
+from slpstream.system.files import is_local, modified_ns, open_shared
 
 _NOWAIT: Final[int] = getattr(os, "RWF_NOWAIT", 0)
 _HAS_PREAD: Final = hasattr(os, "pread")
@@ -87,7 +88,7 @@ class FileTail:
         self.path = str(file.path)
         self.offset = 0
         self.head = Head(rewritable_bytes)
-        self.nowait = _NOWAIT != 0
+        self.nowait = _NOWAIT != 0 or is_local(str(file.path))
         """Whether reads may run in the event loop."""
         self.has_unread_bytes = True
         self.read_at = -math.inf
@@ -114,6 +115,10 @@ class FileTail:
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
+
+    def fileno(self) -> int:
+        """The descriptor."""
+        return self._descriptor
 
     def move(self, path: str) -> None:
         """Record that the file was found under another path."""
@@ -150,6 +155,8 @@ class FileTail:
 
     def read_nowait(self, chunk: memoryview, scratch: memoryview) -> ReadResult | None:
         """Read in the event loop. `None` if that would block; the read must then run in a thread."""
+        if not _NOWAIT:
+            return self._read_appended(len(chunk))
         descriptor = self._descriptor
         try:
             # The comments for mypy are for Windows, which has neither preadv nor pread.
@@ -169,6 +176,16 @@ class FileTail:
         if count < head_bytes <= status.st_size:
             return None  # part of the head is not in the page cache
         return ReadResult(data, head, status)
+
+    def _read_appended(self, limit: int) -> ReadResult | None:
+        """Read what was appended since the last read, which is in the page cache; otherwise `None`."""
+        if not self._caught_up:
+            return None
+        try:
+            return self.read(limit)
+        except OSError:
+            self.nowait = False
+            return None
 
     def read(self, limit: int) -> ReadResult:
         """Read at most `limit` bytes after the delivered ones. Blocks. Raises `OSError`."""

@@ -1,10 +1,17 @@
 """Notifications from the operating system, for all roots of the process.
 
-On Linux one inotify instance reports everything to the event loop, without a thread (`InotifyReader`). On other
-systems, and while no inotify instance is left, watchdog does: one `Observer` with a thread or two for each root. These
-threads do as little as possible: they add a path to a set, and wake trio if the set was empty. Whatever fails here (a
-missing folder, no inotify watches or instances left, a root that was deleted and recreated) degrades a root to polling,
-and every scan tries again.
+Each platform has its strategy, which is chosen when the watcher starts:
+
+- `inotify` on Linux: one instance reports everything to the event loop, without a thread (`InotifyReader`).
+- `directory changes` on Windows: the event loop reads what happens to names (`DirectoryChangesReader`), and a thread
+  looks at the sizes of the open files (`SizePolling`).
+- `kqueue` on macOS: one queue reports everything to the event loop (`KqueueReader`).
+- `watchdog` on other systems, and while there is no inotify instance or kqueue left: one `Observer` with a thread or
+  two for each root, and `SizePolling`. The observer's threads do as little as possible: they add a path to a set, and
+  wake trio if the set was empty.
+
+Whatever fails here (a missing folder, no inotify watches or instances left, a root that was deleted and recreated)
+degrades a root to polling, and every scan tries again.
 
 Only events that matter to a reader are subscribed to. This narrows the inotify mask, so that opening and closing files
 here causes no events.
@@ -37,10 +44,13 @@ from watchdog.events import (
 )
 from watchdog.observers import Observer
 
+from slpstream.sources.tail.changes import ChangeReader, GrowthReader, OpenFile
 from slpstream.sources.tail.identity import FileIdentity, identity_of
 from slpstream.sources.tail.inotify import InotifyReader
-from slpstream.sources.tail.notifications import Notifications
+from slpstream.sources.tail.kqueue import KqueueReader
+from slpstream.sources.tail.notifications import Notifications, Strategy
 from slpstream.sources.tail.scan import GONE
+from slpstream.sources.tail.size_polling import SizePolling
 from slpstream.sources.tail.timers import Timers
 
 if TYPE_CHECKING:
@@ -75,8 +85,8 @@ class Watcher:
     def __init__(self, *, polling_only: bool = False) -> None:
         """`polling_only` is for folders about which the system reports nothing, or too much."""
         self._polling_only = polling_only
-        self._system = _System(self._on_inotify)
-        self._inotify_started = trio.Event()
+        self._system = _System(self._on_reader)
+        self._reader_started = trio.Event()
         self._timers = Timers()
         self._scope: trio.CancelScope | None = None
         self._ended = trio.Event()
@@ -86,7 +96,7 @@ class Watcher:
     async def __aenter__(self) -> Self:
         self._token = trio.lowlevel.current_trio_token()
         if not self._polling_only:
-            await trio.to_thread.run_sync(self._system.start)
+            await trio.to_thread.run_sync(self._system.start, self._token)
             self._scope = trio.CancelScope()
             trio.lowlevel.spawn_system_task(self._run, self._scope)
         return self
@@ -121,56 +131,80 @@ class Watcher:
         for name, watched in list(self._roots.items()):
             if watched.remove_listener(notifications):
                 del self._roots[name]
-        if self._system.inotify is not None:
-            self._system.inotify.keep(notifications, ())
+        if self._system.reader is not None:
+            self._system.reader.keep(notifications, ())
 
-    def _on_inotify(self) -> None:
-        """Have the event loop read the inotify instance. Called in a thread."""
+    def _on_reader(self) -> None:
+        """Have the event loop read the changes. Called in a thread."""
         if self._token is not None:
             with contextlib.suppress(trio.RunFinishedError):
-                self._token.run_sync_soon(self._inotify_started.set)
+                self._token.run_sync_soon(self._reader_started.set)
 
     async def _run(self, scope: trio.CancelScope) -> None:
         with scope:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._timers.run)
-                await self._inotify_started.wait()
-                if self._system.inotify is not None:
-                    nursery.start_soon(self._system.inotify.run)
+                await self._reader_started.wait()
+                if self._system.reader is not None:
+                    nursery.start_soon(self._system.reader.run)
         self._ended.set()
 
 
-class _System:
-    """The inotify instance of the process, or in its place the observer, started once the system has room for it.
+def _readers(token: trio.lowlevel.TrioToken) -> tuple[Strategy, ChangeReader | None, GrowthReader | None]:
+    """What reads changes on this platform: both, or names alone and growth apart. Raises `OSError` if none is left."""
+    if sys.platform == "linux":
+        return "inotify", InotifyReader(), None
+    elif sys.platform == "win32":  # noqa: RET505 -- mypy finds what follows a return unreachable
+        from slpstream.sources.tail.directory_changes import DirectoryChangesReader  # noqa: PLC0415 -- only there
 
-    All methods block; call them in a thread.
+        return "directory changes", DirectoryChangesReader(token), SizePolling(token)
+    elif sys.platform == "darwin":
+        reader = KqueueReader()
+        return "kqueue", reader, reader
+    else:
+        return "watchdog", None, SizePolling(token)
+
+
+class _System:
+    """The reader of changes of the process, or in its place the observer, started once the system has room for it.
+
+    All methods block, except `follow` and `unfollow`; call them in a thread.
     """
 
-    def __init__(self, on_inotify: Callable[[], None]) -> None:
-        """`on_inotify` is called, in the same thread, when there is an inotify instance to read."""
+    def __init__(self, on_reader: Callable[[], None]) -> None:
+        """`on_reader` is called, in the same thread, when there is a reader to run."""
+        self.strategy: Strategy = "watchdog"
         self.observer: BaseObserver | None = None
-        self.inotify: InotifyReader | None = None
+        self.reader: ChangeReader | None = None
+        self.growth: GrowthReader | None = None
         self.trouble: str | None = None
         """The reason why there is neither."""
         self.watched: dict[_WatchedRoot, None] = {}
         """The roots that the observer watches, in the order in which that began."""
         self.max_watched = sys.maxsize
         """How many they may be: each takes a thread."""
-        self._on_inotify = on_inotify
+        self._on_reader = on_reader
         self._lock = threading.Lock()
         self._stopped = False
 
-    def start(self) -> None:
+    def start(self, token: trio.lowlevel.TrioToken) -> None:
         """Start what could not be started before. This costs one system call when it fails."""
         with self._lock:
-            if self._stopped or self.inotify is not None:
+            if self._stopped or self.reader is not None:
                 return
-            if sys.platform == "linux":
-                with contextlib.suppress(OSError):
-                    self.inotify = InotifyReader()
-                    self.trouble = None
-                    self._on_inotify()
-                    return
+            try:
+                strategy, reader, growth = _readers(token)
+            except OSError:
+                strategy, reader, growth = "watchdog", None, self.growth or SizePolling(token)
+            if self.growth is None:
+                self.growth = growth
+            if reader is not None:
+                if isinstance(self.growth, SizePolling) and self.growth is not growth:
+                    self.growth.close()
+                self.growth = growth
+                self.strategy, self.reader, self.trouble = strategy, reader, None
+                self._on_reader()
+                return
             if self.observer is None:
                 try:
                     observer = Observer()
@@ -179,6 +213,16 @@ class _System:
                     self.trouble = _reason_of(error)
                     return
                 self.observer, self.trouble = observer, None
+
+    def follow(self, notifications: Notifications, file: OpenFile) -> None:
+        """Report growth of a file that was opened, if nothing else does. Call it in the event loop."""
+        if self.growth is not None:
+            self.growth.follow(notifications, file)
+
+    def unfollow(self, file: OpenFile) -> None:
+        """Stop to report growth of a file that is about to be closed. Call it in the event loop."""
+        if self.growth is not None:
+            self.growth.unfollow(file)
 
     def spare_threads(self) -> None:
         """No thread can be started any more: stop watching some roots, because everything else needs threads too."""
@@ -194,8 +238,10 @@ class _System:
         """Stop both for ever. The inotify instance must not be read any more."""
         with self._lock:
             self._stopped = True
-            if self.inotify is not None:
-                self.inotify.close()
+            if isinstance(self.growth, SizePolling):
+                self.growth.close()
+            if self.reader is not None:
+                self.reader.close()
             if self.observer is not None:
                 self.observer.stop()
                 self.observer.join()
@@ -204,8 +250,8 @@ class _System:
 class _WatchedRoot(FileSystemEventHandler):
     """One root and its listeners.
 
-    With inotify, each listener has watches of its own, on the folders that its scans have found. Otherwise the observer
-    watches the root once for all of them, and `dispatch` runs in the observer's thread.
+    With a reader, each listener has watches of its own, on the folders that its scans have found. Otherwise the
+    observer watches the root once for all of them, and `dispatch` runs in the observer's thread.
     """
 
     def __init__(
@@ -235,6 +281,8 @@ class _WatchedRoot(FileSystemEventHandler):
         notifications.watch_root = partial(self.watch_root, notifications)
         notifications.watch_folder = partial(self._watch_folder, notifications)
         notifications.keep_folders = partial(self._keep_folders, notifications)
+        notifications.follow = partial(self._system.follow, notifications)
+        notifications.unfollow = self._system.unfollow
         self._listeners += (notifications,)
         return notifications
 
@@ -271,11 +319,12 @@ class _WatchedRoot(FileSystemEventHandler):
 
     def watch_root(self, notifications: Notifications) -> None:
         """Begin a scan for one listener: watch the root if it exists. May be called in any thread."""
-        self._system.start()
-        if self._system.inotify is None:
+        self._system.start(self._token)
+        notifications.strategy = self._system.strategy
+        if self._system.reader is None:
             self._observe_root()
             return
-        if self._watch is not None:  # from a time when no inotify instance was left
+        if self._watch is not None:  # from a time when no reader was left
             with self._lock:
                 self._unwatch()
             self._set_degraded(_NOT_YET)
@@ -284,15 +333,15 @@ class _WatchedRoot(FileSystemEventHandler):
         self._degrade(notifications)
 
     def _watch_folder(self, notifications: Notifications, folder: str) -> None:
-        if self._system.inotify is None:
+        if self._system.reader is None:
             return  # the observer finds the folders by itself
-        error = self._system.inotify.watch(notifications, folder)
+        error = self._system.reader.watch(notifications, folder)
         if error is not None and (folder == self._root or error.errno not in GONE):
             self._failures.setdefault(notifications, error)
 
     def _keep_folders(self, notifications: Notifications, folders: Collection[str]) -> None:
-        if self._system.inotify is not None:
-            self._system.inotify.keep(notifications, folders)
+        if self._system.reader is not None:
+            self._system.reader.keep(notifications, folders)
             self._degrade(notifications)
 
     def _degrade(self, notifications: Notifications) -> None:

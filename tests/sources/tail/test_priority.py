@@ -27,7 +27,9 @@ def root(tmp_path: Path) -> Path:
 
 @pytest.fixture(params=["notified", "polled"])
 def notifications(request: pytest.FixtureRequest) -> Notifications:
-    return Notifications(None if request.param == "notified" else "polling was asked for")
+    notifications = Notifications(None if request.param == "notified" else "polling was asked for")
+    notifications.strategy = "inotify" if request.param == "notified" else "polling"
+    return notifications
 
 
 @pytest.fixture

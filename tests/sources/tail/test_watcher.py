@@ -40,6 +40,8 @@ from slpstream.sources.tail import (
 )
 from slpstream.sources.tail import watcher as watcher_module
 from slpstream.sources.tail.inotify import InotifyReader
+from slpstream.sources.tail.kqueue import KqueueReader
+from slpstream.sources.tail.notifications import Strategy
 from slpstream.sources.tail.threads import TrioThreads
 from slpstream.sources.tail.timers import Timers
 from tests.sources.tail.driver import REWRITABLE
@@ -52,6 +54,7 @@ pytestmark = [
 on_linux = pytest.mark.skipif(sys.platform != "linux", reason="inotify exists only on Linux")
 
 NEVER = 1000.0
+real_readers = watcher_module._readers
 DEADLINE = 10.0
 
 
@@ -128,24 +131,39 @@ async def consuming(tail: FolderTail) -> AsyncIterator[Consumer]:
             nursery.cancel_scope.cancel()
 
 
-@pytest.fixture(params=["yielded", "handed over", "watchdog"], autouse=True)
+@pytest.fixture(params=["yielded", "handed over", "watchdog", "kqueue"], autouse=True)
 def growth(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run each test with all events yielded, with growth handed over at once, and with watchdog in place of inotify."""
+    """Run each test with all events yielded, with growth handed over at once, and with what other systems have in place
+    of inotify."""
     monkeypatch.setattr(Consumer, "handed_over", request.param == "handed over")
     if request.param == "watchdog":
         monkeypatch.setattr(watcher_module, "InotifyReader", none_left)
+    if request.param == "kqueue":
+        if sys.platform != "linux":
+            pytest.skip("the stand-in for kqueue is made of inotify")
+        monkeypatch.setattr(watcher_module, "_readers", kqueue_readers)
+
+
+def kqueue_readers(token: trio.lowlevel.TrioToken) -> tuple[Strategy, KqueueReader, KqueueReader]:
+    """What macOS has."""
+    from tests.sources.tail import fake_kqueue
+
+    reader = KqueueReader(fake_kqueue.kernel())
+    return "kqueue", reader, reader
 
 
 @pytest.fixture
 def with_inotify(monkeypatch: pytest.MonkeyPatch) -> None:
     """For tests of inotify: all runs use it."""
     monkeypatch.setattr(watcher_module, "InotifyReader", InotifyReader)
+    monkeypatch.setattr(watcher_module, "_readers", real_readers)
 
 
 @pytest.fixture
 def with_watchdog(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For tests of watchdog: all runs use it, as on Windows and macOS, and while no inotify instance is left."""
+    """For tests of watchdog: all runs use it, as on other systems, and while no inotify instance is left."""
     monkeypatch.setattr(watcher_module, "InotifyReader", none_left)
+    monkeypatch.setattr(watcher_module, "_readers", real_readers)
 
 
 def none_left() -> InotifyReader:
@@ -368,8 +386,10 @@ async def test_unwatched_notifications_cost_nothing(root: Path) -> None:
                 gone.watch_folder(str(root))
                 gone.keep_folders([str(root)])
             path.unlink()
-            inotify = watcher._system.inotify
-            if inotify is None:
+            inotify = watcher._system.reader
+            if isinstance(inotify, KqueueReader):
+                assert list(inotify._watched) == [stays]
+            elif not isinstance(inotify, InotifyReader):
                 assert len(observers()) > idle
             else:
                 assert list(inotify._watches) == [stays]
@@ -379,7 +399,8 @@ async def test_unwatched_notifications_cost_nothing(root: Path) -> None:
                 while len(observers()) > idle:
                     await trio.sleep(0.001)
             assert not watcher._roots
-            assert inotify is None or not (inotify._watches or inotify._listeners)
+            assert not isinstance(inotify, InotifyReader) or not (inotify._watches or inotify._listeners)
+            assert not isinstance(inotify, KqueueReader) or not (inotify._watched or inotify._folders)
 
 
 async def test_polling_alone_finds_everything(root: Path) -> None:
@@ -401,7 +422,7 @@ async def test_watchdog_reports_appends_without_inotify(root: Path) -> None:
     path = root / "a.slp"
     append(path, b"one")
     async with Watcher() as watcher, consuming(tail_of(root, watcher.watch(root))) as consumer:
-        assert watcher._system.inotify is None
+        assert watcher._system.reader is None
         append(path, b"two")
         await consumer.until_data("a.slp", b"onetwo")
 
@@ -604,7 +625,7 @@ async def test_notifications_come_from_inotify_once_an_instance_is_left(
         append(root / "a.slp", b"one")
         await consumer.until_data("a.slp", b"one")
         monkeypatch.setattr(watcher_module, "InotifyReader", InotifyReader)
-        while watcher._system.inotify is None or not watcher._system.inotify._watches:
+        while not isinstance(reader := watcher._system.reader, InotifyReader) or not reader._watches:
             await trio.sleep(0.01)
         while consumer.tail._notifications.degraded is not None:
             await trio.sleep(0.01)
@@ -693,8 +714,8 @@ async def test_inotify_takes_no_thread_however_many_roots_there_are(tmp_path: Pa
 async def test_deleted_and_replaced_folders_leave_no_watches(root: Path, tmp_path: Path) -> None:
     (root / "a" / "b").mkdir(parents=True)
     async with Watcher() as watcher, consuming(tail_of(root, watcher.watch(root))) as consumer:
-        inotify = watcher._system.inotify
-        assert inotify is not None
+        inotify = watcher._system.reader
+        assert isinstance(inotify, InotifyReader)
 
         async def until_watched(*folders: Path) -> None:
             names = {str(root), *map(str, folders)}
@@ -872,7 +893,7 @@ async def test_events_after_the_end_of_the_event_loop_are_dropped(root: Path) ->
 
     await trio.to_thread.run_sync(lambda: trio.run(other_loop))
     assert token is not None
-    system = watcher_module._System(on_inotify=lambda: None)
+    system = watcher_module._System(on_reader=lambda: None)
     watched = watcher_module._WatchedRoot(str(root), system, Timers(), token)
     notifications = watched.add_listener()
     watched._report(str(root / "a.slp"))

@@ -1,0 +1,73 @@
+"""The interface to what the operating system reports about files and folders.
+
+Each platform has its own `ChangeReader`, chosen at the start; see `watcher`. Where names and growth come from different
+sources, as on Windows, there is a `GrowthReader` besides it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Protocol
+
+
+class ChangeListener(Protocol):
+    """Receives changes, in the event loop."""
+
+    def grew(self, path: str) -> None:
+        """A file was written to, or its permissions have changed."""
+        ...
+
+    def changed(self, path: str) -> None:
+        """A file was created, deleted, or moved to this path or away from it."""
+        ...
+
+    def tree_changed(self) -> None:
+        """Folders have come or gone, or changes were lost."""
+        ...
+
+
+class OpenFile(Protocol):
+    """A file that is open and read as it grows."""
+
+    path: str
+    """Its current path."""
+
+    def fileno(self) -> int:
+        """Its descriptor."""
+        ...
+
+
+class GrowthReader(Protocol):
+    """Reports growth of the files that are open. Its methods return at once; call them in the event loop."""
+
+    def follow(self, listener: ChangeListener, file: OpenFile) -> None:
+        """Report growth of a file to `listener`, until `unfollow`."""
+        ...
+
+    def unfollow(self, file: OpenFile) -> None:
+        """Stop to report growth of a file, before it is closed. Does nothing for a file that is not followed."""
+        ...
+
+
+class ChangeReader(Protocol):
+    """Reports changes in folders, among them at least all names that come and go."""
+
+    def watch(self, listener: ChangeListener, folder: str) -> OSError | None:
+        """Report what happens in a folder to `listener`. Returns the error if the folder cannot be watched.
+
+        Blocks; call it in a thread. Every scan watches the root and then each folder in it again: one that was replaced
+        under its old name needs a new watch.
+        """
+        ...
+
+    def keep(self, listener: ChangeListener, folders: Collection[str]) -> None:
+        """Report no folders except these to `listener` any more. May be called from any thread."""
+        ...
+
+    async def run(self) -> None:
+        """Report changes to the listeners, until cancelled."""
+        ...
+
+    def close(self) -> None:
+        """Free what the reader holds. `run` must have ended."""
+        ...

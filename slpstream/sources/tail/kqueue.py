@@ -1,0 +1,220 @@
+"""Changes of files and folders on macOS: kqueue with a vnode filter for each open file and each folder.
+
+FSEvents, which watchdog uses there, does not report appends while the writer has the file open, and collects changes
+before it reports them. kqueue reports each append at once. It needs a descriptor for everything that it watches: those
+of the open files are there already, and folders are few.
+
+For a folder, kqueue says only that a name has come or gone. The names are therefore listed again, in a thread, and
+compared with the previous ones.
+
+A descriptor of kqueue can be waited for like a socket. The manual of FreeBSD says so; that of macOS does not, but its
+kernel has had it from the beginning.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import threading
+from collections.abc import Collection, Mapping
+from typing import Any, Final, TypeAlias
+
+import trio
+
+from slpstream.sources.tail.changes import ChangeListener, OpenFile
+from slpstream.sources.tail.identity import identity_of
+
+_EVENTS_AT_ONCE: Final = 256
+
+_Names: TypeAlias = Mapping[str, tuple[int, bool]]
+"""For each name in a folder, the inode, and whether it is a folder."""
+
+
+class _Folder:
+    """A watched folder of one listener."""
+
+    def __init__(self, listener: ChangeListener, path: str) -> None:
+        """Raises `OSError`."""
+        self.listener = listener
+        self.path = path
+        flags = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_DIRECTORY", 0)
+        # O_EVTONLY does not keep a disk from being ejected.
+        self.descriptor = os.open(path, flags | getattr(os, "O_EVTONLY", 0))
+        self.identity = identity_of(os.fstat(self.descriptor))
+        self.names: _Names | None = None
+        """The names at the last look; `None` before the first."""
+
+
+class KqueueReader:
+    """One kqueue for all roots. A `ChangeReader` and a `GrowthReader`.
+
+    Raises `OSError` if the system has none left.
+    """
+
+    def __init__(self, kernel: Any = select) -> None:
+        """`kernel` has the functions and constants of the module `select` on macOS."""
+        self._kernel = kernel
+        self._growth = kernel.KQ_NOTE_WRITE | kernel.KQ_NOTE_EXTEND
+        self._moves = kernel.KQ_NOTE_DELETE | kernel.KQ_NOTE_RENAME
+        self._lock = threading.Lock()
+        self._files: dict[int, tuple[ChangeListener, OpenFile]] = {}
+        self._descriptors: dict[OpenFile, int] = {}
+        self._folders: dict[int, _Folder] = {}
+        self._watched: dict[ChangeListener, dict[str, _Folder]] = {}
+        self._to_list: dict[_Folder, None] = {}
+        self._has_to_list = trio.Event()
+        self._queue = kernel.kqueue()
+        self._closed = False
+
+    def watch(self, listener: ChangeListener, folder: str) -> OSError | None:
+        """See `ChangeReader.watch`."""
+        with self._lock:
+            watched = self._watched.get(listener, {}).get(folder)
+        # Nothing that blocks is done with the lock, which the event loop takes too.
+        try:
+            if watched is not None and identity_of(os.stat(folder)) == watched.identity:
+                return None
+            new = _Folder(listener, folder)
+        except OSError as error:
+            return error
+        with self._lock:
+            if watched is not None:
+                self._drop(watched)
+            if self._closed:
+                os.close(new.descriptor)
+                return None
+            self._folders[new.descriptor] = new
+            self._watched.setdefault(listener, {})[folder] = new
+        try:
+            self._register(new.descriptor, self._kernel.KQ_NOTE_WRITE | self._moves)
+            new.names = _names_in(folder)  # after the registration, so that no name can come in between
+        except OSError as error:
+            with self._lock:
+                self._drop(new)
+            return error
+        return None
+
+    def keep(self, listener: ChangeListener, folders: Collection[str]) -> None:
+        """See `ChangeReader.keep`."""
+        with self._lock:
+            for path, watched in list(self._watched.get(listener, {}).items()):
+                if path not in folders:
+                    self._drop(watched)
+
+    def follow(self, listener: ChangeListener, file: OpenFile) -> None:
+        """See `GrowthReader.follow`. Without memory left in the kernel, only regular polls find the growth."""
+        descriptor = file.fileno()
+        with self._lock:
+            if self._closed:
+                return
+            try:
+                self._register(descriptor, self._growth | self._moves)
+            except OSError:
+                return
+            self._files[descriptor] = (listener, file)
+            self._descriptors[file] = descriptor
+        listener.grew(file.path)  # it may have grown before
+
+    def unfollow(self, file: OpenFile) -> None:
+        """See `GrowthReader.unfollow`. Closing the descriptor takes it out of the kqueue."""
+        with self._lock:
+            descriptor = self._descriptors.pop(file, None)
+            if descriptor is not None:
+                self._files.pop(descriptor, None)
+
+    async def run(self) -> None:
+        """See `ChangeReader.run`."""
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._list_changed_folders)
+            while True:
+                await trio.lowlevel.wait_readable(self._queue.fileno())
+                for event in self._queue.control(None, _EVENTS_AT_ONCE, 0):
+                    self._take(event.ident, event.fflags)
+                await trio.lowlevel.checkpoint()
+
+    def close(self) -> None:
+        """See `ChangeReader.close`."""
+        with self._lock:
+            self._closed = True
+            for folder in list(self._folders.values()):
+                self._drop(folder)
+            self._files.clear()
+            self._descriptors.clear()
+            self._queue.close()
+
+    def _register(self, descriptor: int, notes: int) -> None:
+        kernel = self._kernel
+        # With EV_CLEAR an event is reported once, and not until its cause is gone.
+        event = kernel.kevent(
+            descriptor, filter=kernel.KQ_FILTER_VNODE, flags=kernel.KQ_EV_ADD | kernel.KQ_EV_CLEAR, fflags=notes
+        )
+        self._queue.control([event], 0)
+
+    def _drop(self, folder: _Folder) -> None:
+        """Stop to watch a folder."""
+        if self._folders.pop(folder.descriptor, None) is None:
+            return
+        folders = self._watched[folder.listener]
+        folders.pop(folder.path, None)
+        if not folders:
+            del self._watched[folder.listener]
+        self._to_list.pop(folder, None)
+        os.close(folder.descriptor)
+
+    def _take(self, descriptor: int, notes: int) -> None:
+        if descriptor in self._files:
+            listener, file = self._files[descriptor]
+            if notes & self._growth:
+                listener.grew(file.path)
+            if notes & self._moves:
+                listener.changed(file.path)
+            return
+        with self._lock:
+            folder = self._folders.get(descriptor)
+            if folder is None:
+                return
+            if notes & self._moves:
+                self._drop(folder)
+            else:
+                self._to_list[folder] = None
+                self._has_to_list.set()
+        if notes & self._moves:
+            folder.listener.tree_changed()
+
+    async def _list_changed_folders(self) -> None:
+        while True:
+            await self._has_to_list.wait()
+            self._has_to_list = trio.Event()
+            while self._to_list:
+                with self._lock:
+                    folder = next(iter(self._to_list))
+                    del self._to_list[folder]
+                try:
+                    names = await trio.to_thread.run_sync(_names_in, folder.path)
+                except OSError:
+                    folder.listener.tree_changed()  # the scan will find the reason
+                    continue
+                except RuntimeError:  # no thread can be started
+                    folder.listener.tree_changed()
+                    continue
+                self._compare(folder, names)
+
+    def _compare(self, folder: _Folder, names: _Names) -> None:
+        """Report the differences to the previous names."""
+        before, folder.names = folder.names, names
+        if before is None:
+            return  # the scan that watches the folder lists it after this
+        for name in before.keys() | names.keys():
+            old, new = before.get(name), names.get(name)
+            if old == new:
+                continue
+            if (old is not None and old[1]) or (new is not None and new[1]):
+                folder.listener.tree_changed()
+            else:
+                folder.listener.changed(f"{folder.path}/{name}")
+
+
+def _names_in(folder: str) -> _Names:
+    """The names in a folder. Blocks. Raises `OSError`."""
+    with os.scandir(folder) as entries:
+        return {entry.name: (entry.inode(), entry.is_dir(follow_symlinks=False)) for entry in entries}

@@ -1,0 +1,181 @@
+"""Growth that nothing reports is found by looking at the sizes of open files, often only while a game runs."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import trio
+
+from slpstream.sources.tail import size_polling
+from slpstream.sources.tail.size_polling import (
+    MAX_INTERVAL_SECONDS,
+    MIN_INTERVAL_SECONDS,
+    SizePolling,
+    interval_seconds,
+)
+
+pytestmark = pytest.mark.trio
+DEADLINE = 10.0
+
+
+class Listener:
+    """Keeps what is reported."""
+
+    def __init__(self) -> None:
+        self.grown: list[str] = []
+
+    def grew(self, path: str) -> None:
+        self.grown.append(path)
+
+    def changed(self, path: str) -> None:
+        raise AssertionError
+
+    def tree_changed(self) -> None:
+        raise AssertionError
+
+
+class OpenedFile:
+    """A file as the tail has it open."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = str(path)
+        self.file = path.open("rb")
+
+    def fileno(self) -> int:
+        return self.file.fileno()
+
+
+def append(path: Path, data: bytes) -> None:
+    with path.open("ab") as file:
+        file.write(data)
+
+
+async def until(condition: Any) -> None:
+    with trio.fail_after(DEADLINE):
+        while not condition():
+            await trio.sleep(0.001)
+
+
+async def test_intervals_follow_the_quiet_time() -> None:
+    intervals = [interval_seconds(quiet_seconds) for quiet_seconds in (0, 0.1, 0.5, 1, 5, 20, 1000)]
+    assert intervals == sorted(intervals)
+    assert intervals[:3] == [MIN_INTERVAL_SECONDS] * 3
+    assert intervals[-2:] == [MAX_INTERVAL_SECONDS] * 2
+
+
+async def test_growth_is_reported_for_followed_files_alone(tmp_path: Path) -> None:
+    listener = Listener()
+    polling = SizePolling(trio.lowlevel.current_trio_token())
+    files = []
+    for name in ("a", "b"):
+        append(tmp_path / name, b"one")
+        files.append(OpenedFile(tmp_path / name))
+    a, b = files
+    polling.follow(listener, a)
+    polling.follow(listener, a)
+    await until(lambda: listener.grown == [a.path])  # it may have grown before it was followed
+    polling.follow(listener, b)
+    await until(lambda: listener.grown == [a.path, b.path])
+    for count in range(3, 8):
+        append(tmp_path / "a", b"two")
+        await until(lambda count=count: listener.grown == [a.path, b.path, *[a.path] * (count - 2)])
+    a.path = "renamed"
+    append(tmp_path / "a", b"three")
+    await until(lambda: listener.grown[-1] == "renamed")
+    polling.unfollow(a)
+    polling.unfollow(a)
+    a.file.close()
+    append(tmp_path / "a", b"four")
+    append(tmp_path / "b", b"four")
+    await until(lambda: listener.grown[-1] == b.path)
+    assert listener.grown[-2] == "renamed"
+    await trio.to_thread.run_sync(polling.close)
+    append(tmp_path / "b", b"five")
+    polling.follow(listener, b)
+    b.file.close()
+    for path in (tmp_path / "a", tmp_path / "b"):
+        path.unlink()  # nobody has it open any more
+
+
+async def test_files_are_looked_at_more_rarely_the_longer_they_are_quiet(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a clock that only sleeping moves, the looks are counted for a minute without growth, and in a game."""
+    now = 0.0
+    looks: list[float] = []
+    path = tmp_path / "a"
+    append(path, b"one")
+    sizes = SimpleNamespace(bytes=1)
+
+    def size_of(descriptor: int) -> int:
+        looks.append(now)
+        return int(sizes.bytes)
+
+    monkeypatch.setattr(size_polling, "_size_of", size_of)
+
+    def looks_within(seconds: float, *, growing: bool) -> int:
+        nonlocal now
+        looks.clear()
+        end = now + seconds
+        while now < end:
+            sizes.bytes += growing
+            if polled.due <= now:
+                polled.look(now)
+            now += 0.001
+        return len(looks)
+
+    file = OpenedFile(path)
+    polled = size_polling._Polled(Listener(), file, now)
+    assert 240 <= looks_within(1, growing=True) <= 250
+    assert looks_within(60, growing=False) < 1000
+    assert 9 <= looks_within(1, growing=False) <= 11
+    os.close(polled.descriptor)
+    file.file.close()
+
+
+async def test_file_that_cannot_be_examined_is_not_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    append(tmp_path / "a", b"one")
+    listener, file = Listener(), OpenedFile(tmp_path / "a")
+    polling = SizePolling(trio.lowlevel.current_trio_token())
+
+    def fail(descriptor: int) -> int:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(size_polling, "_size_of", fail)
+    polling.follow(listener, file)
+    await trio.sleep(0.05)
+    assert listener.grown == []
+    monkeypatch.undo()
+    await until(lambda: listener.grown == [file.path])
+    await trio.to_thread.run_sync(polling.close)
+    file.file.close()
+
+
+async def test_nothing_is_followed_without_threads_or_descriptors(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    append(tmp_path / "a", b"one")
+    listener, file = Listener(), OpenedFile(tmp_path / "a")
+    polling = SizePolling(trio.lowlevel.current_trio_token())
+
+    def no_thread(thread: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    def no_descriptor(descriptor: int) -> int:
+        raise OSError(24, "Too many open files")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("threading.Thread.start", no_thread)
+        polling.follow(listener, file)
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "dup", no_descriptor)
+        polling.follow(listener, file)
+    assert not polling._polled
+    polling.follow(listener, file)
+    await until(lambda: listener.grown == [file.path])
+    await trio.to_thread.run_sync(polling.close)
+    file.file.close()
