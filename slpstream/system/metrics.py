@@ -118,7 +118,7 @@ TABLE = (
     Row(
         "slpstream_append_to_publish_seconds",
         "histogram",
-        "Time from the file's modification until its messages were handed to all subscribers.",
+        "Time from the append of the oldest frame in a read until its messages were handed to all subscribers.",
         ("station",),
         buckets=(0.0005, 0.001, 0.002, 0.004, 0.008, 0.0167, 0.033, 0.1, 0.25, 1.0, 5.0),
     ),

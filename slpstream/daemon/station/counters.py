@@ -5,8 +5,11 @@ Prometheus's counters each take a lock, which is too much for every frame of eve
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from pathlib import Path
+
+import trio
 
 from slpstream.formats.interface import Reader
 from slpstream.game.pipeline import Batch
@@ -65,7 +68,24 @@ class StationCounters:
         if batch.frames and live:
             self._frames += batch.frames
             self._resent_frames += batch.resent_frames
-            self._delays_seconds.append(max(0.0, self._wall_clock() - file.mtime_ns / 1e9))
+            self._delays_seconds.append(self._delay_seconds(file, batch.frames))
+
+    def _delay_seconds(self, file: TailedFile, frames: int) -> float:
+        """How long the oldest of these frames, which were read together, have been in the file: an estimate.
+
+        Only the newest has a time, that of the modification. The others came after the last modification and the last
+        look that found nothing, and are taken to be evenly spaced since. Windows may keep the modification time as it
+        was while the writer has the file open; only the last look counts then.
+        """
+        newest_seconds = max(0.0, self._wall_clock() - file.mtime_ns / 1e9)
+        is_modified = file.mtime_ns != file.previous_mtime_ns
+        if (is_modified and frames == 1) or file.unchanged_at == -math.inf:
+            return newest_seconds
+        unchanged_seconds = max(0.0, trio.current_time() - file.unchanged_at)
+        if not is_modified:
+            return unchanged_seconds
+        span_seconds = min((file.mtime_ns - file.previous_mtime_ns) / 1e9, unchanged_seconds - newest_seconds)
+        return newest_seconds + max(0.0, span_seconds) * (frames - 1) / frames
 
     def tick(self, readers: Iterable[Reader]) -> None:
         """Flush; called twice a second. The command counts of `readers` are flushed only every few ticks."""

@@ -36,6 +36,10 @@ class OpenFile(Protocol):
         """Its descriptor."""
         ...
 
+    def note_unchanged(self, at: float) -> None:
+        """The file had not grown yet at this moment, on trio's clock."""
+        ...
+
 
 class GrowthReader(Protocol):
     """Reports growth of the files that are open. Its methods return at once; call them in the event loop."""

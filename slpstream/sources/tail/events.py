@@ -6,6 +6,7 @@ any order; then at most one `Lost`. No event follows the file's `Lost` or its re
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TypeAlias
 
@@ -21,7 +22,15 @@ class TailedFile:
     Compared by object: a file that takes the same name later is another `TailedFile`.
     """
 
-    __slots__ = ("arrived_whole", "identity", "mtime_ns", "path", "size_bytes")
+    __slots__ = (
+        "arrived_whole",
+        "identity",
+        "mtime_ns",
+        "path",
+        "previous_mtime_ns",
+        "size_bytes",
+        "unchanged_at",
+    )
 
     def __init__(self, path: Path, identity: FileIdentity, size_bytes: int, mtime_ns: int) -> None:
         self.path = path
@@ -30,6 +39,10 @@ class TailedFile:
         self.size_bytes = size_bytes
         """Size when the file was last read or scanned; `mtime_ns` likewise."""
         self.mtime_ns = mtime_ns
+        self.previous_mtime_ns = mtime_ns
+        """The modification time at the read before the last one."""
+        self.unchanged_at = -math.inf
+        """Trio's time when the file was last seen without the bytes of the last read."""
         self.arrived_whole = False
         """Whether the file was finished already when its first bytes were seen."""
 

@@ -44,7 +44,7 @@ def interval_seconds(quiet_seconds: float) -> float:
 class _Polled:
     """A file with a descriptor of its own, so that the reader can close the file at any time."""
 
-    __slots__ = ("descriptor", "due", "file", "grew_at", "listener", "size_bytes")
+    __slots__ = ("descriptor", "due", "file", "grew_at", "listener", "looked_at", "size_bytes", "unchanged_at")
 
     def __init__(self, listener: ChangeListener, file: OpenFile, now: float) -> None:
         self.listener = listener
@@ -52,6 +52,7 @@ class _Polled:
         self.descriptor = os.dup(file.fileno())
         self.size_bytes = -1
         self.grew_at = now
+        self.looked_at = self.unchanged_at = now
         self.due = now
 
     def look(self, now: float) -> bool:
@@ -62,7 +63,8 @@ class _Polled:
             size_bytes = self.size_bytes  # a regular read will find and report the same error
         has_changed = size_bytes != self.size_bytes
         if has_changed:
-            self.size_bytes, self.grew_at = size_bytes, now
+            self.size_bytes, self.grew_at, self.unchanged_at = size_bytes, now, self.looked_at
+        self.looked_at = now
         self.due = now + interval_seconds(now - self.grew_at)
         return has_changed
 
@@ -164,7 +166,9 @@ class SizePolling:
         with self._lock:
             grown, self._grown = self._grown, {}
             found = [self._polled[file] for file in grown if file in self._polled]
+        offset_seconds = trio.current_time() - self._clock()
         for polled in found:
+            polled.file.note_unchanged(polled.unchanged_at + offset_seconds)
             polled.listener.grew(polled.file.path)
 
     def _close_dropped(self) -> None:

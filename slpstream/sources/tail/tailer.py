@@ -58,6 +58,7 @@ class FileTail:
     __slots__ = (
         "_caught_up",
         "_changed_at",
+        "_complete_at",
         "_descriptor",
         "_is_finished",
         "_last_status",
@@ -109,6 +110,8 @@ class FileTail:
         self._caught_up = False
         self._last_status = (-1, -1)
         self._changed_at = 0.0
+        self._complete_at = -math.inf
+        """When the file was last known to have no bytes that were not read."""
 
     def close(self) -> None:
         """Close the descriptor. Does nothing if it is closed already."""
@@ -119,6 +122,10 @@ class FileTail:
     def fileno(self) -> int:
         """The descriptor."""
         return self._descriptor
+
+    def note_unchanged(self, at: float) -> None:
+        """The file had not grown yet at this moment, on trio's clock."""
+        self._complete_at = max(self._complete_at, at)
 
     def move(self, path: str) -> None:
         """Record that the file was found under another path."""
@@ -226,6 +233,7 @@ class FileTail:
         else:
             head.delivered = expected
         current_status = (size, modified_ns(status))
+        file.previous_mtime_ns, file.unchanged_at = file.mtime_ns, self._complete_at
         if current_status != self._last_status:
             self._last_status = current_status
             self._changed_at = now
@@ -236,6 +244,8 @@ class FileTail:
         elif not self._caught_up:
             self._caught_up = True
             events.append(CaughtUp(file))
+        if self._caught_up:
+            self._complete_at = now
         return events
 
     def is_unlinked(self, status: os.stat_result) -> bool:

@@ -3,6 +3,7 @@ systems, waiting."""
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 from collections.abc import Callable
@@ -295,3 +296,30 @@ async def test_current_folder_is_watched(tmp_path: Path, change: str) -> None:
             (root / "a.slp").write_bytes(b"x")
             while str(root / "a.slp") not in notifications.take().paths:
                 await notifications.wait(trio.current_time() + 10)
+
+
+def test_file_knows_when_it_did_not_have_its_newest_bytes(tmp_path: Path) -> None:
+    path = tmp_path / "a.slp"
+    path.write_bytes(b"one")
+    os.utime(path, (10, 10))
+    tail = open_file(str(path), str(tmp_path), REWRITABLE)
+    assert isinstance(tail, FileTail)
+    file = tail.file
+    tail.apply(tail.read(100), 1.0)
+    assert file.unchanged_at == -math.inf
+    seen = []
+    for now, noted in ((2.0, None), (3.0, 2.5), (4.0, 1.0)):
+        if noted is not None:
+            tail.note_unchanged(noted)
+        with path.open("ab") as appended:
+            appended.write(b"two")
+        os.utime(path, (10 + now, 10 + now))
+        tail.apply(tail.read(100), now)
+        seen.append((file.unchanged_at, file.previous_mtime_ns / 1e9, file.mtime_ns / 1e9))
+    assert seen == [(1.0, 10.0, 12.0), (2.5, 12.0, 13.0), (3.0, 13.0, 14.0)]
+    with path.open("ab") as appended:
+        appended.write(b"three")
+    for now in (5.0, 6.0):  # one read is not enough
+        tail.apply(tail.read(2), now)
+        assert file.unchanged_at == 4
+    tail.close()

@@ -45,8 +45,13 @@ class OpenedFile:
         self.path = str(path)
         self.file = path.open("rb")
 
+        self.unchanged_at: list[float] = []
+
     def fileno(self) -> int:
         return self.file.fileno()
+
+    def note_unchanged(self, at: float) -> None:
+        self.unchanged_at.append(at)
 
 
 def append(path: Path, data: bytes) -> None:
@@ -83,6 +88,9 @@ async def test_growth_is_reported_for_followed_files_alone(tmp_path: Path) -> No
     for count in range(3, 8):
         append(tmp_path / "a", b"two")
         await until(lambda count=count: listener.grown == [a.path, b.path, *[a.path] * (count - 2)])
+    now = trio.current_time()
+    assert a.unchanged_at == sorted(a.unchanged_at)
+    assert now - DEADLINE < a.unchanged_at[-1] < now
     a.path = "renamed"
     append(tmp_path / "a", b"three")
     await until(lambda: listener.grown[-1] == "renamed")
