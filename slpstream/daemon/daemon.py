@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import sqlite3
 import tempfile
@@ -44,6 +45,7 @@ from slpstream.stream import Hub
 from slpstream.system import logs
 from slpstream.system.logs import get_logger
 from slpstream.system.metrics import Metrics
+from slpstream.web.schemas import Reloaded
 from slpstream.web.server import WebServer
 
 _READER_THREADS = 4
@@ -80,7 +82,7 @@ class Daemon:
             config.server,
             lambda: f"watching {len(self.running)} stations",
             errors,
-            reload=None if read_again is None else self.reload,
+            reload=None if read_again is None else self._reload_on_signal,
         )
         self.consoles = Consoles(config.relay, config.recordings, recordings_folder(config), self.metrics, errors)
         self.outputs = Outputs(config, self.metrics, errors)
@@ -95,21 +97,30 @@ class Daemon:
         self._replay_check: ReplayCheck | None = None
         self.sets = StationSets(self.hub, _rules(config), errors)
         self.sets.listen(self.outputs.set_changed)
+        self._reloading = trio.Lock()
         self._log = get_logger()
 
-    async def reload(self) -> None:
-        """Reads the configuration again and applies what can change while running. An invalid configuration changes
-        nothing. Does nothing without a configuration file."""
-        if self._read_again is None:
-            return
+    async def reload(self) -> Reloaded | None:
+        """Reads the configuration again and applies what can change while running.
+
+        Returns `None` without a configuration file. Raises `ConfigError` for an invalid one, which changes nothing.
+        """
+        async with self._reloading:
+            return None if self._read_again is None else await self._reload(self._read_again)
+
+    async def _reload_on_signal(self) -> None:
+        with contextlib.suppress(ConfigError):  # the log has it
+            await self.reload()
+
+    async def _reload(self, read_again: ReadAgain) -> Reloaded:
         try:
-            read, stations = await trio.to_thread.run_sync(self._read_again)
+            read, stations = await trio.to_thread.run_sync(read_again)
             outcome = changes(self._config, read)
             check_sources(stations)
             access = await trio.to_thread.run_sync(access_of, outcome.config.server)
         except ConfigError as error:
             self._log.error("configuration refused; the old one stays", what=str(error))
-            return
+            raise
         self._log.info("configuration reloaded", changed=outcome.applied)
         if outcome.needs_restart:
             self._log.warning("needs a restart", keys=outcome.needs_restart)
@@ -122,6 +133,7 @@ class Daemon:
         for station in self.running.stations:
             station.configure(config.watch)
         await self._apply_stations(stations)
+        return Reloaded(changed=list(outcome.applied), needs_restart=list(outcome.needs_restart))
 
     def stop(self) -> None:
         """Begins the orderly stop."""

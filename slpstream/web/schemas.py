@@ -204,6 +204,13 @@ class Health(Schema, kw_only=True):
     status: str
 
 
+class Reloaded(Schema, kw_only=True):
+    """The configuration was read again."""
+
+    changed: Annotated[list[str], Meta(description="The keys whose new values apply now.")]
+    needs_restart: Annotated[list[str], Meta(description="Changed keys that keep their old values until a restart.")]
+
+
 class Readiness(Schema, kw_only=True):
     """Whether all parts of the daemon work."""
 

@@ -1,4 +1,4 @@
-"""`/v1/stations`, `/healthz`, `/readyz` and `/metrics`, and the interface to the stations of a daemon or gateway."""
+"""`/v1/stations`, `/v1/reload`, health and metrics; and the interface to the stations of a daemon or gateway."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from slpstream.model.errors import ConfigError
 from slpstream.sets import SetPatch, SetScore
 from slpstream.system import metrics
 from slpstream.web import schemas
@@ -33,6 +34,9 @@ class Stations(Protocol):
 
     def starting(self) -> list[str]:
         """The ids of stations that are starting; they are not ready, but nothing is wrong with them."""
+
+    async def reload(self) -> schemas.Reloaded | None:
+        """Reads the configuration again; `None` if it does not come from a file. Raises `ConfigError`."""
 
     def render_metrics(self) -> bytes:
         """The Prometheus page. Called in a worker thread."""
@@ -72,6 +76,15 @@ def endpoints(stations: Stations) -> list[Endpoint]:
         readiness = schemas.Readiness(status="ready" if ready else "not ready", missing=missing, starting=starting)
         return await json_response(request, readiness, status=200 if ready else 503)
 
+    async def reload(request: Request, _: NoParameters) -> Response:
+        try:
+            reloaded = await stations.reload()
+        except ConfigError as error:
+            raise HTTPException(409, f"the old configuration stays: {error}") from None
+        if reloaded is None:
+            raise HTTPException(409, "there is no configuration file to read again")
+        return await json_response(request, reloaded)
+
     async def metrics_page(request: Request, _: NoParameters) -> Response:
         page = await trio.to_thread.run_sync(stations.render_metrics)
         return Response(page, headers={"content-type": metrics.CONTENT_TYPE})
@@ -86,6 +99,11 @@ def endpoints(stations: Stations) -> list[Endpoint]:
         Endpoint(
             "/readyz", "getReadiness", "Whether all folders can be read and all outputs written.", readyz,
             schemas.Readiness, statuses={503: "Something does not work."},
+        ),
+        Endpoint(
+            "/v1/reload", "reload", "Reads the configuration file again, like SIGHUP on Unix.", reload,
+            schemas.Reloaded, method="POST", operates=True,
+            statuses={409: "There is no configuration file, or it is invalid; the old configuration stays."},
         ),
         Endpoint("/metrics", "getMetrics", "Metrics for Prometheus.", metrics_page, media_type="text/plain"),
     ]  # fmt: skip

@@ -19,7 +19,7 @@ from msgspec import UNSET
 from websockets.trio.client import connect
 from websockets.trio.connection import Connection as Websocket
 
-from slpstream.model.errors import StoreError
+from slpstream.model.errors import ConfigError, StoreError
 from slpstream.sets import Corrections, Rules, SetPatch, SetScore, corrected, newest_set, score_of
 from slpstream.store import GameKey, GamesQuery
 from slpstream.stream import Hub, WantedChannels
@@ -41,6 +41,8 @@ class FakeStations:
         self.now_starting: list[str] = []
         self.corrections = Corrections()
         self.full = False
+        self.reloaded: schemas.Reloaded | None = None
+        self.refused: ConfigError | None = None
 
     def stations(self) -> list[dict[str, Any]]:
         return [{"id": "main", "state": "idle"}, {"id": "side", "state": "offline"}]
@@ -57,6 +59,11 @@ class FakeStations:
 
     def render_metrics(self) -> bytes:
         return b"slpstream_fake 1.0\n"
+
+    async def reload(self) -> schemas.Reloaded | None:
+        if self.refused is not None:
+            raise self.refused
+        return self.reloaded
 
     async def set_of(self, station: str) -> SetScore | None:
         if self.station(station) is None:

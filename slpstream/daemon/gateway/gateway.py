@@ -18,6 +18,7 @@ from slpstream.stream import Hub
 from slpstream.system.logs import get_logger
 from slpstream.system.metrics import Metrics
 from slpstream.web.access import Access
+from slpstream.web.schemas import Reloaded
 
 
 class Gateway:
@@ -60,6 +61,10 @@ class Gateway:
         """One station, without files; `None` if it does not exist."""
         known = self.feed.stations.get(station)
         return None if known is None else {**known.describe(), "recordings": []}
+
+    async def reload(self) -> Reloaded | None:
+        """A gateway does not read its configuration again."""
+        return None
 
     async def set_of(self, station: str) -> SetScore | None:
         """The set that a station's daemon published last; `None` if it has published none."""

@@ -1,0 +1,72 @@
+"""`POST /v1/reload`: the configuration is read again where there is no SIGHUP, too."""
+
+from __future__ import annotations
+
+import json
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from slpstream.model.errors import ConfigError
+from slpstream.web.access import Access
+from slpstream.web.schemas import Reloaded
+from tests.daemon_process import DaemonProcess, running
+from tests.web.served import served
+
+
+@pytest.mark.trio
+async def test_reload_needs_the_rights_of_an_operator() -> None:
+    async with served(access=Access("secret", "operate")) as server:
+        server.fake.reloaded = Reloaded(changed=["watch.pace"], needs_restart=["server.port"])
+        assert (await server.ask("/v1/reload", authorization="Bearer operate")).status == 405
+        for token, status in (("secret", 403), ("operate", 200)):
+            answer = await server.ask("/v1/reload", "POST", authorization=f"Bearer {token}")
+            assert answer.status == status
+        assert json.loads(answer.body) == {"changed": ["watch.pace"], "needsRestart": ["server.port"]}
+        answer = await server.ask(
+            "/v1/reload", "POST", authorization="Bearer operate", origin="https://elsewhere.example"
+        )
+        assert answer.status == 403
+
+
+@pytest.mark.trio
+async def test_configuration_that_cannot_be_reloaded() -> None:
+    async with served() as server:
+        answer = await server.ask("/v1/reload", "POST")
+        assert (answer.status, json.loads(answer.body)["detail"]) == (
+            409,
+            "there is no configuration file to read again",
+        )
+        server.fake.refused = ConfigError("slpstream.toml", "server.port", "expected a number")
+        answer = await server.ask("/v1/reload", "POST")
+        assert answer.status == 409
+        assert "slpstream.toml: server.port: expected a number" in json.loads(answer.body)["detail"]
+
+
+def post(daemon: DaemonProcess) -> tuple[int, Any]:
+    request = urllib.request.Request(f"{daemon.url}/v1/reload", method="POST")
+    try:
+        with urllib.request.urlopen(request, timeout=10) as response:
+            return response.status, json.load(response)
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, json.load(error)
+
+
+def test_daemon_takes_a_new_station(tmp_path: Path) -> None:
+    config = tmp_path / "slpstream.toml"
+    one, two = (f"[[stations]]\nid = '{name}'\nfolder = '{tmp_path / name}'\n" for name in ("one", "two"))
+    config.write_text(one)
+    with running(arguments=("--config", str(config))) as daemon:
+        assert [station["id"] for station in daemon.get("/v1/stations")["stations"]] == ["one"]
+        config.write_text(one + two)
+        assert post(daemon) == (200, {"changed": ["stations"], "needsRestart": []})
+        assert [station["id"] for station in daemon.get("/v1/stations")["stations"]] == ["one", "two"]
+        config.write_text("[server\n")
+        status, answer = post(daemon)
+        assert status == 409
+        assert "is not TOML" in answer["detail"]
+        assert len(daemon.get("/v1/stations")["stations"]) == 2
