@@ -19,6 +19,7 @@ from slpstream.game.pipeline import MAX_UNWRITTEN_EVENTS, Pipeline
 from slpstream.model.messages import FramesMode
 from slpstream.stream import LogConsumer
 from slpstream.stream.subscription import Start
+from slpstream.system.metrics import Metrics
 from tests.running_station import running_station, until
 from tests.synthetic.match import synthetic_match
 
@@ -124,6 +125,23 @@ async def test_unread_game_is_published_by_the_clock(tmp_path: Path, game: bytes
         shown = station.channel.current
         assert shown is not None
         await until(lambda: shown.newest_frame_number is not None and shown.newest_frame_number > -123)
+
+
+@pytest.mark.trio
+async def test_unread_frames_are_counted_without_a_delay(tmp_path: Path, game: bytes) -> None:
+    metrics = Metrics()
+
+    def value(name: str) -> float:
+        return metrics._registry.get_sample_value(name, {"station": "setup"}) or 0.0
+
+    async with running_station(tmp_path, metrics=metrics) as station:
+        written = Written(tmp_path, game)
+        await written.write(station, 4000)
+        await until(lambda: value("slpstream_frames_total") > 0)
+        delays, frames = value("slpstream_append_to_publish_seconds_count"), value("slpstream_frames_total")
+        await written.write(station, 20_000)
+        await until(lambda: value("slpstream_frames_total") > frames)
+        assert value("slpstream_append_to_publish_seconds_count") == delays
 
 
 @pytest.mark.trio

@@ -37,11 +37,13 @@ class StationCounters:
         """Bytes of a replay were read."""
         self._bytes += size_bytes
 
-    def count(self, batch: Batch, file: TailedFile, *, game_id: str | None, live: bool, failed: bool) -> None:
+    def count(
+        self, batch: Batch, file: TailedFile, *, game_id: str | None, live: bool, failed: bool, held: bool = False
+    ) -> None:
         """A batch of a file was published: count it, and log its diagnostics and its Game End.
 
         `live` is false while the file is older than the daemon and still being caught up with; `failed` says that the
-        reader stopped in this batch because of wrong bytes.
+        reader stopped in this batch because of wrong bytes; `held` that it was put off because nobody waited for it.
         """
         for event in batch.notable:
             if isinstance(event, Diagnostic):
@@ -68,7 +70,8 @@ class StationCounters:
         if batch.frames and live:
             self._frames += batch.frames
             self._resent_frames += batch.resent_frames
-            self._delays_seconds.append(self._delay_seconds(file, batch.frames))
+            if not held:
+                self._delays_seconds.append(self._delay_seconds(file, batch.frames))
 
     def _delay_seconds(self, file: TailedFile, frames: int) -> float:
         """How long the oldest of these frames, which were read together, have been in the file: an estimate.

@@ -404,11 +404,11 @@ class Station:
                 self._stop_reading_if_exhausted(followed)
                 self._release_if_done(followed)
 
-    def _feed_pipeline(self, followed: FollowedFile, data: bytes) -> None:
+    def _feed_pipeline(self, followed: FollowedFile, data: bytes, *, held: bool = False) -> None:
         unread = self.channel.unread_modes
         if unread:
             self._unwritten[followed] = None
-        self._publish(followed, followed.pipeline.feed(data, unread))
+        self._publish(followed, followed.pipeline.feed(data, unread), held=held)
         if not followed.is_copy():
             followed.keep_checkpoint()
 
@@ -432,7 +432,7 @@ class Station:
     def _feed_held(self) -> None:
         followed, self._held = self._held, None
         if followed is not None:
-            self._guard(followed.file, lambda: self._feed_pipeline(followed, followed.take_held()))
+            self._guard(followed.file, lambda: self._feed_pipeline(followed, followed.take_held(), held=True))
 
     def _settle(self, followed: FollowedFile) -> None:
         self._publish(followed, followed.pipeline.settle())
@@ -529,8 +529,8 @@ class Station:
         Refused: _refused,
     }
 
-    def _publish(self, followed: FollowedFile, batch: Batch) -> None:
-        """Publish, index and count what came out of one file."""
+    def _publish(self, followed: FollowedFile, batch: Batch, *, held: bool = False) -> None:
+        """Publish, index and count what came out of one file; `held` if nobody has waited for it."""
         if not (batch.events or any(batch.logs.values())):
             return
         if batch.start is not None and self._is_copy(followed, batch.start.game_id):
@@ -554,6 +554,7 @@ class Station:
             game_id=followed.pipeline.game_id,
             live=followed.game is None or not followed.game.catching_up,
             failed=followed.pipeline.failure is not None,
+            held=held,
         )
         self._update_state(followed, batch)
 
