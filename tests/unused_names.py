@@ -9,19 +9,15 @@ from collections.abc import Mapping
 
 USED_ELSEWHERE: Mapping[str, Mapping[str, str]] = {
     "__init__.py": {"__getattr__": "called by Python (PEP 562)"},
-    "cli/__init__.py": {
-        "format_commands": "called by click",
-        "get_command": "called by click",
-        "list_commands": "called by click",
-    },
+    "cli/__init__.py": {"format_commands": "called by click"},
     "cli/export.py": {"parameter": "passed by click"},
     "cli/replay_options.py": {"parameter": "passed by click"},
     "cli/terminal.py": {"on_broken_pipe": "called by rich"},
     "formats/slippi/assembler.py": {"next_number": "parameter of several functions with one signature"},
     "formats/slippi/columns.py": {
-        "is_last_revision": "for users: deploy/docs/columns.md",
-        "of_row": "for users: deploy/docs/columns.md",
-        "row_of": "for users: deploy/docs/columns.md",
+        "is_last_revision": "for users: docs/reference/columns.md",
+        "of_row": "for users: docs/reference/columns.md",
+        "row_of": "for users: docs/reference/columns.md",
     },
     "formats/slippi/reader.py": {"gecko_list": "a part of the file that the reader decodes, for programs that use it"},
     "model/delta.py": {"DeltaDecoder": "for clients: README.md"},

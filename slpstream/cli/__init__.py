@@ -13,7 +13,7 @@ import importlib
 import io
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn, TextIO
@@ -30,6 +30,7 @@ EXIT_CONFIG = 78
 EXIT_INTERRUPTED = 130
 
 _COMMANDS = {
+    "start": "Watch the usual folders and open the dashboard.",
     "serve": "Run the daemon: watch folders, serve websocket and HTTP.",
     "demo": "Run a daemon with bundled synthetic matches.",
     "dump": "Print the log messages of a replay as JSON lines.",
@@ -64,6 +65,14 @@ class _Commands(click.Group):
         command: click.Command = module.command
         return command
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Without arguments, choose `start` for people on a terminal, and the help for everything else."""
+        if not args:
+            terminals = all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
+            if terminals and not is_remote(os.environ):
+                args = ["start"]
+        return super().parse_args(ctx, args)
+
     def invoke(self, ctx: click.Context) -> Any:
         """Exit with 0 when the reader of stdout has left, and with 130 after Ctrl-C. Click exits with 1 for both."""
         try:
@@ -75,6 +84,11 @@ class _Commands(click.Group):
             _discard_output()
             ctx.exit(0)
         except KeyboardInterrupt:
+            ctx.exit(EXIT_INTERRUPTED)
+        except BaseExceptionGroup as group:
+            # A second Ctrl-C, while the first one is being obeyed. `uv run` passes on each one that the terminal sends.
+            if group.split(KeyboardInterrupt)[1] is not None:
+                raise
             ctx.exit(EXIT_INTERRUPTED)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -148,6 +162,25 @@ def config_error_context(file: Path | None) -> Iterator[None]:
         yield
     except ConfigError as error:
         raise ConfigError(error.file if file is None else str(file), error.key, error.expected) from error
+
+
+@contextmanager
+def without_groups() -> Iterator[None]:
+    """Raise a `ConfigError` as itself that a nursery inside the context has put into a group."""
+    try:
+        yield
+    except BaseExceptionGroup as group:
+        error: BaseException | None = group.subgroup(ConfigError)
+        if error is None:
+            raise
+        while isinstance(error, BaseExceptionGroup):
+            error = error.exceptions[0]
+        raise error from None
+
+
+def is_remote(environ: Mapping[str, str]) -> bool:
+    """Whether the terminal belongs to another machine, on which no browser can be opened."""
+    return bool(environ.get("SSH_CONNECTION") or environ.get("SSH_TTY"))
 
 
 def describe_error(file: object, error: FormatError | SourceError) -> tuple[str, int]:

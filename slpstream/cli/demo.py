@@ -12,6 +12,7 @@ import click
 import msgspec
 import trio
 
+from slpstream.cli import without_groups
 from slpstream.cli.service_options import strict_option
 from slpstream.config import DEFAULT_PORT, Config, Server, StationConfig, Store
 from slpstream.daemon.daemon import Daemon
@@ -62,6 +63,7 @@ def command(host: str, port: int, seed: int, speed: float, writer: str, once: bo
     with (
         tempfile.TemporaryDirectory(prefix="slpstream-demo-") as folder,
         tempfile.TemporaryDirectory(prefix="slpstream-demo-state-") as state,
+        without_groups(),
     ):
         config = msgspec.structs.replace(config, store=Store(folder=state))
         daemon = Daemon(config, [StationConfig(id=STATION, folder=folder, name="Demo")], strict=strict)

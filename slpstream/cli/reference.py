@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 import click
 
@@ -64,18 +66,78 @@ def config_page() -> Iterator[str]:
         yield f"| `{key.section}.{key.name}` | {key.type} | {default} | {key.description} |"
 
 
+def commands_page() -> Iterator[str]:
+    """Every command with its arguments and options."""
+    from slpstream.cli import cli
+
+    yield "# Commands"
+    for name in cli.list_commands(click.Context(cli)):
+        described = cli.get_command(click.Context(cli), name)
+        if described is not None:
+            yield from ("", f"## slpstream {name}", "")
+            yield from _command(described, click.Context(described, info_name=f"slpstream {name}"))
+
+
+def _command(described: click.Command, context: click.Context) -> Iterator[str]:
+    yield "```text"
+    yield described.get_usage(context).removeprefix("Usage: ")
+    yield "```"
+    yield ""
+    # Click wraps paragraphs again, except those that begin with this mark.
+    yield inspect.cleandoc(described.help or "").replace("\b\n", "")
+    records = (each.get_help_record(context) for each in described.params if isinstance(each, click.Option))
+    options = [record for record in records if record is not None]
+    if options:
+        yield from ("", "| option | description |", "| --- | --- |")
+        for names, text in options:
+            yield f"| `{_cell(names)}` | {_cell(text)} |"
+
+
+def http_page() -> Iterator[str]:
+    """Every endpoint of the HTTP API with its parameters."""
+    from slpstream.model.version import __version__
+    from slpstream.web import openapi
+    from slpstream.web.app import described_endpoints
+
+    document = openapi.document(described_endpoints(), __version__)
+    yield from ("# HTTP", "", document["info"]["description"], "")
+    yield "`/openapi.json` describes the same in the form that client generators read, with the types of all bodies."
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            yield from ("", f"## {method.upper()} {path}", "", operation["summary"])
+            yield from _parameters(operation["parameters"])
+            yield from ("", "| status | meaning |", "| --- | --- |")
+            yield from (f"| {status} | {each.get('description', 'A problem, as `application/problem+json`.')} |"
+                        for status, each in operation["responses"].items())  # fmt: skip
+
+
+def _parameters(parameters: list[dict[str, Any]]) -> Iterator[str]:
+    if parameters:
+        yield from ("", "| parameter | in | description |", "| --- | --- | --- |")
+    for each in parameters:
+        text = each.get("description") or each["schema"].get("description", "")
+        yield f"| `{each['name']}` | {each['in']} | {_cell(text)} |"
+
+
+def _cell(text: str) -> str:
+    """Text for one cell of a table."""
+    return " ".join(text.split()).replace("|", "\\|")
+
+
 PAGES: Mapping[str, Callable[[], Iterator[str]]] = {
     "messages": messages_page,
     "fields": fields_page,
     "metrics": metrics_page,
     "config": config_page,
+    "commands": commands_page,
+    "http": http_page,
 }
 
 
 @click.command()
 @click.argument("page", required=False, type=click.Choice(list(PAGES)))
 def command(page: str | None) -> None:
-    """Print a reference page as Markdown: messages, fields, metrics or config. Without PAGE, print all of them."""
+    """Print a reference page as Markdown: for example messages or config. Without PAGE, print all."""
     for name in [page] if page else PAGES:
         for line in PAGES[name]():
             click.echo(line)

@@ -26,6 +26,7 @@ from slpstream.config import (
 )
 from slpstream.daemon import fanout
 from slpstream.daemon.consoles import Consoles, check_sources, same_consoles
+from slpstream.daemon.demo import Demo
 from slpstream.daemon.games import DaemonGames
 from slpstream.daemon.outputs import Outputs
 from slpstream.daemon.retention import Limit, Limits, Retention
@@ -37,15 +38,15 @@ from slpstream.daemon.subfolders import Subfolders
 from slpstream.game.described import describe_stored
 from slpstream.game.record import record_of
 from slpstream.game.replay_check import ReplayCheck
-from slpstream.model.errors import ConfigError
-from slpstream.sets import Rules, SetPatch, SetScore
+from slpstream.model.errors import ConfigError, DemoRefused
+from slpstream.sets import ImpossibleCorrection, Rules, SetPatch, SetScore
 from slpstream.sources.tail import Watcher
 from slpstream.store import FILE_NAME, Database, GameIndex, NewerVersion, open_database
 from slpstream.stream import Hub
 from slpstream.system import logs
 from slpstream.system.logs import get_logger
 from slpstream.system.metrics import Metrics
-from slpstream.web.schemas import Reloaded
+from slpstream.web import schemas
 from slpstream.web.server import WebServer
 
 _READER_THREADS = 4
@@ -91,16 +92,17 @@ class Daemon:
             fanout.make_sink(config.fanout, self.hub, self.metrics, errors) if config.fanout.url else None
         )
         self.running = RunningStations(self.hub, errors)
+        self.demo = Demo(self.running)
         self._subfolders = Subfolders(self.running, scan_seconds=config.watch.scan_seconds)
         self._index: GameIndex | None = None
         self._web: WebServer | None = None
         self._replay_check: ReplayCheck | None = None
         self.sets = StationSets(self.hub, _rules(config), errors)
-        self.sets.listen(self.outputs.set_changed)
+        self.sets.listen(self._set_changed)
         self._reloading = trio.Lock()
         self._log = get_logger()
 
-    async def reload(self) -> Reloaded | None:
+    async def reload(self) -> schemas.Reloaded | None:
         """Reads the configuration again and applies what can change while running.
 
         Returns `None` without a configuration file. Raises `ConfigError` for an invalid one, which changes nothing.
@@ -112,7 +114,7 @@ class Daemon:
         with contextlib.suppress(ConfigError):  # the log has it
             await self.reload()
 
-    async def _reload(self, read_again: ReadAgain) -> Reloaded:
+    async def _reload(self, read_again: ReadAgain) -> schemas.Reloaded:
         try:
             read, stations = await trio.to_thread.run_sync(read_again)
             outcome = changes(self._config, read)
@@ -133,7 +135,7 @@ class Daemon:
         for station in self.running.stations:
             station.configure(config.watch)
         await self._apply_stations(stations)
-        return Reloaded(changed=list(outcome.applied), needs_restart=list(outcome.needs_restart))
+        return schemas.Reloaded(changed=list(outcome.applied), needs_restart=list(outcome.needs_restart))
 
     def stop(self) -> None:
         """Begins the orderly stop."""
@@ -169,7 +171,7 @@ class Daemon:
                 self._replay_check = self._make_replay_check(background)
                 games = DaemonGames(index, self.hub, limiter)
                 self._web = web = make_web_server(
-                    config, self.hub, self, games, self._access, self.metrics, self.errors
+                    config, self.hub, self, games, self._access, self.metrics, self.errors, setup=self
                 )
                 self._bind_gauges(web, index)
                 make = partial(self._make_station, watcher, index, limiter)
@@ -185,6 +187,7 @@ class Daemon:
                     await self._subfolders.looked.wait()
                 discover = partial(self.consoles.discover, self._station_configs_now, self.running.add)
                 background.start_soon(self.errors.keep_running, "discovery", discover)
+                background.start_soon(self.errors.keep_running, "station", self.demo.run)
                 retention = Retention(recordings_folder(config), index, self.hub, self.running, self.metrics)
                 background.start_soon(self.errors.keep_running, "retention", partial(retention.run, self._limits))
                 background.start_soon(self.errors.keep_running, "sets", partial(self.sets.run, index))
@@ -200,21 +203,50 @@ class Daemon:
         self._subfolders.configure(stations)
 
     def _start_companions(self, running: RunningStation) -> None:
-        """Starts what runs beside a station: outputs, console, relay ports."""
+        """Starts what runs beside a station: outputs, console, relay ports. A demo has none of them."""
+        if running.origin == "demo":
+            return
         running.nursery.start_soon(self.outputs.follow, running.station.channel)
         with self.errors.contain("console", station=running.station.id):
             self.consoles.start(running)
 
     def stations(self) -> list[dict[str, Any]]:
         """All stations, see `web.stations.Stations`."""
-        return [station.describe() for station in self.running.stations]
+        return [self._described(station) for station in self.running.stations]
 
     def station(self, station: str) -> dict[str, Any] | None:
         """One station with its newest files; `None` if it does not exist."""
         running = self.running.get(station)
         if running is None:
             return None
-        return {**running.station.describe(), "recordings": running.station.recordings()}
+        return {**self._described(running.station), "recordings": running.station.recordings()}
+
+    def _described(self, station: Station) -> dict[str, Any]:
+        return station.describe() | ({"demo": True} if station.id == self.demo.station else {})
+
+    async def setup(self) -> schemas.Setup:
+        """What is watched, see `web.setup.Setup`."""
+        watched = [station for station in self.running.stations if station.id != self.demo.station]
+        exist = await trio.to_thread.run_sync(lambda: [station.folder.is_dir() for station in watched])
+        folders = [
+            schemas.WatchedFolder(station=station.id, name=station.name, folder=str(station.folder), exists=exists)
+            for station, exists in zip(watched, exist, strict=True)
+        ]
+        return schemas.Setup(folders=folders, demo=self.demo.station)
+
+    async def start_demo(self) -> None:
+        """Starts a demo, see `web.setup.Setup`."""
+        if self._broker_sink is not None:
+            raise DemoRefused("the stations of this daemon are sent to a broker")
+        await self.demo.start()
+
+    async def stop_demo(self) -> None:
+        """Ends the demo, see `web.setup.Setup`."""
+        await self.demo.stop()
+
+    def _set_changed(self, station: str, payload: Mapping[str, Any]) -> None:
+        if station != self.demo.station:
+            self.outputs.set_changed(station, payload)
 
     async def set_of(self, station: str) -> SetScore | None:
         """The newest set of a station; `None` if the station does not exist."""
@@ -224,6 +256,8 @@ class Daemon:
         self, station: str, patch: SetPatch, is_current: Callable[[SetScore], bool]
     ) -> SetScore | None:
         """Corrects the newest set of a station, see `web.stations.Stations`."""
+        if station == self.demo.station:
+            raise ImpossibleCorrection("the demo counts for no set")
         return await self.sets.correct(station, patch, is_current)
 
     def not_ready(self) -> list[str]:
@@ -277,6 +311,7 @@ class Daemon:
         self, watcher: Watcher, index: GameIndex, limiter: trio.CapacityLimiter, wanted: StationConfig
     ) -> Station:
         folder = self.consoles.folder(wanted)
+        kept = wanted.id != self.demo.station
         notifications = None
         with self.errors.contain("notifications", station=wanted.id):  # without them, the folder is polled
             notifications = watcher.watch(folder)
@@ -288,7 +323,9 @@ class Daemon:
             metrics=self.metrics.station(wanted.id),
             watch=self._config.watch,
             ring_bytes=self._config.stream.ring_bytes,
-            shared=SharedServices(limiter, index, self._replay_check, errors=self.errors),
+            shared=SharedServices(
+                limiter, index if kept else None, self._replay_check if kept else None, errors=self.errors
+            ),
         )
 
     def _station_configs_now(self) -> list[StationConfig]:

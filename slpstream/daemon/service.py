@@ -36,6 +36,7 @@ from slpstream.web.access import Access
 from slpstream.web.games import Games
 from slpstream.web.observer import Observer
 from slpstream.web.server import Limits, WebServer, listen
+from slpstream.web.setup import Setup
 from slpstream.web.stations import Stations
 
 GRACE_SECONDS = 3.0
@@ -188,6 +189,7 @@ def make_web_server(
     access: Access,
     metrics: Metrics,
     errors: InternalErrors,
+    setup: Setup | None = None,
 ) -> WebServer:
     """The web server of a service, with its limits and counters."""
     folder = config.web.overlay_folder
@@ -206,6 +208,7 @@ def make_web_server(
         errors=errors,
         overlay_folder=Path(folder).expanduser() if folder else None,
         name_folders=name_folders(),
+        setup=setup,
     )
 
 

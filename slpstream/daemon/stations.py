@@ -1,8 +1,8 @@
 """The running stations. Each has its own nursery, so it can start, end or change without disturbing the others.
 
-A station has one of three origins: an entry of the configuration, a subfolder of a `*` entry, or the discovery of
-consoles. Each origin adds and removes only its own stations. Ids are unique; a configured station replaces a station of
-another origin that has the same id.
+A station has one of four origins: an entry of the configuration, a subfolder of a `*` entry, the discovery of consoles,
+or the demo. Each origin adds and removes only its own stations. Ids are unique; a configured station replaces a station
+of another origin that has the same id.
 """
 
 from __future__ import annotations
@@ -20,19 +20,21 @@ from slpstream.stream import Hub
 from slpstream.system.internal_errors import InternalErrors
 from slpstream.system.logs import get_logger
 
-Origin = Literal["configured", "subfolder", "discovered"]
+Origin = Literal["configured", "subfolder", "discovered", "demo"]
 
 
 class RunningStation:
     """A station and the nursery that its tasks run in."""
 
-    def __init__(self, config: StationConfig, origin: Origin, station: Station, nursery: trio.Nursery) -> None:
+    def __init__(
+        self, config: StationConfig, origin: Origin, station: Station, nursery: trio.Nursery, ended: trio.Event
+    ) -> None:
         self.config = config
         self.origin = origin
         self.station = station
         self.nursery = nursery
         """Runs the station, and companion tasks that end with it."""
-        self.ended = trio.Event()
+        self.ended = ended
 
 
 class _Hooks(NamedTuple):
@@ -166,12 +168,15 @@ class RunningStations(Mapping[str, RunningStation]):
         task_status: trio.TaskStatus[RunningStation] = trio.TASK_STATUS_IGNORED,
     ) -> None:
         station = self._started.make(config)
-        async with trio.open_nursery() as nursery:
-            running = RunningStation(config, origin, station, nursery)
-            self._running[config.id] = running
-            self._hub.add(station.channel)
-            with structlog.contextvars.bound_contextvars(station=config.id):
-                self._started.start_companions(running)
-                nursery.start_soon(station.run)
-            task_status.started(running)
-        running.ended.set()
+        ended = trio.Event()
+        try:
+            async with trio.open_nursery() as nursery:
+                running = RunningStation(config, origin, station, nursery, ended)
+                self._running[config.id] = running
+                self._hub.add(station.channel)
+                with structlog.contextvars.bound_contextvars(station=config.id):
+                    self._started.start_companions(running)
+                    nursery.start_soon(station.run)
+                task_status.started(running)
+        finally:
+            ended.set()  # also when the daemon stops, for the demo, which removes its station then

@@ -1,7 +1,7 @@
 """The registry of formats: picks the format of a file by its name and first bytes, and of a game by the format's name.
 
 The built-in formats are listed in `_BUILT_IN`; installed packages add others through the entry-point group
-`slpstream.formats` (`deploy/docs/add_a_format.md`). They are imported when they are first needed. No module above
+`slpstream.formats` (`docs/howto/add_a_format.md`). They are imported when they are first needed. No module above
 `formats` and `stats` knows a format by name.
 """
 

@@ -102,6 +102,10 @@ class Unreadable(SourceError):
     code = "unreadable"
 
 
+class DemoRefused(SlpstreamError):
+    """There can be no demo now."""
+
+
 class SubscriberError(SlpstreamError):
     """The other end of a connection is at fault. `close_code` is the websocket close code that it is sent."""
 

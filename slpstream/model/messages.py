@@ -44,7 +44,7 @@ STATUS_PAYLOADS: Mapping[str, str] = {
     "station": "`state` (`idle`, `playing`, `stalled`, `offline`), `reason`, `gameId`, `summary` of that game, `at`",
     "set": "`setId`, `gameId`, `state` (`upcoming`, `running`, `over`), `bestOf`, `winsNeeded`, `players`, `score` "
     "(in their order), `sides`, `winner`, `games`, `olderGames`: the set of a station, whenever it changes; see "
-    "`deploy/docs/sets.md`",
+    "`docs/howto/sets.md`",
     "lagged": "`missed`: how many messages this connection did not get",
     "error": "`code`, `message`: then the connection is closed with that code",
 }

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import trio
@@ -22,10 +22,12 @@ from starlette.types import ASGIApp
 from slpstream.model.version import __version__
 from slpstream.web import events, openapi, sets
 from slpstream.web import games as games_module
+from slpstream.web import setup as setup_module
 from slpstream.web import stations as stations_module
 from slpstream.web.assets import Assets
 from slpstream.web.endpoint import Endpoint, NoParameters, json_response, routes
 from slpstream.web.games import Games
+from slpstream.web.setup import Setup
 from slpstream.web.stations import Stations, no_such_station
 
 STATIC = Path(str(files("slpstream.web") / "static"))
@@ -64,12 +66,13 @@ def make_app(
     games: Games,
     overlay_folder: Path | None = None,
     name_folders: Mapping[str, Path] | None = None,
+    setup: Setup | None = None,
 ) -> Starlette:
     """The application of a daemon or a gateway.
 
     `overlay_folder` holds the user's own stylesheets and pages and is served as `/custom/`, limited to file types that
     such pages use. These files need no token, because a stylesheet cannot pass one on. The JSON files in `name_folders`
-    are served as `/static/names/{format}/`.
+    are served as `/static/names/{format}/`. A gateway has no `setup`.
     """
     assets = Assets(STATIC)
 
@@ -82,6 +85,23 @@ def make_app(
     async def index(request: Request) -> Response:
         return await assets.respond("index.html", request)
 
+    return _App(
+        routes=[
+            Route("/", index),
+            Route("/overlay/{station}", overlay),
+            *routes(api_endpoints(stations, games, setup)),
+            *(Mount(f"/static/names/{name}", Assets(path, {".json"})) for name, path in (name_folders or {}).items()),
+            Mount("/static", assets),
+            *([Mount("/custom", Assets(overlay_folder, _CUSTOM_SUFFIXES))] if overlay_folder else []),
+        ],
+        exception_handlers={HTTPException: _problem},
+        middleware=[],
+    )
+
+
+def api_endpoints(stations: Stations, games: Games, setup: Setup | None) -> list[Endpoint]:
+    """All endpoints of the HTTP API. Making them asks nothing of the arguments."""
+
     async def description(request: Request, _: NoParameters) -> Response:
         return await json_response(request, await trio.to_thread.run_sync(document), final=True)
 
@@ -90,6 +110,7 @@ def make_app(
         *sets.endpoints(stations),
         events.endpoint(),
         *games_module.endpoints(games),
+        *([] if setup is None else setup_module.endpoints(setup)),
         Endpoint("/openapi.json", "getDescription", "This description.", description, dict),
     ]
 
@@ -98,18 +119,12 @@ def make_app(
         """Made for the first reader only, because the schemas of all types take a tenth of the time of a start."""
         return openapi.document(endpoints, __version__)
 
-    return _App(
-        routes=[
-            Route("/", index),
-            Route("/overlay/{station}", overlay),
-            *routes(endpoints),
-            *(Mount(f"/static/names/{name}", Assets(path, {".json"})) for name, path in (name_folders or {}).items()),
-            Mount("/static", assets),
-            *([Mount("/custom", Assets(overlay_folder, _CUSTOM_SUFFIXES))] if overlay_folder else []),
-        ],
-        exception_handlers={HTTPException: _problem},
-        middleware=[],
-    )
+    return endpoints
+
+
+def described_endpoints() -> list[Endpoint]:
+    """All endpoints of the HTTP API, for a description: they cannot respond."""
+    return api_endpoints(cast(Stations, None), cast(Games, None), cast(Setup, ()))
 
 
 def with_headers(app: Any) -> Callable[..., Awaitable[None]]:

@@ -159,6 +159,7 @@ class Station(Schema, kw_only=True):
         bool,
         Meta(description="The station is `offline` only because its folder has not been searched yet; else left out."),
     ] = False
+    demo: Annotated[bool, Meta(description="The station plays a made-up match and is removed after it.")] = False
     subscribers: int
     files: Annotated[dict[str, int], Meta(description="`inProgress` and `finished`.")]
     watching: Annotated[
@@ -176,6 +177,28 @@ class Station(Schema, kw_only=True):
             "`lastFrame`, which is null before its first frame."
         ),
     ] = None
+
+
+class WatchedFolder(Schema, kw_only=True):
+    """A station and where its replays come from."""
+
+    station: str
+    name: str
+    folder: str
+    exists: bool
+
+
+class Setup(Schema, kw_only=True, omit_defaults=False):
+    """What a daemon watches."""
+
+    folders: list[WatchedFolder]
+    demo: Annotated[str | None, Meta(description="The station of the demo; null while none runs.")] = None
+
+
+class SetupPatch(Schema, kw_only=True, forbid_unknown_fields=True):
+    """A change of what a daemon does."""
+
+    demo: Annotated[bool, Meta(description="Whether the demo is to run.")]
 
 
 class Recording(Schema, kw_only=True):

@@ -37,6 +37,7 @@ from slpstream.web.events import EventsSession, find_channels, parse_events_quer
 from slpstream.web.file_response import FileChangedError
 from slpstream.web.games import Games
 from slpstream.web.observer import Observer
+from slpstream.web.setup import Setup
 from slpstream.web.stations import Stations
 from slpstream.web.websocket import GOING_DOWN, VERSION, WebsocketSession
 
@@ -118,10 +119,11 @@ class WebServer:
         errors: InternalErrors | None = None,
         overlay_folder: Path | None = None,
         name_folders: Mapping[str, Path] | None = None,
+        setup: Setup | None = None,
     ) -> None:
         self._hub = hub
         self._errors = errors or InternalErrors()
-        self._app = with_headers(make_app(stations, games, overlay_folder, name_folders))
+        self._app = with_headers(make_app(stations, games, overlay_folder, name_folders, setup))
         self._access = access
         self._limits = limits
         self._observer = observer

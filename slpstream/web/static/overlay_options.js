@@ -1,5 +1,5 @@
 /**
- * The options in the URL of the overlay. `deploy/docs/overlay.md` documents them.
+ * The options in the URL of the overlay. `docs/howto/overlay.md` documents them.
  */
 
 export const PARTS = Object.freeze(

@@ -177,7 +177,7 @@ export {};
  *
  * @typedef {Envelope & GameEndPayload} GameEndMessage
  *
- * @typedef {object} GameEventPayload  The kinds and their members are listed in `deploy/docs/stats.md`.
+ * @typedef {object} GameEventPayload  The kinds and their members are listed in `docs/reference/stats.md`.
  * @property {"event"} type
  * @property {string} kind
  * @property {number} [frame]
@@ -308,7 +308,7 @@ export {};
  * @property {{counts?: boolean, winner?: number, beginsSet?: boolean}} [operator]
  * @property {{gameId: string, durationSeconds?: number}[]} [suddenDeaths]  The sudden deaths that ended it, in order.
  *
- * @typedef {object} SetScore          See `deploy/docs/sets.md`.
+ * @typedef {object} SetScore          See `docs/howto/sets.md`.
  * @property {string} [setId]
  * @property {string} [gameId]         The newest game or sudden death of the set.
  * @property {"upcoming" | "running" | "over"} [state]

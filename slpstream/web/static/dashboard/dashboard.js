@@ -2,7 +2,7 @@
  * The dashboard: an overview of all stations, details of one of them, recent games, and the health of the daemon.
  *
  * One subscription receives a few frames and fields of all stations. A second one receives all frames of the open station.
- * The URL fragment selects the details: `#station/NAME` or `#game/ID`. Options in the URL: `token`; `delta=1` for distant
+ * The URL fragment selects the details: `#station/NAME` or `#game/ID`; `#first-run` is the page of the first run. Options in the URL: `token`; `delta=1` for distant
  * viewers.
  */
 
@@ -11,6 +11,7 @@ import { Stream } from "../slpstream.js";
 import { Daemon } from "./daemon.js";
 import { clone, fill, find, setAttribute, setText, element } from "./dom.js";
 import { GameDetail, StationDetail } from "./detail.js";
+import { FirstRun } from "./first_run.js";
 import { gameOf, timesOf } from "./listed_game.js";
 import { Match } from "./match.js";
 import { loadAttackNames } from "./attacks.js";
@@ -24,6 +25,7 @@ import { clockText, placeName, playersOf, resultOf, showPlayers, whoText, winner
 /** Frames per second that the cards show. */
 const RATE = 4;
 const DRAW_MS = 100;
+const FIRST_RUN = "#first-run";
 
 const query = new URLSearchParams(location.search);
 const token = query.get("token") ?? undefined;
@@ -44,6 +46,10 @@ let drawing = false;
 let detail = null;
 /** The route of the open details, as `KIND/ID`. */
 let openRoute = "";
+/** Whether a station has been seen playing. */
+let played = false;
+/** The station of the demo, while there is one. */
+let demo = "";
 /** Fragment of the link that opened the details. */
 let openedFrom = "";
 
@@ -58,6 +64,7 @@ const feed = new Stream({
   onMessage: take,
   onChange: drawSoon,
 });
+const firstRun = new FirstRun(find(".first-run"), overlayOf, drawSoon);
 loadNames(drawSoon);
 loadAttackNames(drawSoon);
 for (const link of document.querySelectorAll("a[data-keep-token]")) {
@@ -112,8 +119,44 @@ function draw() {
   setText(find(".count"), countText(stations));
   drawHealth();
   drawGames();
+  followDemo();
   openDetail();
+  drawFirstRun();
   detail?.draw(daemon);
+}
+
+/** The page of the first run is shown until there is anything else to see. A link leads back to it. */
+function drawFirstRun() {
+  const section = find(".first-run");
+  section.hidden = !showsFirstRun();
+  if (!section.hidden) {
+    firstRun.draw(daemon);
+  }
+}
+
+function showsFirstRun() {
+  return location.hash === FIRST_RUN || (location.hash === "" && isFirstRun());
+}
+
+/** Whether there is no game yet, neither played nor on the disk, as far as this is known. */
+function isFirstRun() {
+  const own = daemon.stations.filter((station) => !station.demo);
+  const isEmpty = own.every(({ files, game, starting }) => !starting && !game && files?.finished === 0);
+  return own.length > 0 && daemon.games?.length === 0 && isEmpty && !played;
+}
+
+/** Leaves the page of the first run when a game begins, and the demo's station when it ends. */
+function followDemo() {
+  const playing = daemon.stations.some((station) => !station.demo && stateOf(station) === "playing");
+  if (playing && location.hash === FIRST_RUN) {
+    location.hash = "";
+  }
+  played ||= playing;
+  const station = daemon.stations.find((each) => each.demo)?.id ?? "";
+  if (demo !== "" && station === "" && location.hash === `#station/${encodeURIComponent(demo)}`) {
+    location.hash = "";
+  }
+  demo = station;
 }
 
 /** @param {Station[]} stations */
@@ -275,7 +318,7 @@ function routeOf(hash) {
   }
   // A single station is open by default.
   const [only] = daemon.stations;
-  return only !== undefined && daemon.stations.length === 1 ? { kind: "station", id: only.id } : { kind: "", id: "" };
+  return only !== undefined && daemon.stations.length === 1 && !showsFirstRun() ? { kind: "station", id: only.id } : { kind: "", id: "" };
 }
 
 function openDetail() {
@@ -292,8 +335,7 @@ function openDetail() {
   document.body.dataset.route = route.kind;
   document.body.classList.toggle("single", location.hash === "" && route.kind === "station");
   if (route.kind === "station") {
-    const overlay = withToken(new URL(`overlay/${encodeURIComponent(route.id)}`, base));
-    detail = new StationDetail(panel, route.id, { access, base, overlay, onChange: drawSoon });
+    detail = new StationDetail(panel, route.id, { access, base, overlay: overlayOf(route.id), onChange: drawSoon });
   } else if (route.kind === "game") {
     detail = new GameDetail(panel, route.id, drawSoon);
   }
@@ -314,6 +356,11 @@ function moveFocus() {
     (links.find((link) => link.hash === openedFrom) ?? find("#stations")).focus();
     openedFrom = "";
   }
+}
+
+/** @param {string} station */
+function overlayOf(station) {
+  return withToken(new URL(`overlay/${encodeURIComponent(station)}`, base));
 }
 
 /** @param {URL} url */

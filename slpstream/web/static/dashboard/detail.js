@@ -2,6 +2,7 @@
 
 import { FIELDS, FORMAT, minutesText } from "../slippi.js";
 import { Stream } from "../slpstream.js";
+import { setUpCopying } from "./copying.js";
 import { clone, find, setAttribute, setText } from "./dom.js";
 import { GameSummary } from "./game_summary.js";
 import { InstantReplay, STAGE_FIELDS } from "./instant_replay.js";
@@ -15,7 +16,6 @@ import { StageView } from "./stage_view.js";
 /** @typedef {import("./daemon.js").Daemon} Daemon */
 
 const SUMMARY_MS = 500;
-const COPIED_MS = 1500;
 const RETRY_MS = 3000;
 
 /** A station, with all frames of its live game. */
@@ -31,6 +31,7 @@ export class StationDetail {
   #setPanel;
   /** The running game from its start, until `#match` has joined it. @type {{feed: Stream, match: Match} | null} */ #past = null;
   /** The last game, if it ended before this page was opened. @type {Match | null} */ #lastGame = null;
+  /** @type {Daemon | null} */ #daemon = null;
   #summaryAt = -Infinity;
   #summaryKey = "";
 
@@ -58,6 +59,7 @@ export class StationDetail {
     this.#setPanel = new SetPanel(find(".set", this.#root), station, onChange);
     this.#loadPast();
     this.#setUpAddress();
+    find(".end-demo", this.#root).addEventListener("click", () => this.#daemon?.patch("v1/setup", { demo: false }));
   }
 
   /** @param {import("./match.js").Message} message */
@@ -141,7 +143,13 @@ export class StationDetail {
     const reason = ["idle", "playing", "starting"].includes(state) ? "" : (described?.reason ?? "");
     const lag = daemon.lag(this.#station);
     setText(find(".lag", root), lag === "" || state !== "playing" ? "" : `lag ${lag}`);
+    this.#daemon = daemon;
+    const isDemo = described?.demo === true;
+    find(".end-demo", root).hidden = !isDemo;
     this.#setPanel.draw(daemon, view.set);
+    if (isDemo) {
+      find(".set", root).hidden = true; // it counts for no set
+    }
     setText(find(".note", root), exists ? this.#feed.problem || reason : `No station is named ${this.#station}.`);
     if (!view.catchingUp) {
       this.#drawGame(daemon);
@@ -187,11 +195,9 @@ export class StationDetail {
 
   #setUpAddress() {
     const url = /** @type {HTMLInputElement} */ (find(".url", this.#root));
-    const button = /** @type {HTMLButtonElement} */ (find(".copy", this.#root));
     url.value = this.#overlay;
     /** @type {HTMLAnchorElement} */ (find(".overlay", this.#root)).href = this.#overlay;
-    url.addEventListener("focus", () => url.select());
-    button.addEventListener("click", () => copy(url, button));
+    setUpCopying(this.#root);
   }
 }
 
@@ -286,20 +292,4 @@ export class GameDetail {
 function stageParts(root) {
   const stage = /** @type {StageView} */ (find("stage-view", root));
   return { stage, bar: /** @type {ReplayBar} */ (find("replay-bar", root)) };
-}
-
-/**
- * @param {HTMLInputElement} url
- * @param {HTMLButtonElement} button
- */
-async function copy(url, button) {
-  try {
-    await navigator.clipboard.writeText(url.value);
-  } catch {
-    // Browsers give the clipboard API to secure pages only. Over plain HTTP from another machine, the old command works.
-    url.select();
-    document.execCommand("copy");
-  }
-  setText(button, "Copied");
-  setTimeout(() => setText(button, "Copy"), COPIED_MS);
 }

@@ -1,0 +1,98 @@
+"""The demo of a running daemon: one bundled match, played in real time in a station of its own.
+
+The station has a temporary folder. It is not indexed, has no outputs and counts for no set; when the match is over, or
+the demo is stopped, the station and the folder are gone.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+import trio
+
+from slpstream.config import StationConfig, station_id
+from slpstream.daemon.stations import RunningStations
+from slpstream.model.errors import DemoRefused, SourceError
+from slpstream.simulate.bundled import bundled_match
+from slpstream.simulate.play import write_replay
+from slpstream.system.logs import get_logger
+
+_SHOWN_SECONDS = 20.0
+"""How long the result can be seen before the station is removed."""
+
+
+class Demo:
+    """The demo of one daemon. `run` once."""
+
+    def __init__(self, running: RunningStations, *, speed: float = 1.0) -> None:
+        """`speed` is relative to real time."""
+        self._running = running
+        self._speed = speed
+        self._nursery: trio.Nursery | None = None
+        self._playing: trio.CancelScope | None = None
+        self._changing = trio.Lock()
+        self._over = trio.Event()
+        self._plays = 0
+        self.station: str | None = None
+        """The id of the demo's station; `None` while no demo runs."""
+        self._log = get_logger()
+
+    async def run(self) -> None:
+        """Let demos run until cancelled."""
+        async with trio.open_nursery() as self._nursery:
+            await trio.sleep_forever()
+
+    async def start(self) -> None:
+        """Start a demo and wait until its station exists. Do nothing while one runs. Raises `DemoRefused`."""
+        async with self._changing:
+            if self.station is not None:
+                return
+            if self._nursery is None:
+                raise DemoRefused("the daemon is still starting")
+            if any(station.state == "playing" for station in self._running.stations):
+                raise DemoRefused("a game is being played: its viewers would see the demo too")
+            try:
+                folder = Path(await trio.to_thread.run_sync(partial(tempfile.mkdtemp, prefix="slpstream-demo-")))
+            except OSError as error:
+                raise DemoRefused(f"no temporary folder can be made: {error.strerror or error}") from error
+            self._plays += 1
+            self._over = trio.Event()
+            self.station = station_id("demo", self._running)
+            self._playing = trio.CancelScope()
+            await self._nursery.start(self._play, self.station, folder, self._playing)
+
+    async def stop(self) -> None:
+        """End the demo and wait until its station is gone. Do nothing if none runs."""
+        if self.station is not None and self._playing is not None:
+            self._playing.cancel()
+            await self._over.wait()
+
+    async def _play(
+        self,
+        station: str,
+        folder: Path,
+        scope: trio.CancelScope,
+        *,
+        task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
+    ) -> None:
+        try:
+            await self._running.add(StationConfig(id=station, folder=str(folder), name="Demo"), "demo")
+            task_status.started()
+            with scope:
+                match = partial(bundled_match, self._plays, started_at=datetime.now(UTC))
+                data = await trio.to_thread.run_sync(match)
+                await write_replay(data, folder / "Game_demo.slp", writer="frame", speed=self._speed)
+                await trio.sleep(_SHOWN_SECONDS / self._speed)
+        except SourceError as error:
+            self._log.warning("demo ended", what=str(error))
+        finally:
+            with trio.CancelScope(shield=True):
+                if station in self._running and self._running[station].origin == "demo":
+                    await self._running.remove(station, "the demo is over")
+                await trio.to_thread.run_sync(partial(shutil.rmtree, folder, ignore_errors=True))
+            self.station = None
+            self._over.set()

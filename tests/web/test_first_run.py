@@ -1,0 +1,223 @@
+"""The page of the first run in a real browser, and the demo inside a running daemon.
+
+Determinism: tests wait for what the page shows, with a deadline. The demo is stopped, not played to its end.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from playwright.sync_api import Browser, ViewportSize, expect
+
+from slpstream.config import Config, StationConfig
+from slpstream.daemon.daemon import Daemon
+from slpstream.model.errors import DemoRefused
+from tests.daemon_process import DaemonProcess, running
+from tests.shared_data import IN_CI
+from tests.synthetic.match import synthetic_match
+from tests.web.pages import chromium, demo, open_page, screenshot
+from tests.web.test_dashboard import AXE, PHONE, WIDE, serious
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as browser:
+        yield browser
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "Slippi"
+    folder.mkdir()
+    return folder
+
+
+def change(daemon: DaemonProcess, body: dict[str, Any], **headers: str) -> tuple[int, Any]:
+    """Status and body of a PATCH of the setup."""
+    request = urllib.request.Request(
+        f"{daemon.url}/v1/setup",
+        method="PATCH",
+        data=msgspec.json.encode(body),
+        headers={"content-type": "application/json", **headers},
+    )
+    try:
+        with urllib.request.urlopen(request, timeout=20) as response:
+            return response.status, msgspec.json.decode(response.read())
+    except urllib.error.HTTPError as error:
+        return error.code, msgspec.json.decode(error.read())
+
+
+def test_page_names_folder_and_overlay(browser: Browser, folder: Path) -> None:
+    with running(folder) as daemon, open_page(browser, viewport=WIDE) as watched:
+        page = watched.page
+        page.goto(f"{daemon.url}/")
+        expect(page.get_by_role("heading", name="Waiting for your first game")).to_be_visible()
+        expect(page.locator(".folders code")).to_have_text(str(folder))
+        expect(page.locator(".folders .quiet")).to_have_text("No replays yet.")
+        expect(page.get_by_label("Overlay address of Slippi, for OBS")).to_have_value(f"{daemon.url}/overlay/Slippi")
+        assert page.locator(".steps img").evaluate("image => image.decode().then(() => image.naturalWidth)") == 640
+        expect(page.locator(".demo-command")).to_be_hidden()
+        expect(page.locator(".station")).to_have_count(1)
+        screenshot(page, "first-run")
+        watched.check(daemon.url)
+
+
+def test_page_gives_way_to_the_first_game(browser: Browser, folder: Path) -> None:
+    with running(folder) as daemon, open_page(browser, viewport=WIDE) as watched:
+        page = watched.page
+        page.goto(f"{daemon.url}/#first-run")
+        expect(page.locator(".first-run")).to_be_visible()
+        (folder / "Game_1.slp").write_bytes(synthetic_match(seed=3, frames=300, ended=False))
+        expect(page.locator(".first-run")).to_be_hidden()
+        expect(page.locator(".panel .state")).to_have_text("playing")
+        watched.check(daemon.url)
+
+
+def test_page_is_not_shown_for_a_folder_with_games_but_a_link_leads_to_it(browser: Browser, folder: Path) -> None:
+    game = folder / "Game_1.slp"
+    game.write_bytes(synthetic_match(seed=3, frames=300))
+    os.utime(game, (1_700_000_000, 1_700_000_000))
+    with running(folder) as daemon, open_page(browser, viewport=WIDE) as watched:
+        page = watched.page
+        page.goto(f"{daemon.url}/")
+        expect(page.locator(".game")).to_have_count(1)
+        expect(page.locator(".first-run")).to_be_hidden()
+        page.get_by_role("link", name="getting started").click()
+        expect(page.get_by_role("heading", name="Waiting for your next game")).to_be_visible()
+        expect(page.locator(".folders .quiet")).to_have_text("1 replay.")
+        expect(page.locator(".game")).to_have_count(1)
+        watched.check(daemon.url)
+
+
+def test_folder_that_does_not_exist_yet(browser: Browser, tmp_path: Path) -> None:
+    with running(tmp_path / "Slippi") as daemon, open_page(browser, viewport=WIDE) as watched:
+        page = watched.page
+        page.goto(f"{daemon.url}/#first-run")
+        expect(page.locator(".folders .quiet")).to_contain_text("does not exist yet")
+        (tmp_path / "Slippi").mkdir()
+        expect(page.locator(".folders .quiet")).to_have_text("No replays yet.")
+
+
+def test_demo_plays_and_leaves_nothing(browser: Browser, folder: Path) -> None:
+    with running(folder) as daemon, open_page(browser, viewport=WIDE) as watched:
+        page = watched.page
+        page.goto(f"{daemon.url}/")
+        page.get_by_role("button", name="Play the demo").click()
+        expect(page).to_have_url(re.compile(r"#station/demo$"))
+        expect(page.locator(".panel .character").first).to_have_text("Fox")
+        expect(page.locator(".panel .set")).to_be_hidden()
+        expect(page.locator("[data-station=demo] .state")).to_have_text("playing")
+        page.get_by_role("button", name="End the demo").click()
+        expect(page.locator(".first-run")).to_be_visible()
+        expect(page.locator(".station")).to_have_count(1)
+        assert daemon.get("/v1/games") == {"games": []}
+        assert daemon.get("/v1/setup")["demo"] is None
+        watched.check(daemon.url)
+
+
+@pytest.mark.slow
+def test_page_works_with_the_keyboard(browser: Browser, folder: Path) -> None:
+    with running(folder) as daemon, open_page(browser, viewport=WIDE) as watched:
+        page = watched.page
+        page.goto(f"{daemon.url}/")
+        expect(page.locator(".demo")).to_be_visible()
+        reached = []
+        for _ in range(4):
+            page.keyboard.press("Tab")
+            reached.append(page.evaluate("document.activeElement.className"))
+        assert reached == ["skip", "url", "copy", "demo"]
+        page.keyboard.press("Enter")
+        expect(page.locator(".end-demo")).to_be_visible()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not AXE.is_file() and not IN_CI, reason="no axe-core; run: npm install --prefix tests/oracles")
+@pytest.mark.parametrize("scheme", ["dark", "light"])
+@pytest.mark.parametrize("viewport", [pytest.param(WIDE, id="1280"), pytest.param(PHONE, id="390")])
+def test_axe_finds_nothing_serious(browser: Browser, folder: Path, viewport: ViewportSize, scheme: str) -> None:
+    with running(folder) as daemon, open_page(browser, viewport=viewport, color_scheme=scheme, bypass_csp=True) as seen:
+        page = seen.page
+        page.goto(f"{daemon.url}/")
+        expect(page.locator(".demo")).to_be_visible()
+        page.evaluate(AXE.read_text(encoding="utf-8"))
+        serious(page)
+        assert page.evaluate("document.documentElement.scrollWidth") == viewport["width"]
+
+
+def test_setup_is_for_operators(folder: Path, tmp_path: Path) -> None:
+    token = tmp_path / "operate"
+    token.write_text("secret\n")
+    config = tmp_path / "slpstream.toml"
+    config.write_text(f'[server]\noperate_token_file = "{token}"\n')
+    with running(folder, arguments=("--config", str(config))) as daemon:
+        with pytest.raises(urllib.error.HTTPError, match="401"):
+            daemon.get("/v1/setup")
+        assert change(daemon, {"demo": True})[0] == 401
+        status, body = change(daemon, {"demo": True}, authorization="Bearer secret")
+        assert (status, body["demo"]) == (200, "demo")
+        assert body["folders"] == [{"station": "Slippi", "name": "Slippi", "folder": str(folder), "exists": True}]
+        assert change(daemon, {"demo": False}, authorization="Bearer secret")[1]["demo"] is None
+
+
+def test_pages_of_other_sites_start_no_demo(folder: Path) -> None:
+    with running(folder) as daemon:
+        assert change(daemon, {"demo": True}, origin="https://example.org")[0] == 403
+        assert change(daemon, {"other": True})[0] == 422
+        assert daemon.get("/v1/setup")["demo"] is None
+
+
+def test_no_demo_while_a_game_is_played(folder: Path) -> None:
+    (folder / "Game_1.slp").write_bytes(synthetic_match(seed=3, frames=300, ended=False))
+    with running(folder) as daemon:
+        daemon.until(lambda: daemon.get("/v1/stations")["stations"][0]["state"] == "playing")
+        status, problem = change(daemon, {"demo": True})
+        assert status == 409
+        assert "a game is being played" in problem["detail"]
+
+
+def test_outputs_and_sets_do_not_get_the_demo(folder: Path, tmp_path: Path) -> None:
+    lines = tmp_path / "lines"
+    config = tmp_path / "slpstream.toml"
+    config.write_text(f'[[jsonl]]\nfolder = "{lines}"\n')
+    with running(folder, arguments=("--config", str(config))) as daemon:
+        assert change(daemon, {"demo": True})[1]["demo"] == "demo"
+        daemon.until(lambda: any("game" in each for each in daemon.get("/v1/stations")["stations"]))
+        [own, played] = daemon.get("/v1/stations")["stations"]
+        assert "demo" not in own
+        assert played["demo"] is True
+        request = urllib.request.Request(
+            f"{daemon.url}/v1/stations/demo/set",
+            method="PATCH",
+            data=b'{"newSet":true}',
+            headers={"content-type": "application/json"},
+        )
+        with pytest.raises(urllib.error.HTTPError, match="409"):
+            urllib.request.urlopen(request, timeout=10)
+        (folder / "Game_1.slp").write_bytes(synthetic_match(seed=3, frames=300))  # the outputs do get this one
+        daemon.until(lambda: any(lines.rglob("*.jsonl")))
+        assert {path.parent.name for path in lines.rglob("*.jsonl")} == {"Slippi"}
+        assert daemon.terminate() == 0
+
+
+@pytest.mark.trio
+async def test_demo_needs_a_running_daemon(folder: Path) -> None:
+    daemon = Daemon(Config(), [StationConfig(id="main", folder=str(folder))])
+    with pytest.raises(DemoRefused, match="still starting"):
+        await daemon.start_demo()
+    await daemon.stop_demo()
+
+
+def test_command_of_the_demo_shows_its_own_page_at_once(browser: Browser, tmp_path: Path) -> None:
+    """The demo of the command line has a station that plays, so the page of the first run does not hide it."""
+    with demo("--speed", "3", log=tmp_path / "stderr") as playing, open_page(browser, viewport=WIDE) as watched:
+        watched.page.goto(f"{playing.url}/")
+        expect(watched.page.locator(".panel .state")).to_have_text("playing")
+        expect(watched.page.locator(".first-run")).to_be_hidden()
