@@ -24,7 +24,7 @@ from slpstream.simulate.play import write_replay
 from tests.project import ROOT
 from tests.synthetic.match import synthetic_match
 
-README = ROOT / "README.md"
+PAGE = ROOT / "docs" / "howto" / "python.md"
 
 
 @pytest.fixture
@@ -196,8 +196,10 @@ async def test_follow_ends_with_the_game(game: Path, tmp_path: Path) -> None:
     assert received == expected
 
 
-def test_readme_example_runs(game: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    [example] = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+def test_example_of_the_page_runs(
+    game: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    [example] = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     monkeypatch.chdir(game.parent)
-    exec(compile(example, "README.md", "exec"), {})
+    exec(compile(example, "python.md", "exec"), {})
     assert '"type":"game_end"' in capsys.readouterr().out

@@ -119,8 +119,10 @@ def test_misspelt_name_is_a_type_error(python: Path, tmp_path: Path) -> None:
     assert 'Module has no attribute "open_reply"' in done.stdout
 
 
-def test_readme_example_passes_the_type_checker(python: Path, tmp_path: Path) -> None:
-    [example] = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+def test_example_of_the_page_passes_the_type_checker(python: Path, tmp_path: Path) -> None:
+    [example] = re.findall(
+        r"```python\n(.*?)```", (ROOT / "docs" / "howto" / "python.md").read_text(encoding="utf-8"), re.DOTALL
+    )
     done = checked(python, example, tmp_path)
     assert done.returncode == 0, done.stdout
 

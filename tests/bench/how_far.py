@@ -1,4 +1,4 @@
-"""Writes the page `deploy/docs/how_far_it_goes.md` from measured figures.
+"""Writes the page `docs/reference/how_far_it_goes.md` from measured figures.
 
 `python -m tests.bench fanout --write` measures and writes it. A test makes the page again from the figures on it, so
 all its other numbers follow from them.
@@ -14,7 +14,7 @@ from typing import NamedTuple
 from tests.project import ROOT
 
 TEMPLATE = Path(__file__).with_suffix(".md")
-PAGE = ROOT / "deploy" / "docs" / "how_far_it_goes.md"
+PAGE = ROOT / "docs" / "reference" / "how_far_it_goes.md"
 
 STATIONS = 10_000
 VIEWERS = 1_000_000

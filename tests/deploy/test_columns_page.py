@@ -1,4 +1,4 @@
-"""deploy/docs/columns.md: every example runs, and the columns are as described."""
+"""docs/reference/columns.md: every example runs, and the columns are as described."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from slpstream.formats.slippi import arrow
 from tests.project import ROOT
 from tests.synthetic.match import synthetic_match
 
-PAGE = ROOT / "deploy" / "docs" / "columns.md"
+PAGE = ROOT / "docs" / "reference" / "columns.md"
 TEXT = PAGE.read_text(encoding="utf-8")
 
 

@@ -11,6 +11,7 @@ from slpstream.config import Config
 from slpstream.outputs.redis.connection import address_of
 from tests.deploy import test_unit
 from tests.deploy.test_unit import DEPLOY, EXECUTABLE, settings
+from tests.project import ROOT
 from tests.redis.redis_process import redis
 
 UNIT = (DEPLOY / "slpstream-gateway.service").read_text(encoding="utf-8")
@@ -73,11 +74,11 @@ def test_example_broker_starts() -> None:
         pass
 
 
-@pytest.mark.parametrize("name", ["fanout.md", "how_far_it_goes.md"])
+@pytest.mark.parametrize("name", ["howto/fanout.md", "reference/how_far_it_goes.md"])
 def test_pages_name_only_existing_keys_and_metrics(name: str) -> None:
     import re
 
-    text = (DEPLOY / "docs" / name).read_text(encoding="utf-8")
+    text = (ROOT / "docs" / name).read_text(encoding="utf-8")
     keys = {f"{key.section}.{key.name}" for key in config.all_keys()}
     assert set(re.findall(r"`(fanout\.(?!md)\w+)`", text)) <= keys
     from slpstream.system.metrics import TABLE

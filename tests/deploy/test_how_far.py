@@ -1,4 +1,4 @@
-"""deploy/docs/how_far_it_goes.md follows from the measured figures that it lists."""
+"""docs/reference/how_far_it_goes.md follows from the measured figures that it lists."""
 
 from __future__ import annotations
 

@@ -4,8 +4,8 @@
   --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet --output-file deploy/requirements.lock`.
 - `deploy/requirements-extras.lock` adds all extras, at the versions that are tested. Made by the same command with
   `--all-extras --constraints requirements-dev.lock --output-file deploy/requirements-extras.lock`.
-- `requirements-dev.lock` adds all extras and the dependency groups `dev` and `peers`. Made by the same command with
-  `--all-extras --group dev --group peers --output-file requirements-dev.lock`.
+- `requirements-dev.lock` adds all extras and the dependency groups `dev`, `peers` and `docs`. Made by the same command
+  with `--all-extras --group dev --group peers --group docs --output-file requirements-dev.lock`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""deploy/docs/replay_log.md describes the format as the code implements it."""
+"""docs/reference/replay_log.md describes the format as the code implements it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from slpstream.formats.slplog import container, plan
 from slpstream.formats.slplog.inputs import GX_PAD, STUNTS_PAD
 from tests.project import ROOT
 
-PAGE = (ROOT / "deploy" / "docs" / "replay_log.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "reference" / "replay_log.md").read_text(encoding="utf-8")
 MAX_EVENT_BYTES = 0x60
 _WIDTHS = {"u8": 1, "u16": 2, "u32": 4, "f32": 4}
 

@@ -1,4 +1,4 @@
-"""deploy/docs/runbook.md has an entry for each alert, diagnostic code, close code and drop reason, and no others."""
+"""docs/howto/runbook.md has an entry for each alert, diagnostic code, close code and drop reason, and no others."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from slpstream.system.metrics import ROWS
 from slpstream.web import websocket
 from tests.project import ROOT
 
-RUNBOOK = (ROOT / "deploy/docs/runbook.md").read_text(encoding="utf-8")
+RUNBOOK = (ROOT / "docs/howto/runbook.md").read_text(encoding="utf-8")
 CODE_ARGUMENT = {"Diagnostic": 2, "_diagnose": 0, "_warn": 0, "_warning": 0, "publish_diagnostic": 0}
 """Functions that report a diagnostic, and the index of the argument that is its code."""
 SEVERITIES = {"info", "warning", "error"}

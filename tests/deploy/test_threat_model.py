@@ -1,4 +1,4 @@
-"""Each row of deploy/docs/threat_model.md names at least one test, and all named tests exist."""
+"""Each row of docs/explanation/threat_model.md names at least one test, and all named tests exist."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 
 from tests.project import ROOT
 
-PAGE = (ROOT / "deploy/docs/threat_model.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs/explanation/threat_model.md").read_text(encoding="utf-8")
 ROWS = [line.strip("|").split(" | ") for line in PAGE.splitlines() if line.startswith("| ")][2:]
 NAMED = sorted(set(re.findall(r"`(tests/[\w/]+\.py(?:::\w+)?)`", PAGE)))
 

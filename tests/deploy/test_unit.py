@@ -1,4 +1,4 @@
-"""deploy/slpstream.service and deploy/install.md, checked by systemd's own tools.
+"""deploy/slpstream.service and docs/howto/install.md, checked by systemd's own tools.
 
 `systemd-analyze verify` finds unknown keys, invalid values and missing executables; `systemd-analyze security`
 calculates the exposure score. Both need neither a running systemd nor root privileges. Without systemd-analyze the
@@ -23,7 +23,7 @@ from tests.project import ROOT
 
 DEPLOY = ROOT / "deploy"
 UNIT = (DEPLOY / "slpstream.service").read_text(encoding="utf-8")
-INSTALL = (DEPLOY / "install.md").read_text(encoding="utf-8")
+INSTALL = (ROOT / "docs" / "howto" / "install.md").read_text(encoding="utf-8")
 EXECUTABLE = "/opt/slpstream/bin/slpstream"
 
 # systemd 252 calculates 0.9 as shipped and 1.0 with the network open. Other versions weigh the settings differently.

@@ -2,5 +2,5 @@
 
 `matrix` is the table of faults. `scene` is the setting of each: a station, a daemon, a game in progress, and a
 subscriber that reconnects with its cursor. `python -m tests.faults --table` runs the long forms and writes
-`deploy/docs/faults.md`; the short forms are tests.
+`docs/reference/faults.md`; the short forms are tests.
 """

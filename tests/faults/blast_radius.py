@@ -87,11 +87,11 @@ ROWS = (
     Row("reload", "reading the configuration again", "the reload", "nothing"),
     Row("upkeep", "figures and memory of the process", "a round, which is done again", "nothing"),
 )
-"""The rows about parts in deploy/docs/faults.md."""
+"""The rows about parts in docs/reference/faults.md."""
 
 
 def section() -> str:
-    """The section of deploy/docs/faults.md about bugs."""
+    """The section of docs/reference/faults.md about bugs."""
     rows = [f"| `{row.part}` | {row.where} | {row.lost} | {row.others} |" for row in ROWS]
     return "\n".join(
         [

@@ -14,7 +14,7 @@ from tests.faults.injector import compiler
 from tests.faults.scene import Outcome
 from tests.project import ROOT
 
-PAGE = ROOT / "deploy" / "docs" / "faults.md"
+PAGE = ROOT / "docs" / "reference" / "faults.md"
 
 
 class Fault(NamedTuple):
@@ -233,8 +233,8 @@ TAIL = """
 Kills, full disks (a small one is mounted) and permissions (the daemon runs without root's capability to read all files)
 are real. Read errors, clock jumps and inotify faults are injected at the system call by a library that the daemon
 loads. For unmounting, a file system is mounted over the folder and unmounted again; without root, the folder is
-renamed instead. For a full disk while a console is recorded, see `consoles.md`; for a broker that is unreachable, full
-or deletes messages, see `fanout.md`.
+renamed instead. For a full disk while a console is recorded, see [Consoles on the network](../howto/consoles.md); for a
+broker that is unreachable, full or deletes messages, see [More than one machine](../howto/fanout.md).
 """
 
 MUTATED_FILES = """

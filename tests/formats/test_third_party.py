@@ -27,7 +27,7 @@ from tests.outputs.receivers import RealReceiver, real_receiver
 from tests.project import ROOT
 from tests.web.pages import chromium, open_page
 
-PAGE = ROOT / "deploy" / "docs" / "add_a_format.md"
+PAGE = ROOT / "docs" / "howto" / "add_a_format.md"
 LONG_MS = 60_000
 
 

@@ -37,7 +37,7 @@ class Request(NamedTuple):
 
 
 def verified(request: Request) -> bool:
-    """Check the signature as `deploy/docs/outputs.md` describes."""
+    """Check the signature as `docs/howto/outputs.md` describes."""
     signed = f"{request.headers['x-slpstream-timestamp']}.".encode() + request.body
     expected = "sha256=" + hmac.new(SECRET, signed, hashlib.sha256).hexdigest()
     return hmac.compare_digest(expected, request.headers["x-slpstream-signature"])

@@ -19,7 +19,7 @@ from slpstream.outputs.startgg import PLACEHOLDERS, SET_PLACEHOLDER
 from tests.project import ROOT
 from tests.web.javascript import needs_node
 
-TEXT = (ROOT / "deploy" / "docs" / "outputs.md").read_text(encoding="utf-8")
+TEXT = (ROOT / "docs" / "howto" / "outputs.md").read_text(encoding="utf-8")
 SECRET, BODY = b"key", '{"type":"set","player":"Æther"}'.encode()
 
 

@@ -14,7 +14,7 @@ from tests.redis.ingest import Ingest, broker_client, expected, until_stored
 from tests.redis.redis_process import RedisProcess
 from tests.stream.fakes import FakeLog, FakeStation
 
-PAGE = ROOT / "deploy" / "docs" / "fanout.md"
+PAGE = ROOT / "docs" / "howto" / "fanout.md"
 
 
 def worker() -> Any:

@@ -1,5 +1,5 @@
 """The default differs from slippi-js only in damage without hitstun, and in the cases of one table, in
-`deploy/docs/stats.md`.
+`docs/reference/stats.md`.
 
 The table lists the members that differ, and a row without a difference fails as well. The compatible mode stands in for
 slippi-js; `test_compat` compares the two.
@@ -17,7 +17,7 @@ from tests.project import ROOT
 from tests.shared_data import needs_shared, replay, replays
 from tests.stats.games import Game, Json, differences, game_of, real, run, shown, without_event
 
-PAGE = ROOT / "deploy" / "docs" / "stats.md"
+PAGE = ROOT / "docs" / "reference" / "stats.md"
 HEADING = "## Where slippi-js is wrong"
 
 

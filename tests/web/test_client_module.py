@@ -17,7 +17,7 @@ from tests.web.javascript import needs_node, run
 from tests.web.pages import chromium, open_page
 from tests.web.shown import game_file, log_of, written_live
 
-DOCUMENTATION = ROOT / "deploy" / "docs" / "overlay.md"
+DOCUMENTATION = ROOT / "docs" / "howto" / "overlay.md"
 
 WITH_A_FAKE_SOCKET = """
   const { connect } = await import("./slpstream.js");

@@ -23,7 +23,7 @@ FILES = [(name, file.name) for name, folder in name_folders().items() for file i
 
 
 def test_the_overlay_page_lists_the_files_of_slippi() -> None:
-    page = (ROOT / "deploy" / "docs" / "overlay.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "howto" / "overlay.md").read_text(encoding="utf-8")
     listed = re.findall(r"^\| `slippi/(\w+\.json)` \|", page, re.MULTILINE)
     assert sorted(listed) == [file for name, file in FILES if name == "slippi"]
 

@@ -365,7 +365,7 @@ def test_values_of_options(tmp_path: Path) -> None:
 
 
 def test_every_option_and_property_is_documented() -> None:
-    text = (ROOT / "deploy" / "docs" / "overlay.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "howto" / "overlay.md").read_text(encoding="utf-8")
     readers = (STATIC / "overlay_options.js").read_text(encoding="utf-8").split("const READERS = {")[1].split("};")[0]
     options = re.findall(r"^  (\w+): ", readers, re.MULTILINE) + re.findall(r"^  (\w+),$", readers, re.MULTILINE)
     assert len(options) == 9

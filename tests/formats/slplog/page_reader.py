@@ -1,4 +1,4 @@
-"""A reader of replay logs that was written from `deploy/docs/replay_log.md` alone.
+"""A reader of replay logs that was written from `docs/reference/replay_log.md` alone.
 
 It shares no code with `slpstream.formats.slplog`, so it proves that the page is complete. It is simple and slow, and
 does not check its input.
@@ -15,7 +15,7 @@ from typing import Any
 
 from tests.project import ROOT
 
-PAGE = ROOT / "deploy" / "docs" / "replay_log.md"
+PAGE = ROOT / "docs" / "reference" / "replay_log.md"
 M = 0xFFFFFFFF
 FRAMED = {0x37, 0x38, 0x3A, 0x3B, 0x3C, 0x3F, 0x40, 0x41}
 LETTERS = {"u8": "B", "u16": "H", "u32": "I", "f32": "I"}

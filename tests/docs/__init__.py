@@ -1,0 +1,1 @@
+"""The documentation: its site, links, pictures and commands."""

@@ -1,0 +1,204 @@
+"""Every command in the pages and in the README runs, page by page, in a sandbox: a copy of the checkout, a home and a
+root folder of its own.
+
+`sudo` is left out, and folders of the system are replaced by folders of the sandbox. A command that cannot run there is
+in `REASONS`. Commands that run until they are stopped are stopped when they answer.
+
+Determinism: daemons listen on free ports, and a test waits for what they print, with a deadline.
+"""
+
+from __future__ import annotations
+
+import grp
+import os
+import pwd
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import urllib.request
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from tests.daemon_process import DaemonProcess, running
+from tests.docs.checkout import copy_checkout
+from tests.docs.pages import blocks
+from tests.project import ROOT
+from tests.synthetic.match import synthetic_match
+
+SYSTEM = "changes the machine, and needs systemd as its first process; tests/deploy/test_unit.py checks the unit"
+USERS = "changes the users of the machine"
+REASONS: Mapping[str, str] = {
+    r"sudo apt install|sudo pacman": "installs packages of the system",
+    r"sudo env UV_PYTHON_INSTALL_DIR=": "downloads a Python, which registries of packages do not have",
+    r"sudo systemctl|systemctl|journalctl": SYSTEM,
+    r"sudo nsenter": "needs the service under systemd; tests/cli/test_reindex.py runs the command inside it",
+    r"sudo systemd-sysusers|sudo userdel": USERS,
+    r"sudo setfacl": "needs the user slpstream and a file system with ACLs",
+    r"git pull": "needs a remote repository",
+    r"sudo python3\.13|launchctl|curl -fsS http://127\.0\.0\.1:5151/healthz$": "the section on macOS",
+    r"curl .* http://192\.168": "needs a second machine; tests/web/test_access.py has requests from other addresses",
+    r"slpstream info game\.tap|slpstream serve ~/races": "tests/formats/test_third_party.py installs that format",
+    r"slpstream (?:serve|gateway) --config /etc/slpstream": "needs a broker; tests/deploy/test_gateway_unit.py",
+    r"python3 -m pip install uv && .* pytest": "runs the test that you are reading",
+}
+"""Why commands that match cannot run here."""
+UNTIL_STOPPED = re.compile(r"(?:slpstream|(?:python3 -m |~/.uv/bin/)?uv run --no-dev slpstream)(?: demo| start)?$")
+NEEDS_NETWORK = re.compile(r"pip install|uv tool|uv run")
+PORT_IN_PAGES = "127.0.0.1:5151"
+STOP_SECONDS = 120
+PAGES = {page: [block for block in blocks("sh") if block.page == page] for page in {b.page for b in blocks("sh")}}
+
+
+class Command(NamedTuple):
+    """One command of a page."""
+
+    page: str
+    text: str
+
+    @property
+    def reason(self) -> str | None:
+        """Why it cannot run here; `None` if it can."""
+        return next((reason for pattern, reason in REASONS.items() if re.match(pattern, self.text)), None)
+
+
+def commands(page: str) -> list[Command]:
+    """The commands of a page. A command has several lines if these end with a backslash, or with a here-document."""
+    found = []
+    for block in PAGES[page]:
+        lines = iter(block.text.splitlines())
+        for line in lines:
+            text = line
+            while text.endswith("\\"):
+                text += "\n" + next(lines)
+            document = re.search(r"<<'(\w+)'", text)
+            while document is not None and not text.endswith(f"\n{document[1]}"):
+                text += "\n" + next(lines)
+            found.append(Command(page, re.sub(r"\s{2,}# .*", "", text)))
+    return found
+
+
+def parameters() -> list[object]:
+    pages = sorted(page for page in PAGES if any(command.reason is None for command in commands(page)))
+    return [
+        pytest.param(page, marks=[pytest.mark.slow] if any(_is_slow(each) for each in commands(page)) else [], id=page)
+        for page in pages
+    ]
+
+
+def _is_slow(command: Command) -> bool:
+    return command.reason is None and NEEDS_NETWORK.search(command.text) is not None
+
+
+class Sandbox:
+    """A home, a root folder and a copy of the checkout."""
+
+    def __init__(self, folder: Path, daemon: DaemonProcess) -> None:
+        self.root = folder / "root"
+        self.home = folder / "home"
+        self.checkout = copy_checkout(folder / "checkout")
+        self.daemon = daemon
+        for name in ("etc/systemd/system", "etc/sysusers.d", "etc/slpstream", "home/bob/Slippi", "opt", "srv"):
+            (self.root / name).mkdir(parents=True)
+        self.home.mkdir()
+        (self.checkout / "game.slp").write_bytes(synthetic_match(seed=1, frames=300, rollbacks=True))
+        (self.checkout / "replays").mkdir()
+        shutil.copy(self.checkout / "game.slp", self.checkout / "replays")
+        programs = folder / "programs"
+        programs.mkdir()
+        # An editor that writes the configuration of the page.
+        stations = f'[[stations]]\nid = "tv1"\nfolder = "{self.home}"\n'
+        (programs / "sudoedit").write_text(f"#!/bin/sh\ncat >\"$1\" <<'END'\n{stations}END\n")
+        (programs / "sudoedit").chmod(0o755)
+        subprocess.run([_plain_python(), "-m", "venv", folder / "python"], check=True)
+        uv = shutil.which("uv")
+        path = [programs, self.home / ".local/bin", folder / "python/bin", Path(sys.executable).parent]
+        self.environment = {
+            **{key: value for key, value in os.environ.items() if not key.startswith(("UV_PROJECT", "VIRTUAL_ENV"))},
+            "HOME": str(self.home),
+            "PATH": os.pathsep.join([*map(str, path), *([str(Path(uv).parent)] if uv else []), "/usr/bin", "/bin"]),
+            "XDG_STATE_HOME": str(self.home / "state"),
+            "UV_CACHE_DIR": os.environ.get("UV_CACHE_DIR") or str(Path.home() / ".cache/uv"),
+        }
+
+    def adapted(self, command: str) -> str:
+        """The command with the folders of the sandbox, without `sudo`."""
+        group, user = grp.getgrgid(os.getgid()).gr_name, pwd.getpwuid(os.getuid()).pw_name
+        command = re.sub(r"\bsudo(?! *edit)(?=\s)\s*", "", command)
+        command = re.sub(r"(?<![\w.~])/(etc|opt|srv|home)/", rf"{self.root}/\1/", command)
+        command = re.sub(r"-g slpstream\b", f"-g {group}", re.sub(r"-o slpstream\b", f"-o {user}", command))
+        return command.replace(PORT_IN_PAGES, self.daemon.url.removeprefix("http://"))
+
+    def run(self, command: str) -> None:
+        """Run a command, and stop it when it answers if it would not end by itself."""
+        parts = command.split(" && ")
+        if UNTIL_STOPPED.match(parts[-1]):
+            alone = parts[-1].endswith("slpstream")  # on a terminal this is `start`
+            parts[-1] += f"{' start --no-browser' if alone else ''} --port 0"
+            self._run_until_it_answers(" && ".join(parts))
+            return
+        done = subprocess.run(
+            ["bash", "-euo", "pipefail", "-c", command],
+            cwd=self.checkout, env=self.environment, capture_output=True, text=True, check=False, timeout=600,
+        )  # fmt: skip
+        assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+
+    def _run_until_it_answers(self, command: str) -> None:
+        with subprocess.Popen(
+            ["bash", "-euo", "pipefail", "-c", command],
+            cwd=self.checkout, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            start_new_session=True,
+        ) as process:  # fmt: skip
+            limit = threading.Timer(STOP_SECONDS, lambda: os.killpg(process.pid, signal.SIGKILL))
+            limit.start()
+            try:
+                assert process.stdout is not None
+                output: list[str] = []
+                answered = False
+                for line in process.stdout:
+                    output.append(line)
+                    address = re.match(r"overlay +(http://\S+)", line)
+                    if address is not None:
+                        with urllib.request.urlopen(address[1], timeout=20) as response:
+                            answered = b"overlay" in response.read()
+                    if line.startswith("Ctrl-C"):
+                        os.killpg(process.pid, signal.SIGINT)
+                process.wait(STOP_SECONDS)
+            finally:
+                limit.cancel()
+            assert answered, f"{command}\n{''.join(output)}"
+            assert "Traceback" not in "".join(output), "".join(output)
+
+
+def _plain_python() -> str:
+    """The Python that the environment of the tests was made with."""
+    return str(Path(sys.base_prefix) / "bin" / "python3")
+
+
+@pytest.mark.parametrize("page", parameters())
+def test_commands_of_a_page_run(page: str, tmp_path: Path) -> None:
+    watched = tmp_path / "watched"
+    watched.mkdir()
+    with running(watched) as daemon:
+        sandbox = Sandbox(tmp_path, daemon)
+        for command in commands(page):
+            if command.reason is None:
+                sandbox.run(sandbox.adapted(command.text))
+
+
+@pytest.mark.parametrize("pattern", REASONS)
+def test_reason_belongs_to_a_command(pattern: str) -> None:
+    assert any(re.match(pattern, command.text) for page in PAGES for command in commands(page))
+    for test in re.findall(r"tests/\S+\.py", REASONS[pattern]):
+        assert (ROOT / test).is_file()
+
+
+def test_blocks_of_other_shells_are_not_overlooked() -> None:
+    """Blocks named otherwise would not be collected. Those of PowerShell need Windows."""
+    assert blocks("bash") == blocks("shell") == blocks("console") == []
+    assert {block.page for block in blocks("powershell")} <= {"docs/howto/install.md"}

@@ -1,0 +1,60 @@
+"""Every picture in the pages is made by `tests.web.pictures`, and the other way round."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser
+
+from tests.docs.pages import WITH_README, links
+from tests.shared_data import IN_CI
+from tests.web.pages import chromium
+
+if find_spec("PIL") is None and not IN_CI:
+    pytest.skip("no Pillow; run: uv run --group docs pytest", allow_module_level=True)
+
+from PIL import Image
+
+from tests.web.pictures import ANIMATION, EXAMPLE, NAMES, PICTURES, path_of, take
+
+MAX_TOTAL_BYTES = 3_000_000
+MIN_PICTURES = 10
+MIN_SCREEN_COLOURS = 24
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as browser:
+        yield browser
+
+
+def test_pages_show_every_picture_and_no_other() -> None:
+    pictures = [link for page in WITH_README for link in links(page) if link.is_picture]
+    shown = {(link.page.parent / link.target).resolve() for link in pictures}
+    assert shown == {path_of(name) for name in NAMES} - {EXAMPLE}
+    assert shown == set(PICTURES.iterdir())
+    assert EXAMPLE.exists()
+    assert len(shown) >= MIN_PICTURES
+
+
+def test_pictures_are_small() -> None:
+    assert sum(path.stat().st_size for path in PICTURES.iterdir()) < MAX_TOTAL_BYTES
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_picture_can_be_taken_again(browser: Browser, name: str, tmp_path: Path) -> None:
+    take(browser, name, tmp_path / name)
+    with Image.open(tmp_path / name) as taken, Image.open(path_of(name)) as kept:
+        assert taken.format == kept.format
+        if name == ANIMATION:
+            assert taken.size == kept.size
+            assert getattr(taken, "n_frames", 1) == getattr(kept, "n_frames", 1) > 1
+        else:
+            assert abs(taken.width - kept.width) <= 1
+        colours = taken.convert("RGB").getcolors(maxcolors=1 << 24)
+        assert colours is not None
+        assert len(colours) > MIN_SCREEN_COLOURS

@@ -1,0 +1,68 @@
+"""The site builds without a warning, all links lead somewhere, and all pages are in the navigation."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from slpstream.cli.reference import PAGES as GENERATED
+from tests.docs.pages import DOCS, WITH_README, links
+from tests.project import ROOT
+from tests.shared_data import IN_CI
+
+CONFIG = ROOT / "mkdocs.yml"
+DOCUMENTS = (*WITH_README, ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *ROOT.glob("deploy/**/*.md"))
+MAX_README_LINES = 120
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(find_spec("mkdocs") is None and not IN_CI, reason="no mkdocs; run: uv run --group docs pytest")
+def test_site_builds_without_a_warning(tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(site)]
+    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "WARNING" not in done.stderr
+    assert {path.stem for path in (site / "reference").glob("*.html")} >= set(GENERATED)
+    for page in site.rglob("*.html"):
+        # What a browser would load by itself. The site works without a network.
+        loaded = re.findall(r'<(?:script|img|iframe)[^>]* src="([^"]+)"', page.read_text(encoding="utf-8"))
+        assert not [address for address in loaded if address.startswith(("http:", "https:", "//"))], page
+
+
+@pytest.mark.parametrize("page", DOCUMENTS, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_links_lead_to_files_of_the_checkout(page: Path) -> None:
+    missing = []
+    for link in links(page):
+        target = link.target.partition("#")[0]
+        if not target or re.match(r"https?:", target):
+            continue
+        path = (page.parent / target).resolve()
+        generated = path.parent == DOCS / "reference" and path.stem in GENERATED and page.is_relative_to(DOCS)
+        if not (path.exists() or generated):
+            missing.append(link.target)
+    assert not missing
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    named = re.findall(r"(\S+\.md)$", CONFIG.read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(named) == len(set(named))
+    there = {page.relative_to(DOCS).as_posix() for page in WITH_README[1:]}
+    assert set(named) == there | {f"reference/{name}.md" for name in GENERATED}
+
+
+def test_readme_is_short() -> None:
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= MAX_README_LINES
+
+
+@pytest.mark.parametrize("page", WITH_README, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_page_promises_no_published_package(page: Path) -> None:
+    """slpstream is not on PyPI: pages install it from a checkout."""
+    assert not re.search(r"(?:pip|uv add|pipx|uvx|tool) (?:install )?'?slpstream", page.read_text(encoding="utf-8"))

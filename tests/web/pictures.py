@@ -1,0 +1,264 @@
+"""The pictures of the documentation, taken from real pages.
+
+    python -m tests.web.pictures [NAME...]
+
+writes them to `docs/pictures/`, and the one of the first-run page to the package. They differ a little each time,
+because they show games in progress; take them again after a change of what they show.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+from PIL import Image
+from playwright.sync_api import Browser, Page, expect
+
+from slpstream.simulate.bundled import bundled_match
+from tests.daemon_process import running
+from tests.project import ROOT
+from tests.web import setups
+from tests.web.pages import Demo, chromium, demo, open_page
+
+PICTURES = ROOT / "docs" / "pictures"
+EXAMPLE = ROOT / "slpstream" / "web" / "static" / "dashboard" / "overlay_example.png"
+WIDE = {"width": 1280, "height": 800}
+TALL = {"width": 1280, "height": 1000}
+PHONE = {"width": 390, "height": 844}
+SCREEN = {"width": 1280, "height": 720}
+COLOURS = 192
+ANIMATION_FRAMES = 24
+ANIMATION_MS = 250
+_GAME = """document.documentElement.style.background =
+    "linear-gradient(#2c3c6e 0 38%, #26345f 38% 58%, #53648f 58% 59%, #1b2440 59% 76%, #12172a 76%)"
+"""
+"""A background in the place of the game. It has few colours, so that the picture keeps those of the overlay."""
+
+
+def _image(page: Page, selector: str | None = None) -> Image.Image:
+    data = page.screenshot() if selector is None else page.locator(selector).first.screenshot()
+    return Image.open(io.BytesIO(data)).convert("RGB")
+
+
+def _later(page: Page, frame: int) -> None:
+    """Wait until the open station has come to a frame of its game."""
+    page.wait_for_function("wanted => document.querySelector('stage-view').frame?.frame >= wanted", arg=frame)
+
+
+@contextmanager
+def _playing(browser: Browser, *arguments: str, **options: object) -> Iterator[tuple[Demo, Page]]:
+    """The dashboard of a demo."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        demo(*arguments, log=Path(folder) / "stderr") as played,
+        open_page(browser, **({"viewport": WIDE, "color_scheme": "dark"} | options)) as watched,
+    ):
+        watched.page.goto(f"{played.url}/")
+        expect(watched.page.locator(".panel .state")).to_have_text("playing")
+        yield played, watched.page
+
+
+@contextmanager
+def _overlay(browser: Browser, url: str, **size: object) -> Iterator[Page]:
+    with open_page(browser, **({"viewport": SCREEN} | size)) as watched:
+        watched.page.goto(url)
+        watched.page.evaluate(_GAME)
+        expect(watched.page.locator(".percent").first).to_be_visible()
+        yield watched.page
+
+
+def _first_run(browser: Browser) -> Image.Image:
+    with tempfile.TemporaryDirectory() as folder:
+        slippi = Path(folder) / "Slippi"
+        slippi.mkdir()
+        with running(slippi) as daemon, open_page(browser, viewport=WIDE, color_scheme="dark") as watched:
+            # A folder that readers recognise, in the place of a temporary one.
+            setup = {"folders": [{"station": "Slippi", "name": "Slippi", "folder": "/home/you/Slippi", "exists": True}]}
+            watched.page.route("**/v1/setup", lambda route: route.fulfill(json=setup))
+            watched.page.goto(f"{daemon.url}/")
+            expect(watched.page.locator(".demo")).to_be_visible()
+            watched.page.locator(".steps img").evaluate("image => image.decode()")
+            return _image(watched.page)
+
+
+def _dashboard(browser: Browser) -> Image.Image:
+    with _playing(browser, "--speed", "4") as (_, page):
+        _later(page, 2400)
+        return _image(page)
+
+
+def _light(browser: Browser) -> Image.Image:
+    with _playing(browser, "--speed", "4", "--seed", "2", color_scheme="light") as (_, page):
+        _later(page, 1500)
+        return _image(page)
+
+
+def _phone(browser: Browser) -> Image.Image:
+    with _playing(browser, "--speed", "4", "--seed", "3", viewport=PHONE) as (_, page):
+        _later(page, 1500)
+        return _image(page)
+
+
+def _instant_replay(browser: Browser) -> Image.Image:
+    with _playing(browser, "--speed", "2", viewport=TALL) as (_, page):
+        _later(page, 1200)
+        page.get_by_role("button", name="10").first.click()
+        page.wait_for_timeout(1500)
+        bar = page.locator("replay-bar").bounding_box()
+        assert bar is not None
+        return _image(page).crop((0, 0, TALL["width"], int(bar["y"] + bar["height"]) + 8))
+
+
+def _set(browser: Browser) -> Image.Image:
+    with _playing(browser, "--speed", "30") as (_, page):
+        expect(page.locator(".set-game").nth(1)).to_be_visible(timeout=60_000)
+        return _image(page, ".set")
+
+
+def _result(browser: Browser) -> Image.Image:
+    """A game from the list, after it was played."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name) / "Slippi"
+        folder.mkdir()
+        for play in (1, 2, 3):
+            started_at = datetime(2026, 11, 21, 12, 4 * play, tzinfo=UTC)
+            file = folder / f"Game_20261121T12{4 * play:02}00.slp"
+            file.write_bytes(bundled_match(play, started_at=started_at))
+            os.utime(file, (started_at.timestamp(), started_at.timestamp()))
+        with running(folder) as daemon, open_page(browser, viewport=TALL, color_scheme="dark") as watched:
+            watched.page.goto(f"{daemon.url}/")
+            watched.page.locator(".game .open").last.click()
+            expect(watched.page.locator(".panel .result")).not_to_be_empty()
+            expect(watched.page.locator(".numbers td").first).to_be_visible()
+            return _image(watched.page)
+
+
+def _address(browser: Browser) -> Image.Image:
+    with _playing(browser, "--speed", "4") as (_, page):
+        # The port of this demo is free, and not the usual one.
+        page.locator(".address .url").evaluate("field => { field.value = field.value.replace(/:[0-9]+/, ':5151'); }")
+        return _image(page, ".address")
+
+
+def _overlay_in_game(browser: Browser) -> Image.Image:
+    with _playing(browser, "--speed", "2") as (played, page), _overlay(browser, f"{played.url}/overlay/demo") as over:
+        _later(page, 900)
+        over.locator(".combo.shown").first.wait_for(timeout=20_000)
+        return _image(over)
+
+
+def _overlay_parts(browser: Browser) -> Image.Image:
+    with _playing(browser, "--speed", "2") as (played, page):
+        address = f"{played.url}/overlay/demo?theme=light&show=names,stocks,percent,controller&scale=1.2"
+        with _overlay(browser, address) as over:
+            _later(page, 900)
+            return _image(over)
+
+
+def _overlay_result(browser: Browser) -> Image.Image:
+    with tempfile.TemporaryDirectory() as name:
+        folder, game = Path(name) / "Slippi", Path(name) / "game.slp"
+        folder.mkdir()
+        game.write_bytes(bundled_match(1, started_at=datetime.now(UTC)))
+        simulate = [sys.executable, "-m", "slpstream", "simulate", str(game), "--into", str(folder), "--speed", "20"]
+        with (
+            running(folder) as daemon,
+            subprocess.Popen(simulate, stdout=subprocess.DEVNULL) as writing,
+            _overlay(browser, f"{daemon.url}/overlay/Slippi") as over,
+        ):
+            over.locator(".overlay[data-phase=result]").wait_for(timeout=60_000)
+            over.wait_for_timeout(500)
+            writing.wait(20)
+            return _image(over)
+
+
+def _example(browser: Browser) -> Image.Image:
+    return _overlay_in_game(browser).resize((640, 360), Image.Resampling.LANCZOS)
+
+
+def _tournament(browser: Browser) -> Image.Image:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        with setups.writer(folder) as writer, running(*(folder / each for each in setups.NAMES)) as daemon:
+            daemon.wait_ready()
+            assert writer.stdin is not None
+            with open_page(browser, viewport=WIDE, color_scheme="dark") as watched:
+                watched.page.goto(f"{daemon.url}/")
+                expect(watched.page.locator(".station")).to_have_count(setups.COUNT)
+                writer.stdin.write("begin\n")
+                writer.stdin.flush()
+                expect(watched.page.locator(".state[data-state=playing]")).to_have_count(setups.COUNT)
+                watched.page.wait_for_timeout(6000)
+                return _image(watched.page)
+
+
+def _animation(browser: Browser) -> list[Image.Image]:
+    """The overlay next to the dashboard, in real time."""
+    with (
+        _playing(browser, viewport={"width": 720, "height": 720}) as (played, page),
+        _overlay(browser, f"{played.url}/overlay/demo") as over,
+    ):
+        _later(page, 600)
+        pictures = []
+        for _ in range(ANIMATION_FRAMES):
+            waited = threading.Event()
+            left, right = _image(over), _image(page)
+            picture = Image.new("RGB", (1000, 360), "#0e1117")
+            picture.paste(left.resize((640, 360), Image.Resampling.LANCZOS), (0, 0))
+            picture.paste(right.resize((360, 360), Image.Resampling.LANCZOS), (640, 0))
+            pictures.append(picture)
+            waited.wait(ANIMATION_MS / 1000 / 2)
+        return pictures
+
+
+STILLS: Mapping[str, Callable[[Browser], Image.Image]] = {
+    "overlay_example.png": _example,
+    "address.png": _address,
+    "dashboard.png": _dashboard,
+    "dashboard_light.png": _light,
+    "dashboard_phone.png": _phone,
+    "first_run.png": _first_run,
+    "instant_replay.png": _instant_replay,
+    "overlay.png": _overlay_in_game,
+    "overlay_parts.png": _overlay_parts,
+    "overlay_result.png": _overlay_result,
+    "result.png": _result,
+    "set.png": _set,
+    "tournament.png": _tournament,
+}
+ANIMATION = "live.webp"
+NAMES = (*STILLS, ANIMATION)
+
+
+def path_of(name: str) -> Path:
+    """Where a picture belongs."""
+    return EXAMPLE if name == EXAMPLE.name else PICTURES / name
+
+
+def take(browser: Browser, name: str, path: Path) -> None:
+    """Take one picture and write it to a file."""
+    if name == ANIMATION:
+        first, *others = _animation(browser)
+        first.save(path, save_all=True, append_images=others, duration=ANIMATION_MS, loop=0, quality=60, method=6)
+        return
+    STILLS[name](browser).quantize(COLOURS, dither=Image.Dither.NONE).save(path, optimize=True)
+
+
+def main(names: list[str]) -> None:
+    PICTURES.mkdir(exist_ok=True)
+    with chromium() as browser:
+        for name in names or NAMES:
+            take(browser, name, path_of(name))
+            print(f"{path_of(name)}: {path_of(name).stat().st_size:,} bytes")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
