@@ -28,6 +28,7 @@ MARKS: Mapping[str, str] = {
     "deploy": "process",
     "deploy/test_lock.py": "slow",
     "docs/test_commands.py": "process",
+    "docs/test_first_minutes.py": "process slow",
     "docs/test_pictures.py": "process",
     "docs/test_site.py": "process",
     "faults": "process slow",

@@ -66,3 +66,12 @@ def test_readme_is_short() -> None:
 def test_page_promises_no_published_package(page: Path) -> None:
     """slpstream is not on PyPI: pages install it from a checkout."""
     assert not re.search(r"(?:pip|uv add|pipx|uvx|tool) (?:install )?'?slpstream", page.read_text(encoding="utf-8"))
+
+
+def test_readme_repeats_figures_of_the_page() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    page = (DOCS / "reference" / "figures.md").read_text(encoding="utf-8")
+    table = readme[readme.index("\n## Figures\n") : readme.index("[All figures]")]
+    figures = re.findall(r"\d[\d.]*(?: %| MB)?", "".join(row.split("|")[2] for row in table.splitlines() if "|" in row))
+    assert len(figures) >= 6
+    assert not [figure for figure in figures if figure not in page]
