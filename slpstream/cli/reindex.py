@@ -28,7 +28,7 @@ from slpstream.game.described import describe_stored
 from slpstream.game.record import record_of
 from slpstream.store import FILE_NAME, Database, Entry, GameRecord, open_database
 from slpstream.store.backfill import OldFile, path_key, read_entry
-from slpstream.system.files import modified_ns
+from slpstream.system.file_times import modified_ns
 
 _FILES_PER_TRANSACTION = 200
 _MIN_FILES_FOR_PROCESSES = 400

@@ -24,7 +24,7 @@ from slpstream.model.messages import START, LogMessage, timestamp
 from slpstream.model.summary import GameSummary, stats_summary
 from slpstream.store import WHOLE, FileRow, GameIndex, GameRow, GamesQuery, StoredGame
 from slpstream.stream import Game, Hub
-from slpstream.system.files import modified_ns
+from slpstream.system.file_times import modified_ns
 from slpstream.web import schemas
 from slpstream.web.games import EncodedFrames, EncodedStats, FramesQuery, ReplayFile
 

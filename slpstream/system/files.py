@@ -14,21 +14,12 @@ from typing import BinaryIO
 
 WHOLE_FILE_BYTES = 8 << 20
 """Size limit of files that are read whole. No replay written in one go is larger, but a film named `.dat` is."""
-_LATEST_NS = 2**63 - 1
 _READING = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
 _FURTHER_BYTES = 1 << 20
 # On Windows: FILE_ATTRIBUTE_OFFLINE, FILE_ATTRIBUTE_RECALL_ON_OPEN and FILE_ATTRIBUTE_RECALL_ON_DATA_ACCESS.
 _PLACEHOLDER_ATTRIBUTES = 0x1000 | 0x40000 | 0x400000
 # On macOS.
 _SF_DATALESS = 0x40000000
-
-
-def modified_ns(status: os.stat_result) -> int:
-    """Modification time of a file as Unix time in nanoseconds, clamped to the years 1970 to 2262.
-
-    File systems can hold times outside this range, which SQLite's integers and `datetime` cannot.
-    """
-    return min(max(status.st_mtime_ns, 0), _LATEST_NS)
 
 
 def open_shared(path: str, flags: int) -> int:

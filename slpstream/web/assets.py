@@ -18,7 +18,8 @@ from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
-from slpstream.system.files import modified_ns, open_regular
+from slpstream.system.file_times import modified_ns
+from slpstream.system.files import open_regular
 from slpstream.web.file_response import OpenFileResponse
 
 MEDIA_TYPES: Final[Mapping[str, str]] = {

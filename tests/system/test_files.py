@@ -17,10 +17,10 @@ from slpstream.game.record import record_of
 from slpstream.model.errors import CursorGone, Unreadable
 from slpstream.model.messages import START, timestamp
 from slpstream.store import FILE_NAME, GameIndex, open_database
+from slpstream.system.file_times import modified_ns
 from slpstream.system.files import (
     WHOLE_FILE_BYTES,
     is_placeholder,
-    modified_ns,
     open_regular,
     read_regular,
     read_start,

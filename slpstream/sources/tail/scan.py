@@ -16,7 +16,7 @@ from errno import ELOOP, ENOENT, ENOTDIR
 from typing import NamedTuple, Protocol, TypeAlias
 
 from slpstream.sources.tail.identity import FileIdentity, identity_of
-from slpstream.system.files import modified_ns
+from slpstream.system.file_times import modified_ns
 
 _WINDOWS = sys.platform == "win32"
 GONE = frozenset({ENOENT, ENOTDIR})

@@ -26,7 +26,8 @@ from slpstream.sources.tail.arrival import Arrival
 from slpstream.sources.tail.events import CaughtUp, Grew, Rewritten, TailedFile, TailEvent
 from slpstream.sources.tail.identity import Head, identity_of
 from slpstream.sources.tail.scan import GONE, Refusal, is_inside, refusal_of
-from slpstream.system.files import is_local, modified_ns, open_shared
+from slpstream.system.file_times import modified_ns
+from slpstream.system.files import is_local, open_shared
 
 _NOWAIT: Final[int] = getattr(os, "RWF_NOWAIT", 0)
 _HAS_PREAD: Final = hasattr(os, "pread")
