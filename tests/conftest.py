@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import not_on_windows
 from tests.project import ROOT
 from tests.shared_data import IN_CI, SHARED
 
@@ -111,7 +112,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    missing = [path for path in MARKS if not (TESTS / path).exists()]
+    missing = [path for path in (*MARKS, *not_on_windows.MODULES) if not (TESTS / path).exists()]
     if missing:
         raise pytest.UsageError(f"tests/conftest.py marks missing paths: {', '.join(missing)}")
     if sys.dont_write_bytecode and "PYTHONPYCACHEPREFIX" not in os.environ:
@@ -138,13 +139,34 @@ def _has_large_replay(item: pytest.Item) -> bool:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    if sys.platform == "win32" and _key(collection_path) in not_on_windows.MODULES:
+        return True
     return True if config.getoption("quick") and any(_marks_of(collection_path)) else None
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if sys.platform == "win32":
+        for path, reason in not_on_windows.MODULES.items():
+            terminalreporter.write_line(f"LEFT OUT tests/{path}: {reason}")
+
+
+def _key(path: Path) -> str:
+    return path.relative_to(TESTS).as_posix() if path.is_relative_to(TESTS) else ""
+
+
+def _skip_on_windows(item: pytest.Item) -> None:
+    for name in (item.name, getattr(item, "originalname", "")):
+        reason = not_on_windows.TESTS.get(f"{_key(item.path)}::{name}")
+        if reason is not None:
+            item.add_marker(pytest.mark.skip(reason=f"not on Windows: {reason}"))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
         for mark in _marks_of(item.path):
             item.add_marker(mark)
+        if sys.platform == "win32":
+            _skip_on_windows(item)
         if _has_large_replay(item):
             item.add_marker("slow")
         for fixture in getattr(item, "fixturenames", ()):

@@ -20,6 +20,7 @@ from tests.bench import (
     start,
     stats,
     store,
+    strategies,
     tournament,
 )
 from tests.bench.report import Figure, Form
@@ -43,6 +44,7 @@ BENCHMARKS: Mapping[str, Callable[[Form], list[Figure]]] = {
     "start": start.run,
     "other_formats": other_formats.run,
     "store": store.run,
+    "strategies": strategies.run,
     "tournament": tournament.run,
     "replay_log": replay_log.run,
     "fanout": fanout.run,

@@ -44,9 +44,9 @@ class Setup:
         key = folder / "key"
         key.write_bytes(SECRET + b"\nnot this\n")
         self.config.write_text(
-            f'[[webhooks]]\nurl = "{receiver.url}"\nsecret_file = "{key}"\n'
-            f'[[jsonl]]\nfolder = "{self.jsonl.parent}"\n'
-            f'[obs]\nfolder = "{self.obs.parent}"\n'
+            f"[[webhooks]]\nurl = '{receiver.url}'\nsecret_file = '{key}'\n"
+            f"[[jsonl]]\nfolder = '{self.jsonl.parent}'\n"
+            f"[obs]\nfolder = '{self.obs.parent}'\n"
         )
 
     def daemon(self) -> DaemonProcess:
@@ -149,7 +149,7 @@ def test_daemon_is_not_ready_while_an_output_cannot_write(tmp_path: Path) -> Non
     (tmp_path / "jsonl").mkdir()
     (tmp_path / "jsonl" / "setup").write_text("not a folder")
     config = tmp_path / "slpstream.toml"
-    config.write_text(f'[[jsonl]]\nfolder = "{tmp_path / "jsonl"}"\n')
+    config.write_text(f"[[jsonl]]\nfolder = '{tmp_path / 'jsonl'}'\n")
     with running(tmp_path / "setup", arguments=("--config", str(config))) as daemon:
         daemon.wait_ready()
 

@@ -235,7 +235,7 @@ class Recorder:
         Two games of one second need different names at once, because bytes that are not on disk are identified by the
         file's path.
         """
-        stem = datetime.fromtimestamp(unix_seconds).astimezone().strftime("Game_%Y%m%dT%H%M%S")
+        stem = datetime.fromtimestamp(unix_seconds, UTC).astimezone().strftime("Game_%Y%m%dT%H%M%S")
         self._same_stem = self._same_stem + 1 if stem == self._stem else 1
         self._stem = stem
         return f"{stem}.slp" if self._same_stem == 1 else f"{stem}-{self._same_stem}.slp"

@@ -136,11 +136,11 @@ def growth(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
     """Run each test with all events yielded, with growth handed over at once, and with what other systems have in place
     of inotify."""
     monkeypatch.setattr(Consumer, "handed_over", request.param == "handed over")
+    if request.param in ("watchdog", "kqueue") and sys.platform != "linux":
+        pytest.skip("Windows has a reader of its own, and the stand-in for kqueue is made of inotify")
     if request.param == "watchdog":
         monkeypatch.setattr(watcher_module, "InotifyReader", none_left)
     if request.param == "kqueue":
-        if sys.platform != "linux":
-            pytest.skip("the stand-in for kqueue is made of inotify")
         monkeypatch.setattr(watcher_module, "_readers", kqueue_readers)
 
 
@@ -155,6 +155,8 @@ def kqueue_readers(token: trio.lowlevel.TrioToken) -> tuple[Strategy, KqueueRead
 @pytest.fixture
 def with_inotify(monkeypatch: pytest.MonkeyPatch) -> None:
     """For tests of inotify: all runs use it."""
+    if sys.platform != "linux":
+        pytest.skip("inotify exists only on Linux")
     monkeypatch.setattr(watcher_module, "InotifyReader", InotifyReader)
     monkeypatch.setattr(watcher_module, "_readers", real_readers)
 
@@ -162,6 +164,8 @@ def with_inotify(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def with_watchdog(monkeypatch: pytest.MonkeyPatch) -> None:
     """For tests of watchdog: all runs use it, as on other systems, and while no inotify instance is left."""
+    if sys.platform != "linux":
+        pytest.skip("inotify is taken away, which Windows does not have")
     monkeypatch.setattr(watcher_module, "InotifyReader", none_left)
     monkeypatch.setattr(watcher_module, "_readers", real_readers)
 

@@ -1,0 +1,73 @@
+"""What the tests leave out under Windows' Python, each with its reason. See `deploy/windows/run-tests`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+_BROWSER = "no browser for Python there"
+_TERMINAL = "it opens a pseudo-terminal, which only Unix has"
+_DELETED = "Wine keeps the name of a deleted file until it is closed, as Windows did before 10"
+_REPLACED = "Windows does not replace a file that is open"
+_FIFO = "folders have no named pipes there"
+_LINKS = "Wine does not make symbolic links as Windows has them"
+_MODES = "Windows has no permission bits"
+_NAMES = "names of files are Unicode there"
+_SHELL = "it needs a Unix shell or a signal"
+
+MODULES: Mapping[str, str] = {
+    "cli/test_export.py": "numpy does not load in Wine",
+    "cli/test_info.py": _TERMINAL,
+    "cli/test_process_pool.py": "it sends signals to processes and threads, which Windows does not have",
+    "cli/test_reindex.py": _TERMINAL,
+    "web/test_client_js.py": _BROWSER,
+    "web/test_client_module.py": _BROWSER,
+    "web/test_dashboard.py": _BROWSER,
+    "web/test_delta_client.py": _BROWSER,
+    "web/test_index.py": _BROWSER,
+    "web/test_instant_replay.py": _BROWSER,
+    "web/test_overlay.py": _BROWSER,
+    "web/test_overlay_live.py": _BROWSER,
+    "web/test_overlay_options.py": _BROWSER,
+    "web/test_sets.py": _BROWSER,
+    "web/test_time_mode.py": _BROWSER,
+}
+"""Modules that cannot be imported there."""
+
+TESTS: Mapping[str, str] = {
+    "cli/test_commands.py::test_closed_stderr_keeps_the_exit_code": _SHELL,
+    "cli/test_commands.py::test_closed_stdout_is_reported": _SHELL,
+    "cli/test_commands.py::test_dump_reports_files_that_cannot_be_read": _FIFO,
+    "cli/test_commands.py::test_full_disk_is_reported": _SHELL,
+    "cli/test_commands.py::test_reader_that_closes_the_pipe_early_is_no_error": _SHELL,
+    "config/test_config.py::test_error_names_file_key_and_what_was_expected[table23-stations[0].folder-home]": (
+        "Windows takes the folder of any user to be next to one's own"
+    ),
+    "outputs/test_webhook.py::test_damaged_store_is_set_aside": _MODES,
+    "outputs/test_webhook.py::test_failures_without_a_response": "Wine has no text for a refused connection",
+    "sources/tail/test_folder.py::test_all_descriptors_are_closed": "descriptors are counted in /proc/self",
+    "sources/tail/test_folder.py::test_deleted_file_is_read_to_its_end_and_lost": _DELETED,
+    "sources/tail/test_folder.py::test_deleted_file_with_many_unread_bytes": _DELETED,
+    "sources/tail/test_folder.py::test_deletion_is_noticed_without_a_scan": _DELETED,
+    "sources/tail/test_folder.py::test_exhausted_file_is_read_again_when_it_is_another": _REPLACED,
+    "sources/tail/test_folder.py::test_fifo_is_refused_once": _FIFO,
+    "sources/tail/test_folder.py::test_file_deleted_and_recreated": _DELETED,
+    "sources/tail/test_folder.py::test_file_name_that_is_not_utf8": _NAMES,
+    "sources/tail/test_folder.py::test_file_replaced_by_a_rename": _REPLACED,
+    "sources/tail/test_folder.py::test_link_inside_the_folder_is_followed": _LINKS,
+    "sources/tail/test_folder.py::test_link_out_of_the_folder_is_refused": _LINKS,
+    "sources/tail/test_folder.py::test_reads_use_threads_where_nowait_is_unsupported": "local files are read at once",
+    "sources/tail/test_folder.py::test_rename_over_another_followed_file": _REPLACED,
+    "sources/tail/test_folder.py::test_root_may_be_a_link": _LINKS,
+    "sources/tail/test_folder.py::test_second_link_is_not_a_second_file": _LINKS,
+    "sources/tail/test_folder.py::test_settled_comes_even_if_an_initial_file_vanishes": _DELETED,
+    "sources/tail/test_folder.py::test_unreadable_file_from_the_future_is_refused": _MODES,
+    "sources/tail/test_folder.py::test_unreadable_file_is_refused_until_permission_returns": _MODES,
+    "sources/tail/test_order.py::test_old_file_that_is_lost_or_released_blocks_no_new_file": _DELETED,
+    "sources/tail/test_parts.py::test_fifo_that_takes_the_path_while_it_is_opened": _FIFO,
+    "sources/tail/test_watcher.py::test_deleted_file_is_lost": _DELETED,
+    "sources/tail/test_watcher.py::test_root_deleted_and_recreated": _DELETED,
+    "sources/tail/test_watcher.py::test_root_that_is_a_link": _LINKS,
+    "system/test_metrics.py::test_daemon_exports_every_row": "figures of the process are those of Linux",
+    "web/test_assets.py::test_files_that_cannot_be_opened_are_404": _FIFO,
+}
+"""Tests, by module and name, with parameters or without."""
