@@ -62,7 +62,9 @@ def test_page_names_folder_and_overlay(browser: Browser, folder: Path) -> None:
         expect(page.get_by_role("heading", name="Waiting for your first game")).to_be_visible()
         expect(page.locator(".folders code")).to_have_text(str(folder))
         expect(page.locator(".folders .quiet")).to_have_text("No replays yet.")
-        expect(page.get_by_label("Overlay address of Slippi, for OBS")).to_have_value(f"{daemon.url}/overlay/Slippi")
+        address = page.locator(".first-run").get_by_label("Overlay address of Slippi, for OBS")
+        expect(address).to_have_value(f"{daemon.url}/overlay/Slippi")
+        expect(page.locator(".detail .set .names input").first).to_be_visible()  # names can be entered before a game
         assert page.locator(".steps img").evaluate("image => image.decode().then(() => image.naturalWidth)") == 640
         expect(page.locator(".demo-command")).to_be_hidden()
         expect(page.locator(".station")).to_have_count(1)

@@ -318,7 +318,7 @@ function routeOf(hash) {
   }
   // A single station is open by default.
   const [only] = daemon.stations;
-  return only !== undefined && daemon.stations.length === 1 && !showsFirstRun() ? { kind: "station", id: only.id } : { kind: "", id: "" };
+  return only !== undefined && daemon.stations.length === 1 ? { kind: "station", id: only.id } : { kind: "", id: "" };
 }
 
 function openDetail() {
