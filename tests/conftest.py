@@ -27,6 +27,7 @@ MARKS: Mapping[str, str] = {
     "daemon/test_reload.py": "process",
     "daemon/test_sets.py": "process",
     "deploy": "process",
+    "deploy/test_debian.py": "slow",
     "deploy/test_lock.py": "slow",
     "docs/test_commands.py": "process",
     "docs/test_first_minutes.py": "process slow",

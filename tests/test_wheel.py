@@ -1,4 +1,4 @@
-"""The public API of the built wheel, as seen by a type checker and by `inspect` in a separate environment."""
+"""The built wheel in a separate environment: its command, and the public API as type checkers and `inspect` see it."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.deploy import artefacts
+from tests.deploy.played_demo import demo
 from tests.project import ROOT
 from tests.shared_data import IN_CI
 
@@ -54,15 +56,22 @@ for name in ("open_replay", "messages", "follow"):
 """
 
 
+needs_uv = pytest.mark.skipif(UV is None and not IN_CI, reason="no uv")
+
+
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("wheel")
-    build = "import sys, hatchling.build; hatchling.build.build_wheel(sys.argv[1])"
-    done = subprocess.run(
-        [sys.executable, "-c", build, str(folder)], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    [built] = folder.glob("*.whl")
+    return artefacts.wheel(tmp_path_factory)
+
+
+@pytest.fixture(scope="module")
+def pure_wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel that is built where there is no compiler."""
+
+    def make(folder: Path) -> None:
+        artefacts.run_script(ROOT / "deploy/wheel/build", folder, SLPSTREAM_PURE="1")
+
+    [built] = artefacts.made_once(tmp_path_factory, "pure-wheel", make).glob("*.whl")
     return built
 
 
@@ -103,6 +112,52 @@ def test_wheel_is_marked_as_typed(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     assert "slpstream/py.typed" in names
     assert not [name for name in names if name.startswith("tests")]
+
+
+def test_wheel_has_the_kernel_and_everything_that_is_not_code(wheel: Path) -> None:
+    assert re.fullmatch(r"slpstream-[\d.]+-cp311-abi3-manylinux_2_\d+_x86_64\.whl", wheel.name)
+    built = {name.partition(".data/data/")[2] or name for name in zipfile.ZipFile(wheel).namelist()}
+    assert "slpstream/formats/kernel/_kernel.abi3.so" in built
+    assert "share/man/man1/slpstream.1" in built
+    package = ROOT / "slpstream"
+    sources = {path for path in package.rglob("*") if path.is_file() and path.suffix not in (".pyc", ".so", ".pyd")}
+    assert {path.relative_to(ROOT).as_posix() for path in sources} <= built
+
+
+def test_wheel_without_a_compiler_fits_every_platform(pure_wheel: Path) -> None:
+    assert pure_wheel.name.endswith("-py3-none-any.whl")
+    assert not [name for name in zipfile.ZipFile(pure_wheel).namelist() if name.endswith((".so", ".pyd"))]
+
+
+@needs_uv
+@pytest.mark.parametrize("kind", ["wheel", "pure_wheel"])
+def test_uvx_plays_the_demo_from_the_wheel(kind: str, request: pytest.FixtureRequest) -> None:
+    assert UV is not None
+    command = [
+        UV,
+        "tool",
+        "run",
+        "--quiet",
+        "--python",
+        sys.executable,
+        "--from",
+        request.getfixturevalue(kind),
+        "slpstream",
+    ]
+    with demo(command, "--once", "--speed", "30") as running:
+        running.play_to_the_end()
+
+
+@needs_uv
+def test_pipx_installs_the_command_and_its_manual_page(wheel: Path, tmp_path: Path) -> None:
+    assert UV is not None
+    folders = {"PIPX_HOME": "home", "PIPX_BIN_DIR": "bin", "PIPX_MAN_DIR": "man"}
+    environment = {name: str(tmp_path / folder) for name, folder in folders.items()}
+    command = [UV, "tool", "run", "--quiet", "--python", sys.executable, "pipx", "install", "--python", sys.executable]
+    artefacts.run_script(*command, wheel, **environment)
+    assert (tmp_path / "man/man1/slpstream.1").exists()
+    with demo([tmp_path / "bin/slpstream"], "--once", "--speed", "30") as running:
+        running.play_to_the_end()
 
 
 def test_type_checker_reveals_the_real_types(python: Path, tmp_path: Path) -> None:

@@ -6,6 +6,8 @@
   `--all-extras --constraints requirements-dev.lock --output-file deploy/requirements-extras.lock`.
 - `requirements-dev.lock` adds all extras and the dependency groups `dev`, `peers` and `docs`. Made by the same command
   with `--all-extras --group dev --group peers --group docs --output-file requirements-dev.lock`.
+- `deploy/requirements-release.lock` has the tools that make the files of a release, and nothing else. Made by the same
+  command with `--group pyproject.toml:release --output-file deploy/requirements-release.lock` and no `pyproject.toml`.
 """
 
 from __future__ import annotations
@@ -35,6 +37,7 @@ from tests.shared_data import IN_CI
 
 DEPLOY = ROOT / "deploy/requirements.lock"
 EXTRAS = ROOT / "deploy/requirements-extras.lock"
+RELEASE = ROOT / "deploy/requirements-release.lock"
 DEVELOPMENT = ROOT / "requirements-dev.lock"
 UV = os.environ.get("UV") or shutil.which("uv")
 _PIN = re.compile(r"([\w.-]+)==(\S+?)(?: ; ([^\\]+?))? \\\n((?:    --hash=sha256:[0-9a-f]{64}(?: \\)?\n)+)")
@@ -63,7 +66,9 @@ def requirements_of(lock: Path) -> list[Requirement]:
     if lock in (EXTRAS, DEVELOPMENT):
         lines += chain.from_iterable(table["project"]["optional-dependencies"].values())
     if lock == DEVELOPMENT:
-        lines += chain.from_iterable(table["dependency-groups"].values())
+        lines += chain.from_iterable(table["dependency-groups"][name] for name in ("dev", "peers"))
+    if lock == RELEASE:
+        lines = table["dependency-groups"]["release"]
     return [Requirement(line) for line in lines]
 
 
@@ -90,7 +95,7 @@ def closure(requirements: Sequence[Requirement], locked: Mapping[str, str]) -> s
     return {name for name, _ in seen}
 
 
-@pytest.mark.parametrize("lock", [DEPLOY, EXTRAS, DEVELOPMENT], ids=lambda lock: lock.name)
+@pytest.mark.parametrize("lock", [DEPLOY, EXTRAS, RELEASE, DEVELOPMENT], ids=lambda lock: lock.name)
 def test_lock_names_no_registry(lock: Path) -> None:
     assert not re.search(r"://|--index|--extra-index|--find-links|@", lock.read_text(encoding="utf-8"))
 
@@ -113,13 +118,20 @@ def test_lock_matches_the_project(lock: Path) -> None:
     assert needed == set(locked)
 
 
+def test_release_tools_satisfy_the_project() -> None:
+    """They are not installed where tests run; that their own dependencies are locked too, the registry knows."""
+    locked = {pin.name: pin.version for pin in pins(RELEASE)}
+    for requirement in requirements_of(RELEASE):
+        assert requirement.specifier.contains(locked[canonicalize_name(requirement.name)])
+
+
 def test_extras_are_locked_at_the_versions_of_the_development_lock() -> None:
     development = set(pins(DEVELOPMENT))
     assert {(pin.name, pin.version) for pin in pins(EXTRAS)} <= {(pin.name, pin.version) for pin in development}
 
 
 @pytest.mark.skipif(UV is None, reason="no uv")
-@pytest.mark.parametrize("lock", [DEPLOY, EXTRAS], ids=lambda lock: lock.name)
+@pytest.mark.parametrize("lock", [DEPLOY, EXTRAS, RELEASE], ids=lambda lock: lock.name)
 def test_hashes_match_the_registry(lock: Path, tmp_path: Path) -> None:
     assert UV is not None
     command = [UV, "pip", "install", "--dry-run", "--require-hashes", "--quiet", "--target", str(tmp_path)]

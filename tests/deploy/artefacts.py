@@ -1,0 +1,82 @@
+"""The files of a release, each built once per run of the tests by its own script, whichever worker asks first."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.project import ROOT
+
+BUILD_SECONDS = 1500
+
+
+def wheel(factory: pytest.TempPathFactory) -> Path:
+    """The wheel with the compiled kernel. Its folder also has the source archive."""
+    return _built(factory, "wheel", "*.whl")
+
+
+def debian_package(factory: pytest.TempPathFactory) -> Path:
+    """The package for Debian."""
+    return _built(factory, "debian", "*.deb", wheel(factory))
+
+
+def debian_root(factory: pytest.TempPathFactory) -> Path:
+    """A tar archive of Debian 12 with apt and nothing that is not essential."""
+
+    def make(folder: Path) -> None:
+        run_script(
+            "mmdebstrap", "--quiet", "--variant=apt", "bookworm", folder / "root.tar", "http://deb.debian.org/debian"
+        )
+
+    return made_once(factory, "debian-root", make) / "root.tar"
+
+
+def run_script(*command: str | Path, **environment: str) -> None:
+    """Run a program of the build. Fails with its output if it fails."""
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        env=os.environ | environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        timeout=BUILD_SECONDS,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+
+
+def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], None]) -> Path:
+    """A folder that all workers of pytest-xdist share. The first one fills it by `make`, the others wait."""
+    base = factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / f"made-{name}"
+    done = folder.with_suffix(".done")
+    with _locked(folder.with_suffix(".lock")):
+        if not done.exists():
+            folder.mkdir(exist_ok=True)
+            make(folder)
+            done.touch()
+    return folder
+
+
+def _built(factory: pytest.TempPathFactory, kind: str, pattern: str, *inputs: Path) -> Path:
+    def make(folder: Path) -> None:
+        run_script(ROOT / "deploy" / kind / "build", folder, *inputs)
+
+    [file] = made_once(factory, kind, make).glob(pattern)
+    return file
+
+
+@contextmanager
+def _locked(file: Path) -> Iterator[None]:
+    with file.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
