@@ -66,7 +66,7 @@ def requirements_of(lock: Path) -> list[Requirement]:
     if lock in (EXTRAS, DEVELOPMENT):
         lines += chain.from_iterable(table["project"]["optional-dependencies"].values())
     if lock == DEVELOPMENT:
-        lines += chain.from_iterable(table["dependency-groups"][name] for name in ("dev", "peers"))
+        lines += chain.from_iterable(table["dependency-groups"][name] for name in ("dev", "peers", "docs"))
     if lock == RELEASE:
         lines = table["dependency-groups"]["release"]
     return [Requirement(line) for line in lines]
