@@ -70,6 +70,8 @@ class _Root:
 
     def take_files(self, changes: bytes) -> None:
         """Report changes of files."""
+        if self.ended:
+            return
         for action, name in parse_changes(changes):
             path = os.path.join(self.folder, name)  # noqa: PTH118
             if action == _MODIFIED:
@@ -79,7 +81,7 @@ class _Root:
 
     def take_folders(self, changes: bytes) -> None:
         """Report that folders have come or gone."""
-        if changes:
+        if changes and not self.ended:
             self.listener.tree_changed()
 
 
@@ -123,6 +125,7 @@ class DirectoryChangesReader:
             if root is None or root.folder in folders:
                 return
             del self._roots[listener]
+            root.ended = True
         try:
             self._token.run_sync_soon(root.scope.cancel)
         except trio.RunFinishedError:
@@ -152,22 +155,24 @@ class DirectoryChangesReader:
     async def _read_root(self, root: _Root, *, task_status: trio.TaskStatus[OSError | None]) -> None:
         errors: list[OSError] = []
         has_begun = False
-        with root.scope:
-            async with trio.open_nursery() as nursery:
-                for handle, changes, take in (
-                    (root.files, _FILE_NAMES | self._growth, root.take_files),
-                    (root.folders, _FOLDER_NAMES, root.take_folders),
-                ):
-                    read = partial(_read_changes, handle, changes, root, take, errors.append)
-                    await nursery.start(read)
-                has_begun = not errors
-                if errors:
-                    root.scope.cancel()
-                else:
-                    task_status.started()
-        root.ended = True
-        for handle in (root.files, root.folders):
-            windows.close_handle(handle)
+        try:
+            with root.scope:
+                async with trio.open_nursery() as nursery:
+                    for handle, changes, take in (
+                        (root.files, _FILE_NAMES | self._growth, root.take_files),
+                        (root.folders, _FOLDER_NAMES, root.take_folders),
+                    ):
+                        read = partial(_read_changes, handle, changes, root, take, errors.append)
+                        await nursery.start(read)
+                    has_begun = not errors
+                    if errors:
+                        root.scope.cancel()
+                    else:
+                        task_status.started()
+        finally:
+            root.ended = True
+            for handle in (root.files, root.folders):
+                windows.close_handle(handle)
         if not has_begun:
             task_status.started(errors[0] if errors else OSError(_STOPPED))
         elif errors:
