@@ -42,6 +42,9 @@ TESTS: Mapping[str, str] = {
     "config/test_config.py::test_error_names_file_key_and_what_was_expected[table23-stations[0].folder-home]": (
         "Windows takes the folder of any user to be next to one's own"
     ),
+    "outputs/test_daemon.py::test_outputs_are_complete_after_a_kill_while_the_receiver_is_down": (
+        "Windows ends a process at once, without SIGTERM"
+    ),
     "outputs/test_webhook.py::test_damaged_store_is_set_aside": _MODES,
     "outputs/test_webhook.py::test_failures_without_a_response": "Wine has no text for a refused connection",
     "sources/tail/test_folder.py::test_all_descriptors_are_closed": "descriptors are counted in /proc/self",
