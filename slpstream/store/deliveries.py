@@ -149,9 +149,9 @@ class DeliveryStore:
                 (webhook, station, set_id, digest, delivery.key, now_ms),
             )
             connection.execute(
-                "DELETE FROM told_sets WHERE webhook = ?1 AND station = ?2 AND set_id NOT IN (SELECT set_id FROM"
-                " told_sets WHERE webhook = ?1 AND station = ?2 ORDER BY stored_at_ms DESC LIMIT ?3)",
-                (webhook, station, _KEPT_SETS),
+                "DELETE FROM told_sets WHERE webhook = ? AND station = ? AND set_id NOT IN (SELECT set_id FROM"
+                " told_sets WHERE webhook = ? AND station = ? ORDER BY stored_at_ms DESC LIMIT ?)",
+                (webhook, station, webhook, station, _KEPT_SETS),
             )
 
     def oldest_per_station(self, webhook: str) -> list[StoredDelivery]:
@@ -187,9 +187,9 @@ class DeliveryStore:
                 "DELETE FROM deliveries WHERE webhook = ? AND stored_at_ms < ?", (webhook, before_ms)
             ).rowcount
             over = connection.execute(
-                "DELETE FROM deliveries WHERE webhook = ?1 AND id <= (SELECT id FROM deliveries WHERE webhook = ?1"
-                " ORDER BY id DESC LIMIT 1 OFFSET ?2)",
-                (webhook, max_count),
+                "DELETE FROM deliveries WHERE webhook = ? AND id <= (SELECT id FROM deliveries WHERE webhook = ?"
+                " ORDER BY id DESC LIMIT 1 OFFSET ?)",
+                (webhook, webhook, max_count),
             ).rowcount
             return old + over
 

@@ -1,5 +1,7 @@
 """No response contains a path of the server, and only indexed files are served.
 
+The one exception is `/v1/setup`, which says to operators where their folders are.
+
 The folders of a real daemon, in which everything goes wrong that can, have unique names; every response of every
 endpoint and every message of every stream is searched for these names.
 """
@@ -13,13 +15,14 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
 from slpstream.formats.slippi.framing import width_of_event_payloads
+from slpstream.web import setup
 from tests.daemon_process import DaemonProcess, running
 from tests.project import ROOT
 from tests.synthetic.match import synthetic_match
@@ -111,6 +114,12 @@ def names(root: Path) -> re.Pattern[bytes]:
     return re.compile(b"|".join(re.escape(os.fsencode(place)) for place in places))
 
 
+def test_only_operators_see_the_folders() -> None:
+    found = setup.endpoints(cast(setup.Setup, None))
+    assert {endpoint.path for endpoint in found} == {setup.PATH}
+    assert all(endpoint.operates for endpoint in found)
+
+
 def test_no_response_contains_a_path(daemon: DaemonProcess, root: Path) -> None:
     secret = names(root)
     description = daemon.get("/openapi.json")
@@ -118,7 +127,7 @@ def test_no_response_contains_a_path(daemon: DaemonProcess, root: Path) -> None:
     stations = ["main", "absent", "file", "third", "..%2f", "%00"]
     targets = ["/", *(f"/overlay/{station}" for station in stations), "/nothing", "/custom/own.css", "/custom/no.css"]
     for path in description["paths"]:
-        if path == "/v1/events":
+        if path in ("/v1/events", setup.PATH):
             continue
         ids = [*games, *(odd.format(game=games[0]) for odd in ODD_IDS)] if "{gameId}" in path else stations
         for wanted in ids if "{" in path else [""]:
