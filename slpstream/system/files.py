@@ -15,7 +15,7 @@ from typing import BinaryIO
 WHOLE_FILE_BYTES = 8 << 20
 """Size limit of files that are read whole. No replay written in one go is larger, but a film named `.dat` is."""
 _READING = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
-_FURTHER_BYTES = 1 << 20
+_FURTHER_BYTES = 1 << 16
 # On Windows: FILE_ATTRIBUTE_OFFLINE, FILE_ATTRIBUTE_RECALL_ON_OPEN and FILE_ATTRIBUTE_RECALL_ON_DATA_ACCESS.
 _PLACEHOLDER_ATTRIBUTES = 0x1000 | 0x40000 | 0x400000
 # On macOS.
