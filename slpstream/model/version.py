@@ -1,3 +1,3 @@
 """The version, where nothing else needs importing to know it."""
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"

@@ -14,6 +14,8 @@ import pytest
 from tests.project import ROOT
 
 BUILD_SECONDS = 1500
+SOURCE_DATE_EPOCH = "1790000000"
+"""The time of the files that are built here, whatever the time of the last commit."""
 
 
 def wheel(factory: pytest.TempPathFactory) -> Path:
@@ -24,6 +26,16 @@ def wheel(factory: pytest.TempPathFactory) -> Path:
 def debian_package(factory: pytest.TempPathFactory) -> Path:
     """The package for Debian."""
     return _built(factory, "debian", "*.deb", wheel(factory))
+
+
+def linux_program(factory: pytest.TempPathFactory) -> Path:
+    """The one-file program for Linux."""
+    return _built(factory, "linux", "slpstream-*", wheel(factory))
+
+
+def windows_program(factory: pytest.TempPathFactory) -> Path:
+    """The one-file program for Windows."""
+    return _built(factory, "windows", "slpstream-*.exe")
 
 
 def debian_root(factory: pytest.TempPathFactory) -> Path:
@@ -42,7 +54,7 @@ def run_script(*command: str | Path, **environment: str) -> None:
     done = subprocess.run(
         command,
         cwd=ROOT,
-        env=os.environ | environment,
+        env=os.environ | {"SOURCE_DATE_EPOCH": SOURCE_DATE_EPOCH} | environment,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import subprocess
-import tempfile
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,21 +16,24 @@ ANSWER_SECONDS = 60.0
 class Demo:
     """The demo while it runs."""
 
-    def __init__(self, process: subprocess.Popen[str], log: Path) -> None:
+    def __init__(self, process: subprocess.Popen[str]) -> None:
         self.process = process
-        self._log = log
         self._output: list[str] = []
         self.url = self._address()
 
     def _address(self) -> str:
         """Read the output until the address of the overlay."""
-        assert self.process.stdout is not None
-        for line in self.process.stdout:
-            self._output.append(line)
+        for line in self._lines():
             found = re.search(r"overlay +(http://127\.0\.0\.1:\d+)/overlay/demo", line)
             if found:
                 return found[1]
-        raise AssertionError(f"the demo prints no address: {self._output}, {self._log.read_text(errors='replace')}")
+        raise AssertionError(f"the demo prints no address: {self._output}")
+
+    def _lines(self) -> Iterator[str]:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self._output.append(line)
+            yield line
 
     def play_to_the_end(self) -> None:
         """Read the stream until a game ends, and wait until the demo ends by itself, as it does with `--once`."""
@@ -41,7 +43,7 @@ class Demo:
             f"{self.url}/v1/events?station=demo&cursor=start", timeout=ANSWER_SECONDS
         ) as events:
             assert b"event: game_end\n" in events
-        assert self.process.wait(STOP_SECONDS) == 0, self._log.read_text(errors="replace")
+        assert [*self._lines(), self.process.wait(STOP_SECONDS)][-1] == 0, self._output
 
 
 @contextmanager
@@ -49,31 +51,28 @@ def demo(
     command: Sequence[str | Path],
     *arguments: str,
     environment: Mapping[str, str] | None = None,
-    stop: Callable[[], None] | None = None,
+    stop: Callable[[], object] | None = None,
 ) -> Iterator[Demo]:
     """Run the demo on a free port. `stop` ends what the process has started and what does not end with it."""
-    with tempfile.TemporaryDirectory(prefix="slpstream-") as folder:
-        log = Path(folder) / "log"
-        with log.open("wb") as stderr:
-            process = subprocess.Popen(
-                [*command, "demo", "--port", "0", *arguments],
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=stderr,
-                text=True,
-                errors="replace",
-            )
-        try:
-            yield Demo(process, log)
-        finally:
-            if process.poll() is None:
-                process.terminate()
-                if stop is not None:
-                    stop()
-                process.wait(STOP_SECONDS)
-            assert process.stdout is not None
-            process.stdout.close()
+    process = subprocess.Popen(
+        [*command, "demo", "--port", "0", *arguments],
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+    )
+    try:
+        yield Demo(process)
+    finally:
+        if process.poll() is None:
+            process.terminate()
+            if stop is not None:
+                stop()
+            process.wait(STOP_SECONDS)
+        assert process.stdout is not None
+        process.stdout.close()
 
 
 def get(url: str) -> str:

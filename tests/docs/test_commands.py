@@ -35,6 +35,7 @@ SYSTEM = "changes the machine, and needs systemd as its first process; tests/dep
 USERS = "changes the users of the machine"
 REASONS: Mapping[str, str] = {
     r"sudo apt install|sudo pacman": "installs packages of the system",
+    r"deploy/(debian|linux|windows)/build": "takes a minute; tests/deploy builds each of them and runs what it makes",
     r"sudo env UV_PYTHON_INSTALL_DIR=": "downloads a Python, which registries of packages do not have",
     r"sudo systemctl|systemctl|journalctl": SYSTEM,
     r"sudo nsenter": "needs the service under systemd; tests/cli/test_reindex.py runs the command inside it",

@@ -1,0 +1,72 @@
+"""The container image: built on a clean Debian, and the demo played in it.
+
+No registry can be relied on where tests run, nor a kernel that lets them start containers. So the base is a Debian made
+from its packages, and buildah isolates what it runs by a chroot.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from slpstream.model.version import __version__
+from tests.deploy import artefacts
+from tests.deploy.debian_root import needs_root
+from tests.deploy.played_demo import demo
+from tests.deploy.tools import needs
+from tests.project import ROOT
+
+CONTAINERFILE = ROOT / "deploy/container/Containerfile"
+
+
+class Buildah:
+    """buildah with a store of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        settings = folder / "storage.conf"
+        settings.write_text(f'[storage]\ndriver = "vfs"\ngraphroot = "{folder}/store"\nrunroot = "{folder}/run"\n')
+        self.environment = {"CONTAINERS_STORAGE_CONF": str(settings), "BUILDAH_ISOLATION": "chroot"}
+
+    def __call__(self, *arguments: str | Path) -> str:
+        """Run a command of buildah, and return what it prints."""
+        done = subprocess.run(
+            ["buildah", *arguments], env=os.environ | self.environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+
+@needs("buildah", "mmdebstrap", "dh")
+@needs_root
+def test_image_plays_the_demo(tmp_path_factory: pytest.TempPathFactory, tmp_path: Path) -> None:
+    buildah = Buildah(tmp_path)
+    scratch = buildah("from", "scratch")
+    buildah("add", "--quiet", scratch, artefacts.debian_root(tmp_path_factory), "/")
+    buildah("commit", "--quiet", "--rm", scratch, "localhost/debian")
+    package = artefacts.debian_package(tmp_path_factory)
+    out = tmp_path / "out"
+    artefacts.run_script(ROOT / "deploy/container/build", out, package, BASE="localhost/debian", **buildah.environment)
+
+    container = buildah("from", "--pull-never", f"localhost/slpstream:{__version__}")
+    described = json.loads(buildah("inspect", container))["OCIv1"]["config"]
+    assert described["User"] == "slpstream"
+    assert described["Entrypoint"] == ["slpstream"]
+    assert described["Cmd"] == ["serve", "/replays"]
+    command = ["buildah", "run", container, "slpstream"]
+    with demo(command, "--once", "--speed", "30", environment=os.environ | buildah.environment) as running:
+        running.play_to_the_end()
+
+    [archive] = out.iterdir()
+    with tarfile.open(archive) as tar:
+        assert "index.json" in tar.getnames()
+
+
+def test_default_base_is_as_old_as_the_packages_oldest_python() -> None:
+    [base] = re.findall(r"^ARG BASE=(.*)$", CONTAINERFILE.read_text(encoding="utf-8"), re.MULTILINE)
+    assert base == "docker.io/library/debian:bookworm-slim"

@@ -1,0 +1,104 @@
+"""deploy/release: the files, their checksums and bill of materials; building them again gives the same bytes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from slpstream.model.version import __version__
+from tests.deploy import artefacts
+from tests.deploy.tools import needs
+from tests.project import ROOT
+
+pytestmark = needs("git", "uv", "dpkg-deb", "dh")
+
+RELEASED = ("wheel", "debian")
+"""What is built again here. Tests of their own build the other kinds."""
+
+
+@pytest.fixture(scope="module")
+def released(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """The files of a release, and what the script prints. Made from another folder, with another mask and time zone."""
+
+    def make(folder: Path) -> None:
+        checkout = folder / "another place"
+        tracked = subprocess.run(
+            ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
+            cwd=ROOT, capture_output=True, text=True, check=True,
+        ).stdout  # fmt: skip
+        for name in filter(None, tracked.split("\0")):
+            if (ROOT / name).exists():
+                (checkout / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(ROOT / name, checkout / name)
+        subprocess.run(["git", "init", "--quiet", checkout], check=True)
+        command = f'umask 077; exec "{checkout}/deploy/release" "{folder}/files" {" ".join(RELEASED)}'
+        done = subprocess.run(
+            ["sh", "-c", command],
+            env=os.environ | {"SOURCE_DATE_EPOCH": artefacts.SOURCE_DATE_EPOCH, "TZ": "Asia/Tokyo", "LC_ALL": "C"},
+            capture_output=True,
+            text=True,
+            timeout=artefacts.BUILD_SECONDS,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        (folder / "printed").write_text(done.stdout)
+
+    folder = artefacts.made_once(tmp_path_factory, "release", make)
+    return folder / "files", (folder / "printed").read_text()
+
+
+def test_wheel_source_archive_and_package_are_the_same_bytes_again(
+    released: tuple[Path, str], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    files, _ = released
+    built = [
+        *artefacts.wheel(tmp_path_factory).parent.glob("slpstream-*"),
+        artefacts.debian_package(tmp_path_factory),
+    ]
+    assert {path.suffix for path in built} == {".whl", ".gz", ".deb"}
+    assert {path.name: digest(path) for path in built} == {path.name: digest(files / path.name) for path in built}
+
+
+def test_checksums_are_those_of_all_files(released: tuple[Path, str]) -> None:
+    files, _ = released
+    lines = (files / "SHA256SUMS").read_text().splitlines()
+    summed = {name: digest for digest, name in (line.split("  ") for line in lines)}
+    assert summed == {path.name: digest(path) for path in files.iterdir() if path.name != "SHA256SUMS"}
+
+
+def test_bill_of_materials_is_valid_and_names_every_package(released: tuple[Path, str]) -> None:
+    files, _ = released
+    document = json.loads((files / f"slpstream-{__version__}.cdx.json").read_text())
+    locked = re.findall(r"^([\w.-]+)==(\S+)", (ROOT / "deploy/requirements.lock").read_text(), re.MULTILINE)
+    assert [(each["name"], each["version"]) for each in document["components"]] == locked
+    assert all(each["externalReferences"][0]["hashes"] for each in document["components"])
+    assert document["metadata"]["component"]["version"] == __version__
+    model = pytest.importorskip("cyclonedx.model.bom", reason="not installed (dependency group `peers`)")
+    read = model.Bom.from_json(document)
+    assert read.validate()
+    assert {(each.name, each.version) for each in read.components} == set(locked)
+
+
+def test_script_ends_with_the_commands_that_publish(released: tuple[Path, str]) -> None:
+    files, printed = released
+    assert f"git tag --sign v{__version__}" in printed
+    assert "uv publish ./*.whl ./*.tar.gz" in printed
+    assert str(files) in printed
+    assert "skopeo" not in printed  # no image was built
+
+
+def test_changelog_has_a_section_for_the_version() -> None:
+    assert re.search(
+        rf"^## {re.escape(__version__)}( - \d{{4}}-\d\d-\d\d)?$", (ROOT / "CHANGELOG.md").read_text(), re.M
+    )
+
+
+def digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
