@@ -1,4 +1,4 @@
-"""What the tests leave out under Windows' Python, each with its reason. See `deploy/windows/run-tests`."""
+"""The tests that are left out under Windows' Python, each with its reason. See `deploy/windows/run-tests`."""
 
 from __future__ import annotations
 

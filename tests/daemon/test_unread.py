@@ -1,4 +1,4 @@
-"""What nobody reads is worked on later and together, and whoever looks finds it done."""
+"""Logs without a reader are written later and together, and each new reader finds them complete."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from tests.project import ROOT
 pytestmark = needs("git", "uv", "dpkg-deb", "dh")
 
 RELEASED = ("wheel", "debian")
-"""What is built again here. Tests of their own build the other kinds."""
+"""The kinds that are built again here. Tests of their own build the others."""
 
 
 @pytest.fixture(scope="module")

@@ -32,7 +32,7 @@ def test_site_builds_without_a_warning(tmp_path: Path) -> None:
     assert "WARNING" not in done.stderr
     assert {path.stem for path in (site / "reference").glob("*.html")} >= set(GENERATED)
     for page in site.rglob("*.html"):
-        # What a browser would load by itself. The site works without a network.
+        # A browser would load these by itself. The site works without a network.
         loaded = re.findall(r'<(?:script|img|iframe)[^>]* src="([^"]+)"', page.read_text(encoding="utf-8"))
         assert not [address for address in loaded if address.startswith(("http:", "https:", "//"))], page
 

@@ -145,7 +145,7 @@ def growth(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def kqueue_readers(token: trio.lowlevel.TrioToken) -> tuple[Strategy, KqueueReader, KqueueReader]:
-    """What macOS has."""
+    """As on macOS."""
     from tests.sources.tail import fake_kqueue
 
     reader = KqueueReader(fake_kqueue.kernel())
