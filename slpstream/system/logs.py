@@ -42,8 +42,11 @@ def configure(log_format: LogFormat, level: str, stream: TextIO | None = None) -
         _printable_values if log_format == "console" else structlog.processors.format_exc_info,
     ]
     renderer: structlog.types.Processor = (
-        # Without the values of variables, which are long and can be secrets.
-        structlog.dev.ConsoleRenderer(colors=stream.isatty(), exception_formatter=structlog.dev.plain_traceback)
+        # Without the values of variables, which are long and can be secrets. structlog refuses colors on Windows unless
+        # colorama is installed.
+        structlog.dev.ConsoleRenderer(
+            colors=os.name != "nt" and stream.isatty(), exception_formatter=structlog.dev.plain_traceback
+        )
         if log_format == "console"
         else structlog.processors.JSONRenderer(sort_keys=False)
     )

@@ -79,6 +79,20 @@ def test_names_cannot_steer_the_terminal(log_format: logs.LogFormat) -> None:
     assert "gpj.slp" in line
 
 
+def test_windows_terminals_get_lines_without_colors(monkeypatch: pytest.MonkeyPatch) -> None:
+    """structlog raises an error for colors on Windows when colorama is not installed."""
+    monkeypatch.setattr("structlog.dev._IS_WINDOWS", True)
+    monkeypatch.setattr("structlog.dev.colorama", None)
+    monkeypatch.setattr("slpstream.system.logs.os.name", "nt")
+    stream = io.StringIO()
+    monkeypatch.setattr(stream, "isatty", lambda: True)
+    logs.configure("auto", "info", stream)
+    monkeypatch.undo()
+    structlog.get_logger().info("listening")
+    assert "listening" in stream.getvalue()
+    assert "\x1b" not in stream.getvalue()
+
+
 def test_limited_lines_carry_the_number_of_suppressed_ones() -> None:
     now = 0.0
     limit = LogLimit(2, 60.0, lambda: now)
