@@ -23,6 +23,7 @@ MODULES: Mapping[str, str] = {
     "web/test_client_module.py": _BROWSER,
     "web/test_dashboard.py": _BROWSER,
     "web/test_delta_client.py": _BROWSER,
+    "web/test_first_run.py": _BROWSER,
     "web/test_index.py": _BROWSER,
     "web/test_instant_replay.py": _BROWSER,
     "web/test_overlay.py": _BROWSER,
