@@ -140,7 +140,8 @@ def python_literals() -> set[str]:
 
 
 def page_text() -> str:
-    paths = [path for path in (SOURCES / "web" / "static").rglob("*") if path.is_file()]
+    files = (SOURCES / "web" / "static").rglob("*")
+    paths = [path for path in files if path.is_file() and path.suffix != ".png"]
     return "\n".join(path.read_text(encoding="utf-8") for path in paths)
 
 
