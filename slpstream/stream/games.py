@@ -41,7 +41,7 @@ class StationGames:
         self._unread_modes = _MODES
         self._counted_readers = 0
         self.publish_held: Callable[[], None] = _nothing_held
-        """Publishes at once what was held because nobody read it."""
+        """Publishes everything that is held back while there are no readers."""
         self.current: Game | None = None
         """The game that is played: of those that are not aside, the one with the newest Game Start, unless the station
         has turned to another that goes on."""
@@ -54,7 +54,7 @@ class StationGames:
         return self._games
 
     def add_reader(self, reader: StationReader) -> None:
-        """Add a reader for as long as it exists. It finds everything published that is known."""
+        """Add a reader for as long as it exists. Everything that is held back is published first."""
         self.publish_held()
         self.readers.add(reader)
         self._counted_readers = -1
@@ -159,7 +159,7 @@ class StationGames:
 
 
 def _nothing_held() -> None:
-    """What a station has to publish that holds nothing."""
+    """Do nothing: stations without a file to follow hold nothing back."""
 
 
 class Unread(NamedTuple):
