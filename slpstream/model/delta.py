@@ -315,8 +315,11 @@ class DeltaDecoder:
             raise ProtocolViolation("a message is a map, or an array")
         if message["type"] in DELTA_TYPES:
             envelope = {key: message[key] for key in message if key in _ENVELOPE}
-            image = Image({key: message[key] for key in message if key not in _ENVELOPE})
-            self._before[message.get("station", ""), message["type"]] = _Before(envelope, image)
+            try:
+                image = Image({key: message[key] for key in message if key not in _ENVELOPE})
+                self._before[message.get("station", ""), message["type"]] = _Before(envelope, image)
+            except (TypeError, RecursionError) as error:  # keys of several types, or a station that is a container
+                raise ProtocolViolation(f"not a message as in JSON: {error}") from None
         return message
 
     def _apply(self, delta: list[Any]) -> dict[str, Any]:

@@ -126,6 +126,19 @@ def test_damaged_bytes_decode_or_raise_protocol_violation(data: st.DataObject) -
         assert "type" in decoder.decode(bytes(damaged))
 
 
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"type": "frame", "station": "a", "players": [{"percent": 1, 100: 2}]},
+        {"type": "frame", "station": ["a"], "players": []},
+        {"type": "stats", "station": {}, "players": []},
+    ],
+)
+def test_message_that_json_could_not_carry_is_refused(message: dict[str, Any]) -> None:
+    with pytest.raises(ProtocolViolation, match="not a message as in JSON"):
+        DeltaDecoder().decode(msgspec.msgpack.encode(message))
+
+
 def test_delta_without_its_base_is_refused() -> None:
     with pytest.raises(ProtocolViolation, match="without the message before it"):
         DeltaDecoder().decode(msgspec.msgpack.encode([STATION, 0, 1, 0]))
