@@ -7,8 +7,10 @@ and games that are added meanwhile do not shift later pages.
 from __future__ import annotations
 
 import math
+import os
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,6 +28,7 @@ _IDLE_READERS = 4
 _EXPIRED_AT_ONCE = 200
 """Games per transaction, which is kept short so that other writers do not wait long."""
 _EXPIRED = "left the index: too old, or the index too large"
+_SEPARATOR = os.sep.encode()
 _DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _PRIMARY_CODE = 0xFF
 """The lowest byte of an extended result code of SQLite is the primary result code."""
@@ -54,6 +57,10 @@ class GameRow(NamedTuple):
     duration_seconds: float | None
     summary: str
     """A `GameSummary` as JSON."""
+    standings: str | None
+    """Stocks and percent at the end by player index, as JSON; `None` until then."""
+    ended_at_ms: int | None
+    """When the daemon saw it end, or else the last write to its file; `None` until it has ended."""
 
 
 class GameDetails(NamedTuple):
@@ -97,7 +104,7 @@ _MOST_FIRST = "ORDER BY completeness DESC, size_bytes DESC, mtime_ns DESC"
 """If several files hold the same game, the first one in this order counts: a copy that was cut off or is damaged does
 not hide the whole file, however new it is."""
 
-_ROW = ", ".join(f"g.{name}" for name in GameRow._fields)
+_ROW = ", ".join(f"e.{name}" if name == "ended_at_ms" else f"g.{name}" for name in GameRow._fields)
 _PLAYED = ", ".join("f.mtime_ns" if name == "mtime_ns" else f"g.{name}" for name in IndexedGame._fields)
 _DETAILS = ", ".join(f"g.{name}" for name in GameDetails._fields)
 
@@ -153,12 +160,14 @@ class Database:
     def correct_arrivals(self, arrivals: Mapping[str, int]) -> None:
         """Store other arrivals of games, by game id in order of arrival, and list the games there."""
         with self._transaction() as writer:
-            known = [
-                game_id
-                for game_id in arrivals
-                if writer.execute("UPDATE games SET arrived_at_ms = NULL WHERE game_id = ?", (game_id,)).rowcount
-            ]
+            statement = "SELECT arrived_at_ms FROM games WHERE game_id = ?"
+            before = {
+                game_id: found[0] for game_id in arrivals if (found := writer.execute(statement, (game_id,)).fetchone())
+            }
+            known = list(before)
+            writer.executemany("UPDATE games SET arrived_at_ms = NULL WHERE game_id = ?", [(each,) for each in known])
             for game_id in known:
+                _correct_ending(writer, game_id, before[game_id], arrivals[game_id])
                 _place(writer, game_id, arrivals[game_id])
                 _refresh(writer, game_id)
 
@@ -207,6 +216,7 @@ class Database:
             for row in rows:
                 writer.execute("UPDATE files SET game_id = NULL, problem = ? WHERE game_id = ?", (_EXPIRED, *row))
                 writer.execute("DELETE FROM tags WHERE game_id = ?", row)
+                writer.execute("DELETE FROM endings WHERE game_id = ?", row)
                 writer.execute("DELETE FROM games WHERE game_id = ?", row)
         return len(rows)
 
@@ -230,19 +240,27 @@ class Database:
                     writer.execute("ROLLBACK")
                 raise
 
-    def page(self, query: GamesQuery) -> Page:
-        """A page of the games that match a query."""
-        statement, values = _page_statement(query)
+    def page(self, query: GamesQuery, folders: Sequence[bytes] = ()) -> Page:
+        """A page of the games that match a query; `folders` are the paths of the folders that are watched now."""
+        statement, values = _page_statement(query, folders)
         with self._reader() as reader:
             rows = [GameRow(*row) for row in reader.execute(statement, values)]
         more = len(rows) > query.limit
         rows = rows[: query.limit]
-        return Page(rows, GameKey((rows[-1].listed_at_ms, rows[-1].game_id)) if more else None)
+        if not more:
+            return Page(rows, None)
+        last = rows[-1]
+        moment_ms = last.listed_at_ms if query.order == "began" else last.ended_at_ms or 0
+        return Page(rows, GameKey((moment_ms, last.game_id)))
 
     def game(self, game_id: str) -> StoredGame | None:
         """One game; `None` if it is not known."""
         with self._reader() as reader:
-            found = reader.execute(f"SELECT {_ROW}, {_DETAILS} FROM games g WHERE game_id = ?", (game_id,)).fetchone()  # noqa: S608 -- the names of our columns
+            found = reader.execute(
+                f"SELECT {_ROW}, {_DETAILS} FROM games g LEFT JOIN endings e ON e.game_id = g.game_id"  # noqa: S608 -- the names of our columns
+                " WHERE g.game_id = ?",
+                (game_id,),
+            ).fetchone()
             if found is None:
                 return None
             files = reader.execute(
@@ -373,12 +391,31 @@ def _put_game(writer: sqlite3.Connection, entry: Entry, record: GameRecord) -> N
             convert = _TO_COLUMN.get(type(value))
             values[name] = value if convert is None else convert(value)
         listed_at_ms = _write_game(writer, record.game_id, values, entry)
+    if record.reason is not None:
+        _put_ending(writer, record.game_id, entry)
     if entry.arrived_at_ms is not None and values["arrived_at_ms"] is None:
         listed_at_ms = _place(writer, record.game_id, entry.arrived_at_ms)
     if known is None and len(files) == 1:  # nearly always; there is nothing to bring up to date
         _insert_tags(writer, record.game_id, listed_at_ms, record.format, files, record.summary)
     else:
         _refresh(writer, record.game_id)
+
+
+def _put_ending(writer: sqlite3.Connection, game_id: str, entry: Entry) -> None:
+    """Store when a game ended: as it was seen, or else with the last write to its file, but never in the future."""
+    if entry.ended_at_ms is not None:
+        writer.execute("INSERT OR REPLACE INTO endings VALUES (?, ?)", (game_id, entry.ended_at_ms))
+    else:
+        written_ms = min(entry.mtime_ns // 1_000_000, round(1000 * time.time()))
+        writer.execute("INSERT OR IGNORE INTO endings VALUES (?, ?)", (game_id, written_ms))
+
+
+def _correct_ending(writer: sqlite3.Connection, game_id: str, before_ms: int | None, arrived_ms: int) -> None:
+    """Move the end of a game by as much as its arrival, if it was stored before the clock was set."""
+    row = writer.execute("SELECT ended_at_ms FROM endings WHERE game_id = ?", (game_id,)).fetchone()
+    if row is not None and before_ms is not None and abs(row[0] - before_ms) < abs(row[0] - arrived_ms):
+        ended_ms = row[0] + arrived_ms - before_ms
+        writer.execute("UPDATE endings SET ended_at_ms = ? WHERE game_id = ?", (ended_ms, game_id))
 
 
 def _files(writer: sqlite3.Connection, game_id: str) -> list[tuple[bytes, str]]:
@@ -427,6 +464,7 @@ def _refresh(writer: sqlite3.Connection, game_id: str) -> None:
     writer.execute("DELETE FROM tags WHERE game_id = ?", (game_id,))
     files = _files(writer, game_id)
     if not files:
+        writer.execute("DELETE FROM endings WHERE game_id = ?", (game_id,))
         writer.execute("DELETE FROM games WHERE game_id = ?", (game_id,))
         return
     row = writer.execute(
@@ -457,10 +495,11 @@ def _insert_tags(
     )
 
 
-def _page_statement(query: GamesQuery) -> tuple[str, list[Any]]:
+def _page_statement(query: GamesQuery, folders: Sequence[bytes]) -> tuple[str, list[Any]]:
     """The SQL statement of a page, which reads one game more, and its values.
 
-    It reads along the most selective tag, or along the games if the query names no tag.
+    It reads along the endings in the order of these; else along the most selective tag, or along the games if the query
+    names no tag.
     """
     tags = [
         (kind, value)
@@ -473,25 +512,37 @@ def _page_statement(query: GamesQuery) -> tuple[str, list[Any]]:
     ]
     values: list[Any] = []
     conditions: list[str] = []
-    if tags:
-        source, by = "tags t CROSS JOIN games g ON g.game_id = t.game_id", "t"  # CROSS: in this order
+    with_endings = "LEFT JOIN endings e ON e.game_id = g.game_id"
+    if query.order == "ended":
+        # CROSS: in this order
+        source, by, key = "endings e CROSS JOIN games g ON g.game_id = e.game_id", "g", "e.ended_at_ms"
+    elif tags:
+        source, by, key = f"tags t CROSS JOIN games g ON g.game_id = t.game_id {with_endings}", "t", "t.listed_at_ms"
         conditions.append("t.kind = ? AND t.value = ?")
-        values += tags[0]
+        values += tags.pop(0)
     else:
-        source, by = "games g", "g"
-    for tag in tags[1:]:
+        source, by, key = f"games g {with_endings}", "g", "g.listed_at_ms"
+    for tag in tags:
         conditions.append(
             "EXISTS (SELECT 1 FROM tags o WHERE o.kind = ? AND o.value = ?"  # noqa: S608 -- only `by` is put in
             f" AND o.listed_at_ms = {by}.listed_at_ms AND o.game_id = {by}.game_id)"
         )
         values += tag
+    if query.watched:
+        # A path is below a folder if it is between the folder with a separator and the same with the next character.
+        below = " OR ".join(["(f.path > ? AND f.path < ?)"] * len(folders)) or "FALSE"
+        conditions.append(f"EXISTS (SELECT 1 FROM files f WHERE f.game_id = g.game_id AND ({below}))")  # noqa: S608
+        for folder in folders:
+            base = folder.rstrip(_SEPARATOR)
+            values += (base + _SEPARATOR, base + bytes([_SEPARATOR[0] + 1]))
     for comparison, bound in ((">=", query.since), ("<", query.until)):
         if bound is not UNSET:
-            conditions.append(f"{by}.listed_at_ms {comparison} ?")
+            conditions.append(f"{key} {comparison} ?")
             values.append(bound)
+    id_of_key = "e.game_id" if query.order == "ended" else f"{by}.game_id"
     if query.cursor is not UNSET:
-        conditions.append(f"({by}.listed_at_ms, {by}.game_id) < (?, ?)")
+        conditions.append(f"({key}, {id_of_key}) < (?, ?)")
         values += query.cursor
     where = f"WHERE {' AND '.join(conditions)} " if conditions else ""
-    statement = f"SELECT {_ROW} FROM {source} {where}ORDER BY {by}.listed_at_ms DESC, {by}.game_id DESC LIMIT ?"  # noqa: S608 -- the values are bound
+    statement = f"SELECT {_ROW} FROM {source} {where}ORDER BY {key} DESC, {id_of_key} DESC LIMIT ?"  # noqa: S608 -- the values are bound
     return statement, [*values, query.limit + 1]

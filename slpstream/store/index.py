@@ -114,8 +114,10 @@ class GameIndex:
         size_bytes: int,
         record: GameRecord,
         arrived_at_ms: int | None = None,
+        *,
+        ended_at_ms: int | None = None,
     ) -> None:
-        """Store the record of the game in a file, and when it was seen to arrive. Returns at once."""
+        """Store the record of the game in a file, and when it was seen to arrive and to end. Returns at once."""
         entry = Entry(
             station=station,
             path=path_key(path),
@@ -123,6 +125,7 @@ class GameIndex:
             size_bytes=size_bytes,
             record=record,
             arrived_at_ms=arrived_at_ms,
+            ended_at_ms=ended_at_ms,
         )
         if arrived_at_ms is not None:
             self._arrivals.note(record.game_id, arrived_at_ms)
@@ -158,9 +161,13 @@ class GameIndex:
             self._idle = trio.Event()
         self._work.set()
 
-    async def page(self, query: GamesQuery) -> Page:
-        """A page of the games that match a query; an empty one if the database fails."""
-        page = await self._call(partial(self._database.page, query))
+    async def page(self, query: GamesQuery, folders: Sequence[Path] = ()) -> Page:
+        """A page of the games that match a query; an empty one if the database fails.
+
+        With `query.watched`, only games with a file below one of `folders`.
+        """
+        paths = [path_key(folder) for folder in folders]
+        page = await self._call(partial(self._database.page, query, paths))
         return Page([], None) if page is None else page
 
     async def game(self, game_id: str) -> StoredGame | None:
@@ -241,8 +248,11 @@ class GameIndex:
             self._on_change(None)
         while self._pending:
             pending, self._pending = self._pending, {}
+            database = self._database
             with self._errors.contain("index") as contained:
-                await self._change(partial(_store, self._database, pending))
+                await self._change(partial(_store, database, pending))
+                if self._database is not database:  # damaged, and replaced by an empty one
+                    await self._change(partial(_store, self._database, pending))
             if contained.error_id is not None:  # because of one entry, without which the others can be stored
                 for path, entry in pending.items():
                     with self._errors.contain("index", file=os.fsdecode(path)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import threading
 from collections.abc import Iterator
@@ -135,6 +136,83 @@ def test_games_expire_by_their_arrival(database: Database) -> None:
     database.put([arrived(number, 100 * number) for number in range(4)])
     assert database.expire(before_ms=1000 * (samples.DAY_ONE + 200), max_bytes=None) == 2
     assert ids(database) == [3, 2]
+
+
+ENDED = GamesQuery(order="ended")
+
+
+def test_games_are_listed_by_their_end_as_the_daemon_saw_it(database: Database) -> None:
+    """Independent of the consoles' clocks and of when the games began; games that are played are left out."""
+    played = samples.entry(7, at=samples.DAY_ONE + 10_000, events=(samples.start(7),))
+    entries = [arrived(number, 100 * number) for number in range(4)]
+    for entry, second in zip(entries, (900, 400, 500, 450), strict=True):
+        entry.ended_at_ms = 1000 * (samples.DAY_ONE + second)
+    ahead = samples.entry(
+        5, at=samples.DAY_ONE + 480, events=(samples.start(5), samples.end(), samples.metadata("2040-01-01T00:00:00Z"))
+    )
+    database.put([played, *entries, ahead])
+    assert ids(database, ENDED) == ids(database, ENDED, limit=2) == [0, 2, 5, 3, 1]
+    assert ids(database, GamesQuery(order="ended", station="main", player="bob", format="slippi")) == [0, 2, 5, 3, 1]
+    assert ids(database, GamesQuery(order="ended", since=StartTime(1000 * (samples.DAY_ONE + 480)))) == [0, 2, 5]
+    shown = {int(game.game_id, 16): game.ended_at_ms for game in database.page(ALL).games}
+    assert shown[7] is None
+    assert shown[5] == 1000 * (samples.DAY_ONE + 480), "the last write to its file"
+
+
+def test_end_of_a_game_is_kept_and_leaves_with_it(database: Database) -> None:
+    first = arrived(1, 100)
+    first.ended_at_ms = 1000 * (samples.DAY_ONE + 400)
+    again = msgspec.structs.replace(first, ended_at_ms=None, mtime_ns=first.mtime_ns + samples.SECOND)
+    for entry in (first, again):
+        database.put([entry])
+    [game] = database.page(ENDED).games
+    assert game.ended_at_ms == first.ended_at_ms
+    database.remove([first.path])
+    assert ids(database, ENDED) == []
+    database.put([again])
+    database.expire(before_ms=1 << 60, max_bytes=None)
+    assert ids(database, ENDED) == []
+
+
+def test_end_of_a_file_of_the_future_is_not_in_the_future(database: Database) -> None:
+    database.put([samples.entry(1, at=samples.DAY_ONE + 10**9)])
+    [game] = database.page(ENDED).games
+    assert game.ended_at_ms is not None
+    assert game.ended_at_ms < 1000 * (samples.DAY_ONE + 10**9)
+
+
+def test_corrected_arrival_moves_the_end_along(database: Database) -> None:
+    before, after = arrived(1, 100), arrived(2, 200)
+    hour_ms = 3_600_000
+    assert before.arrived_at_ms is not None
+    assert after.arrived_at_ms is not None
+    before.ended_at_ms = before.arrived_at_ms + 60_000
+    after.ended_at_ms = after.arrived_at_ms + hour_ms + 60_000  # the clock was set while it was played
+    database.put([before, after])
+    ends = [before.ended_at_ms + hour_ms, after.ended_at_ms]
+    arrivals = {samples.game_id(1): before.arrived_at_ms + hour_ms, samples.game_id(2): after.arrived_at_ms + hour_ms}
+    database.correct_arrivals(arrivals)
+    assert [game.ended_at_ms for game in reversed(database.page(ENDED).games)] == ends
+
+
+def test_games_of_folders_that_are_not_watched_are_left_out(database: Database) -> None:
+    def native(path: str) -> str:
+        return path.replace("/", os.sep)
+
+    entries = [
+        samples.entry(number, path=native(path))
+        for number, path in enumerate(("/a/main/0.slp", "/b/main/1.slp", "/a/main2/2.slp", "/a/main/sub/3.slp"))
+    ]
+    copy = msgspec.structs.replace(entries[1], path=native("/a/main/copy.slp").encode(), size_bytes=1)
+    main, main2, other = (native(folder).encode() for folder in ("/a/main", "/a/main2", "/b/main/"))
+    database.put([*entries, copy])
+    watched = GamesQuery(watched=True)
+    for query in (watched, GamesQuery(watched=True, order="ended", station="main")):
+        page = database.page(query, [main])
+        assert [int(game.game_id, 16) for game in page.games] == [3, 1, 0]
+        assert [int(game.game_id, 16) for game in database.page(query, [other, main2]).games] == [2, 1]
+        assert database.page(query, []).games == []
+    assert len(database.page(ALL, [main]).games) == len(entries)
 
 
 Game = tuple[int, frozenset[str], str, int]

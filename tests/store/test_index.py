@@ -215,6 +215,15 @@ async def test_damage_while_open_begins_a_new_database(tmp_path: Path) -> None:
     assert list(tmp_path.glob(f"{FILE_NAME}.damaged-*"))
 
 
+async def test_game_whose_writing_finds_the_damage_is_in_the_new_database(tmp_path: Path) -> None:
+    await fill(tmp_path)
+    async with indexed(tmp_path) as (index, errors):
+        spoil(tmp_path / FILE_NAME)
+        played(index, 7, samples.start(7))
+        assert await ids(index) == [7]
+        assert errors
+
+
 def spoil(path: Path) -> None:
     """Damage a database while it is open."""
     data = path.read_bytes()
