@@ -1,6 +1,7 @@
 """A process that writes games into many folders, frame by frame in real time, and logs when each frame was written.
 
 The stations write one after another within a sixtieth of a second, like unrelated setups, or all at once (`--in-step`).
+With `--burst`, each writes this many frames together when the last of them is due.
 The logged time is the time just before the write, so that the measured latency includes the write. The process prints
 when the first frame is due and, after the last one, how late the writer itself was (p99), both in nanoseconds.
 
@@ -80,11 +81,13 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, required=True)
     parser.add_argument("--log", type=Path, required=True)
     parser.add_argument("--in-step", action="store_true")
+    parser.add_argument("--burst", type=int, default=1)
     parser.add_argument("--disturbance", choices=DISTURBANCES)
     arguments = parser.parse_args()
     game = EndlessGame()
     count = int(arguments.seconds * _FRAMES_PER_SECOND)
-    frames = [game.frame(index) for index in range(count)]
+    burst: int = arguments.burst
+    frames = [game.frame(index) for index in range(count // burst * burst)]
     files = []
     for seed, folder in enumerate(arguments.folders):
         files.append(os.open(folder / FILE_NAME, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND))
@@ -97,7 +100,8 @@ def main() -> None:
     lateness: list[int] = []
     began = time.monotonic_ns() + _LEAD_NS
     print(began, flush=True)
-    for index, frame in enumerate(frames):
+    for index in range(burst - 1, len(frames), burst):
+        frame = b"".join(frames[index - burst + 1 : index + 1])
         if disturb is not None and index % _FRAMES_PER_SECOND == _FRAMES_PER_SECOND - 1:
             disturb(disturbed)
         for station, file in enumerate(files):
@@ -110,7 +114,7 @@ def main() -> None:
                 disturbed.write(frame)
             else:
                 os.write(file, frame)
-            written.append((station, FIRST_FRAME + index, now))
+            written += [(station, FIRST_FRAME + each, now) for each in range(index - burst + 1, index + 1)]
             lateness.append(now - due)
     arguments.log.write_bytes(b"".join(RECORD.pack(*record) for record in written))
     print(sorted(lateness)[len(lateness) * 99 // 100])

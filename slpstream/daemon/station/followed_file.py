@@ -11,7 +11,7 @@ from slpstream.formats.registry import of_name
 from slpstream.game.described import DescribedGame
 from slpstream.game.log_reader import MODES, FileLogReader, GrowingLogReader, ReadUnwritten, WholeFileLogReader
 from slpstream.game.pipeline import Pipeline
-from slpstream.model.events import Diagnostic, Event, StatsUpdate
+from slpstream.model.events import Diagnostic, Event, GameEnd, StatsUpdate
 from slpstream.model.messages import FramesMode, Position
 from slpstream.sources.tail import FileIdentity, TailedFile
 from slpstream.stream import Game
@@ -36,6 +36,8 @@ class FollowedFile:
         self.game: Game | None = None
         self.described: DescribedGame | None = None
         """The settings, result and metadata of the game so far; `None` until it begins."""
+        self.ended_at_ms: int | None = None
+        """When the game was seen to end, Unix time; `None` until then, and for a game that was over before."""
         self.opened_at = self.grown_at = trio.current_time()
         self.arrived_whole = False
         """Whether the file was finished when it was first seen, or another game is played and this file has not grown
@@ -117,8 +119,8 @@ class FollowedFile:
         """Whether more bytes were read than the file has, because the disk is full."""
         return self.read_bytes > self.file.size_bytes
 
-    def describe(self, events: Sequence[Event]) -> bool:
-        """Update the summary of the game from notable events.
+    def describe(self, events: Sequence[Event], now_ms: int) -> bool:
+        """Update the summary of the game from notable events, which came at the Unix time `now_ms`.
 
         Returns whether any of them is more than a stats update, of which only the newest matters.
         """
@@ -126,6 +128,8 @@ class FollowedFile:
         if self.described is None:
             return False
         self.described.take(events)
+        if self.ended_at_ms is None and not self.existed and any(type(event) is GameEnd for event in events):
+            self.ended_at_ms = now_ms
         changed = any(type(event) is not StatsUpdate for event in events)
         if changed and self.game is not None:
             # Without the metadata, because its names would appear on stream only after the game.

@@ -180,6 +180,11 @@ class FolderTail:
         return self._table.knows(file)
 
     @property
+    def searched(self) -> bool:
+        """Whether the first scan is over. Before that, a folder that is there is not known yet."""
+        return not self._first_scan
+
+    @property
     def root_present(self) -> bool:
         """Whether the folder was there at the last scan."""
         return self._root_identity is not None

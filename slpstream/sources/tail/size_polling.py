@@ -2,7 +2,8 @@
 
 NTFS notifies no appends while the writer has the file open, and some systems have no notifications about growth at all.
 Looking costs a few microseconds for each file, and happens often only while a game runs: the longer a file has not
-grown, the longer the pauses.
+grown, the longer the pauses. A game writes its frames at regular times, so most looks are around the moment when the
+next one is expected.
 
 It happens in a thread of its own. Python's `time.sleep` keeps to a millisecond on Windows, where the event loop's
 timeouts can be 16 ms late; and a file server that hangs stops only this thread.
@@ -23,6 +24,19 @@ from slpstream.sources.tail.changes import ChangeListener, OpenFile
 
 MIN_INTERVAL_SECONDS: Final = 0.004
 MAX_INTERVAL_SECONDS: Final = 0.1
+EXPECTING_INTERVAL_SECONDS: Final = 0.001
+"""The pause while growth is expected at any moment."""
+MAX_EXPECTING_SECONDS: Final = 0.016
+"""The pause while growth is expected, but later. Growth that comes out of turn is found this late at worst."""
+EARLY_SECONDS: Final = 0.0025
+LATE_SECONDS: Final = 0.004
+"""How much earlier and later than expected the growth may come."""
+_MIN_PERIOD_SECONDS: Final = 2 * MIN_INTERVAL_SECONDS
+"""A file that has grown at every look has no rhythm that could be seen."""
+_MAX_PERIOD_SECONDS: Final = 0.1
+_PHASE_SHARE: Final = 1 / 4
+_PERIOD_SHARE: Final = 1 / 16
+"""How much of a deviation is taken for a change of phase and of period. The rest is chance."""
 # The pause between two looks is this part of the time without growth: 4 ms for the first half second, 100 ms after 12.
 _PART_OF_QUIET_TIME: Final = 1 / 128
 _STOP_SECONDS: Final = 1.0
@@ -41,17 +55,72 @@ def interval_seconds(quiet_seconds: float) -> float:
     return min(max(quiet_seconds * _PART_OF_QUIET_TIME, MIN_INTERVAL_SECONDS), MAX_INTERVAL_SECONDS)
 
 
+class Rhythm:
+    """When a file has grown, and when it is expected to grow again. All times are in seconds, on one clock."""
+
+    __slots__ = ("_expected_at", "_is_in_step", "_period_seconds", "grew_at")
+
+    def __init__(self, now: float) -> None:
+        self.grew_at = now
+        self._expected_at: float | None = None
+        self._period_seconds = 0.0
+        self._is_in_step = False
+
+    def grow(self, now: float, looked_at: float) -> None:
+        """Take note of growth that has come since the last look at `looked_at`."""
+        period_seconds = now - self.grew_at
+        self.grew_at = now
+        if self._keep_step(now, now - looked_at):
+            return
+        is_regular = abs(period_seconds - self._period_seconds) <= LATE_SECONDS
+        self._period_seconds = period_seconds
+        self._is_in_step = is_regular and _MIN_PERIOD_SECONDS <= period_seconds <= _MAX_PERIOD_SECONDS
+        self._expected_at = now + period_seconds if self._is_in_step else None
+
+    def _keep_step(self, now: float, pause_seconds: float) -> bool:
+        """Expect the growth after this one, which a look after a pause has found.
+
+        Returns false if the step is lost. A single frame may come at any time: a game that was held up for a moment is
+        on time again with the next. Growth that was found at the end of a long pause may have come long before.
+        """
+        if self._expected_at is None:
+            return False
+        deviation_seconds = now - self._expected_at
+        is_seen = pause_seconds < EARLY_SECONDS + EXPECTING_INTERVAL_SECONDS
+        if abs(deviation_seconds) <= LATE_SECONDS and (is_seen or self._is_in_step):
+            self._is_in_step = is_seen
+            self._period_seconds += deviation_seconds * _PERIOD_SHARE
+            self._expected_at += deviation_seconds * _PHASE_SHARE
+        elif self._is_in_step and abs(deviation_seconds) < self._period_seconds:
+            self._is_in_step = False
+        else:
+            return False
+        self._expected_at += self._period_seconds
+        return True
+
+    def pause_seconds(self, now: float) -> float:
+        """The pause before the next look at the file."""
+        if self._expected_at is not None:
+            remaining_seconds = self._expected_at - now
+            if remaining_seconds > EARLY_SECONDS:
+                pause_seconds = max(remaining_seconds - EARLY_SECONDS, EXPECTING_INTERVAL_SECONDS)
+                return min(pause_seconds, MAX_EXPECTING_SECONDS if self._is_in_step else MIN_INTERVAL_SECONDS)
+            if remaining_seconds > -LATE_SECONDS:
+                return EXPECTING_INTERVAL_SECONDS
+        return interval_seconds(now - self.grew_at)
+
+
 class _Polled:
     """A file with a descriptor of its own, so that the reader can close the file at any time."""
 
-    __slots__ = ("descriptor", "due", "file", "grew_at", "listener", "looked_at", "size_bytes", "unchanged_at")
+    __slots__ = ("descriptor", "due", "file", "listener", "looked_at", "rhythm", "size_bytes", "unchanged_at")
 
     def __init__(self, listener: ChangeListener, file: OpenFile, now: float) -> None:
         self.listener = listener
         self.file = file
         self.descriptor = os.dup(file.fileno())
         self.size_bytes = -1
-        self.grew_at = now
+        self.rhythm = Rhythm(now)
         self.looked_at = self.unchanged_at = now
         self.due = now
 
@@ -63,9 +132,10 @@ class _Polled:
             size_bytes = self.size_bytes  # a regular read will find and report the same error
         has_changed = size_bytes != self.size_bytes
         if has_changed:
-            self.size_bytes, self.grew_at, self.unchanged_at = size_bytes, now, self.looked_at
+            self.size_bytes, self.unchanged_at = size_bytes, self.looked_at
+            self.rhythm.grow(now, self.looked_at)
         self.looked_at = now
-        self.due = now + interval_seconds(now - self.grew_at)
+        self.due = now + self.rhythm.pause_seconds(now)
         return has_changed
 
 
@@ -145,10 +215,11 @@ class SizePolling:
             if grown and not self._report(grown):
                 return
             pause_seconds = min([each.due for each in polled], default=now + 1e6) - self._clock()
-            if pause_seconds > 2 * MIN_INTERVAL_SECONDS:
+            if pause_seconds > MAX_EXPECTING_SECONDS:
                 self._changed.wait(pause_seconds)  # less exact, and ends when another file is followed
-            elif pause_seconds > 0:
-                self._sleep(pause_seconds)
+            else:
+                # Files that are due in the same millisecond are looked at together.
+                self._sleep(max(pause_seconds, EXPECTING_INTERVAL_SECONDS))
 
     def _report(self, grown: list[OpenFile]) -> bool:
         """Hand files over to the event loop. Returns false if it has ended."""

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import itertools
 import os
+import random
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import trio
+from hypothesis import given
+from hypothesis import strategies as st
 
 from slpstream.sources.tail import size_polling
 from slpstream.sources.tail.size_polling import (
+    EXPECTING_INTERVAL_SECONDS,
+    MAX_EXPECTING_SECONDS,
     MAX_INTERVAL_SECONDS,
     MIN_INTERVAL_SECONDS,
+    Rhythm,
     SizePolling,
     interval_seconds,
 )
@@ -70,6 +78,53 @@ async def test_intervals_follow_the_quiet_time() -> None:
     assert intervals == sorted(intervals)
     assert intervals[:3] == [MIN_INTERVAL_SECONDS] * 3
     assert intervals[-2:] == [MAX_INTERVAL_SECONDS] * 2
+
+
+def looks(growth: Sequence[float], until_seconds: float) -> tuple[list[float], list[float]]:
+    """The moments of the looks at a file that grows at these moments, and how late each growth is found."""
+    rhythm = Rhythm(0.0)
+    moments, late = [], []
+    now, looked_at, seen = 0.0, 0.0, 0
+    while now < until_seconds:
+        now += rhythm.pause_seconds(now) + 0.0002  # sleeping takes a little longer
+        moments.append(now)
+        grown = sum(moment <= now for moment in growth)
+        if grown > seen:
+            late += [now - moment for moment in growth[seen:grown]]
+            seen = grown
+            rhythm.grow(now, looked_at)
+        looked_at = now
+    return moments, late
+
+
+async def test_regular_growth_is_expected() -> None:
+    """At 60 frames a second a look finds each frame within a millisecond or two, with few looks."""
+    moments, late = looks([frame / 60 for frame in range(1, 600)], 10)
+    assert max(late[10:]) < 0.002
+    assert len(moments) < 10 * 60 * 5
+
+
+async def test_growth_out_of_turn_is_found_within_a_period_and_the_rhythm_again() -> None:
+    frames = [frame / 60 for frame in range(1, 600)]
+    shifted = [moment + (0.007 if moment > 5 else 0) for moment in frames]
+    for moments in (shifted, [*frames[:300], *(moment + 0.06 for moment in frames[300:])]):
+        _, late = looks(moments, 10)
+        assert max(late[10:]) <= MAX_EXPECTING_SECONDS
+        assert max(late[-200:]) < 0.002
+
+
+@given(gaps=st.lists(st.floats(0.001, 0.2), min_size=1, max_size=100))
+async def test_no_growth_is_found_much_later_than_a_frame(gaps: list[float]) -> None:
+    moments = list(itertools.accumulate(gaps))
+    _, late = looks(moments, moments[-1] + 1)
+    assert len(late) == len(moments)
+    assert max(late) <= MAX_EXPECTING_SECONDS + EXPECTING_INTERVAL_SECONDS
+
+
+async def test_jitter_of_a_millisecond_keeps_the_rhythm() -> None:
+    chance = random.Random(1)
+    _, late = looks([frame / 60 + chance.uniform(0, 0.001) for frame in range(1, 600)], 10)
+    assert sorted(late)[int(len(late) * 0.98)] < 0.003
 
 
 async def test_growth_is_reported_for_followed_files_alone(tmp_path: Path) -> None:

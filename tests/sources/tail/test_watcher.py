@@ -817,7 +817,7 @@ async def test_no_threads_or_descriptors_leak(root: Path) -> None:
     before, threads = descriptors(), len(observers())
     for _ in range(20):
         await once()
-    assert descriptors() == before
+    assert descriptors() <= before  # a thread may still have closed some
     assert len(observers()) == threads
 
 

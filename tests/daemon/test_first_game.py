@@ -1,0 +1,35 @@
+"""The first game of a daemon need not wait for modules to be imported."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+SCRIPT = """
+import sys
+import trio
+from slpstream.config import Config, Server, StationConfig, Store
+from slpstream.daemon.daemon import Daemon
+
+STATS = "slpstream.stats.game"
+
+async def main():
+    folder = sys.argv[1]
+    config = Config(server=Server(port=0), store=Store(folder=folder))
+    async with trio.open_nursery() as nursery:
+        daemon = Daemon(config, [StationConfig("setup", folder)])
+        assert STATS not in sys.modules  # commands that need no stats start without them
+        await nursery.start(daemon.run)
+        with trio.fail_after(30):
+            while STATS not in sys.modules:
+                await trio.sleep(0.01)
+        daemon.stop()
+
+trio.run(main)
+"""
+
+
+def test_stats_are_imported_once_the_daemon_runs(tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", SCRIPT, str(tmp_path)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
