@@ -154,12 +154,18 @@ class Relay(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     host: Annotated[
         str,
         Meta(
-            description="Address on which stations are relayed (`relay_port`, `raw_relay_port`). These protocols have "
-            "no token."
+            description="Address on which stations are relayed (`relay_port`, `raw_relay_port`, `relay_enet_port`). "
+            "These protocols have no token."
         ),
     ] = "127.0.0.1"
     max_clients: Annotated[
-        int, Meta(ge=1, le=4096, description="Limit for simultaneous relay clients of one station.")
+        int,
+        Meta(
+            ge=1,
+            le=4096,
+            description="Limit for simultaneous relay clients of one station. Those of `relay_enet_port` count "
+            "separately.",
+        ),
     ] = 16
     discovery: Annotated[
         bool, Meta(description="Turn consoles that announce themselves by broadcast into stations.")
@@ -257,6 +263,13 @@ class StationConfig(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
         Meta(
             description="TCP port for the bare events without a protocol, as on the launcher's port 53741. 0 disables "
             "it."
+        ),
+    ] = 0
+    relay_enet_port: Annotated[
+        Port,
+        Meta(
+            description="UDP port on which this station is relayed as Dolphin's spectator server (ENet), usually "
+            "51441. 0 disables it."
         ),
     ] = 0
 

@@ -12,6 +12,7 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from time import time
+from typing import TYPE_CHECKING
 
 import structlog
 import trio
@@ -30,6 +31,9 @@ from slpstream.sources.console.turns import Turns
 from slpstream.system.internal_errors import InternalErrors
 from slpstream.system.logs import LogLimit, get_logger
 from slpstream.system.metrics import Metrics, StationMetrics
+
+if TYPE_CHECKING:
+    from slpstream.sources.console.spectators.server import SpectatorServer
 
 _READER_THREADS = 4
 _RETRY_SECONDS = 5.0
@@ -132,6 +136,7 @@ class Consoles:
         self._errors = errors or InternalErrors()
         self._recorders: dict[str, Recorder] = {}
         self._servers: dict[str, RelayServer] = {}
+        self._spectators: dict[str, SpectatorServer] = {}
         self._disk = IoBatcher()
         self._turns = Turns()
         self._readers = trio.CapacityLimiter(_READER_THREADS)
@@ -149,17 +154,25 @@ class Consoles:
         )
         self._metrics.bind_each(
             "slpstream_relay_clients",
-            lambda: {name: server.clients for name, server in list(self._servers.items())},
+            lambda: {
+                name: sum(servers[name].clients for servers in (self._servers, self._spectators) if name in servers)
+                for name in {*self._servers, *self._spectators}
+            },
         )
 
     def start(self, running: RunningStation) -> None:
         """Starts the console and the relay ports of a station in its nursery, before the station runs."""
         config, station = running.config, running.station
-        if config.relay_port or config.raw_relay_port:
+        if config.relay_port or config.raw_relay_port or config.relay_enet_port:
             feed = RelayFeed(partial(read_file, limiter=self._readers, unwritten=lambda: station.read_unwritten))
             station.on_bytes = lambda followed, offset, data: feed.grew(followed, followed.file, offset, data)
-            serve = partial(self._serve, config, station, feed)
-            running.nursery.start_soon(partial(self._errors.keep_running, "relay", serve, station=config.id))
+            for serve, is_wanted in (
+                (self._serve, config.relay_port or config.raw_relay_port),
+                (self._serve_spectators, config.relay_enet_port),
+            ):
+                if is_wanted:
+                    relay = partial(serve, config, station, feed)
+                    running.nursery.start_soon(partial(self._errors.keep_running, "relay", relay, station=config.id))
         if config.console or config.dolphin:
             record = partial(self._record, config, station)
             running.nursery.start_soon(partial(self._errors.keep_running, "console", record, station=config.id))
@@ -214,6 +227,40 @@ class Consoles:
         finally:
             if self._servers.get(config.id) is server:
                 del self._servers[config.id]
+
+    async def _serve_spectators(self, config: StationConfig, station: Station, feed: RelayFeed) -> None:
+        """Serves the station's port for spectators until cancelled."""
+        from slpstream.sources.console.spectators import history, server  # noqa: PLC0415 -- few stations have the port
+
+        structlog.contextvars.bind_contextvars(station=station.id)
+        messages = history.SpectatorHistory(feed)
+        spectators = self._spectators[config.id] = server.SpectatorServer(
+            messages,
+            station.name,
+            self._relay.max_clients,
+            contain=partial(self._errors.contain, "relay"),
+            count_resent=self._metrics.station(config.id).relay_resent_packets.inc,
+        )
+        host, port = self._relay.host, config.relay_enet_port
+        reported = ""
+        try:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(messages.run)
+                while True:
+                    try:
+                        socket = await server.open_socket(host, port)
+                    except OSError as error:
+                        if str(error) != reported:
+                            reported = str(error)
+                            self._log.error("cannot listen on relay port", port=port, host=host, what=reported)
+                        await trio.sleep(_RETRY_SECONDS)
+                    else:
+                        self._log.info("relay listening", port=port, host=host, protocol="ENet")
+                        with socket:
+                            await spectators.run(socket)
+        finally:
+            if self._spectators.get(config.id) is spectators:
+                del self._spectators[config.id]
 
     async def _listen(self, port: int, handler: Callable[[trio.SocketStream], Awaitable[object]]) -> None:
         """Serves one port. Retries while another program has it."""

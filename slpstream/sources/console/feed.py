@@ -184,12 +184,16 @@ class RelayFeed:
         """Wait for the next bytes."""
         await self._changed.wait()
 
+    def game_at(self, cursor: int) -> ServedGame | None:
+        """The game of the byte at a cursor; `None` at the end of the stream, and for bytes that are gone."""
+        return next((game for game in self._games if game.base_cursor <= cursor < game.end_cursor), None)
+
     async def read(self, cursor: int, max_bytes: int) -> bytes | None:
         """Read event bytes of one game, starting at a cursor. Empty at the end of the stream.
 
         `None` if the bytes are neither in memory nor in the file any more.
         """
-        game = next((game for game in self._games if game.base_cursor <= cursor < game.end_cursor), None)
+        game = self.game_at(cursor)
         if game is None:
             return b"" if cursor == self.end_cursor else None
         position = cursor - game.base_cursor

@@ -31,11 +31,17 @@ _MAX_LINES_PER_STATION = 150
 pytestmark = pytest.mark.slow
 
 
+def _percentile(values: list[float], part: float) -> float:
+    return sorted(values)[int(len(values) * part)]
+
+
 class Probe:
     """Asks for `/healthz` again and again, in a thread."""
 
     def __init__(self, url: str) -> None:
         self.seconds: list[float] = []
+        self.late: list[float] = []
+        """How much later than asked for the thread woke up, each time: its wait for a processor."""
         self._url = urlsplit(url)
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run)
@@ -43,11 +49,14 @@ class Probe:
 
     def _run(self) -> None:
         connection = http.client.HTTPConnection(str(self._url.hostname), self._url.port, timeout=30)
+        slept = time.perf_counter()
         while not self._stopping.wait(0.01):
             began = time.perf_counter()
+            self.late.append(began - slept - 0.01)
             connection.request("GET", "/healthz")
             connection.getresponse().read()
-            self.seconds.append(time.perf_counter() - began)
+            slept = time.perf_counter()
+            self.seconds.append(slept - began)
         connection.close()
 
     def stop(self) -> None:
@@ -55,7 +64,7 @@ class Probe:
         self._thread.join()
 
     def percentile(self, part: float) -> float:
-        return sorted(self.seconds)[int(len(self.seconds) * part)]
+        return _percentile(self.seconds, part)
 
 
 def _configuration(folder: Path, ports: dict[str, int], copies: int) -> Path:
@@ -113,7 +122,8 @@ def test_flood(tmp_path: Path, kinds: list[str], copies: int) -> None:
     assert [json.loads(line) for line in reader.lines] == [
         json.loads(m.json()) for m in messages(canary / "Game_1.slp")
     ]
-    # Processes of a machine that is busy with something else wait for a processor, in proportion.
+    # Processes of a machine that is busy with something else wait for a processor, in proportion. In a moment that is
+    # busier than others a request waits twice: the daemon for the request, and the probe for the response.
     waiting = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
-    assert probe.percentile(0.99) < _MAX_HEALTHZ_SECONDS * waiting
+    assert probe.percentile(0.99) < _MAX_HEALTHZ_SECONDS * waiting + 2 * _percentile(probe.late, 0.99)
     assert len(daemon.lines) < _MAX_LINES_PER_STATION * (len(kinds) * copies + 1), events

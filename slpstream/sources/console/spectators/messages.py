@@ -1,0 +1,127 @@
+"""The messages of Dolphin's spectator server, and where they begin in the events of a game. Sans-IO.
+
+All are JSON texts. A client sends `connect_request` with the cursor at which it wants to continue, and gets
+`connect_reply` with the cursor at which it does. Then come, for each game, `start_game`, `game_event` for each batch of
+events, and `end_game`. Cursors count these messages: `next_cursor` of one is `cursor` of the next. Dolphin also sends a
+`menu_event` for each frame in the menus, with what is on the screen; a station has no menus.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+
+import msgspec
+
+from slpstream.formats.slippi.commands import (
+    FRAME_BOOKEND,
+    FRAME_START,
+    GAME_END,
+    GAME_START,
+    MESSAGE_SPLITTER,
+    POST_FRAME,
+    PRE_FRAME,
+)
+from slpstream.formats.slippi.framing import read_event_payloads, width_of_event_payloads
+
+VERSION = "3.4.0"
+"""The version of Dolphin whose protocol this is. Clients receive it as the version of Dolphin."""
+MAX_REQUEST_BYTES = 1024
+
+_MAX_BATCH_BYTES = 32 * 1024
+"""A batch that is larger ends at the next event. Frames are smaller by far."""
+_BEGINS_FRAME = frozenset((FRAME_START.command, PRE_FRAME.command))
+_ENDS_BATCH = frozenset((GAME_START, FRAME_BOOKEND.command, GAME_END.command, MESSAGE_SPLITTER))
+
+
+class _Request(msgspec.Struct):
+    type: str
+    cursor: int
+
+
+def read_request(packet: bytes) -> int | None:
+    """The cursor in a client's `connect_request`; `None` if the packet is something else."""
+    if len(packet) > MAX_REQUEST_BYTES:
+        return None
+    try:
+        request = msgspec.json.decode(packet, type=_Request)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    return request.cursor if request.type == "connect_request" else None
+
+
+def connect_reply(nick: str, cursor: int) -> bytes:
+    """The answer to a request. `nick` is the name under which the client knows this Dolphin."""
+    return msgspec.json.encode({"type": "connect_reply", "nick": nick, "version": VERSION, "cursor": cursor})
+
+
+def start_game(cursor: int) -> bytes:
+    """A game begins."""
+    return b'{"type":"start_game","cursor":%d,"next_cursor":%d}' % (cursor, cursor + 1)
+
+
+def game_event(cursor: int, events: bytes) -> bytes:
+    """A batch of whole events."""
+    payload = b64encode(events)
+    return b'{"type":"game_event","cursor":%d,"next_cursor":%d,"payload":"%b"}' % (cursor, cursor + 1, payload)
+
+
+def end_game(cursor: int) -> bytes:
+    """The game is over. Clients take `dolphin_closed` for a request to disconnect."""
+    return b'{"type":"end_game","cursor":%d,"next_cursor":%d,"dolphin_closed":false}' % (cursor, cursor + 1)
+
+
+class EventBatches:
+    """Divides a game's events as Dolphin does: after Game Start, each part of a split event, each frame, and Game End.
+
+    libmelee reads one frame from a message, and drops what follows it. Frames of replays older than 3.0 have no
+    bookend; there a batch ends before the first event of the next frame.
+    """
+
+    def __init__(self, head: bytes) -> None:
+        """`head` is the game's Event Payloads and Game Start. Raises `FramingError` if it is not."""
+        width = width_of_event_payloads(head, 0, 0) or 0
+        self._widths = read_event_payloads(head[:width]).widths
+        self._received_bytes = 0
+        self._next_event = width
+        self._batch_start = 0
+        self._previous = 0
+        self._waiting: int | None = None
+        """Where a batch ends whose last event has not come as a whole."""
+        self.ended = False
+        """Game End has come, or an event that the game does not declare. Later events belong to no batch."""
+
+    def feed(self, data: bytes) -> list[int]:
+        """Take the next bytes. Returns the ends of whole batches, in bytes from the beginning of the game."""
+        ends: list[int] = []
+        start, self._received_bytes = self._received_bytes, self._received_bytes + len(data)
+        if self._waiting is not None and self._waiting <= self._received_bytes:
+            self._end(self._waiting, ends)
+        while self._next_event < self._received_bytes and not self.ended and self._waiting is None:
+            event = self._next_event
+            command = data[event - start]
+            width = self._widths[command]
+            if not width:
+                self.ended = True
+                break
+            if command in _BEGINS_FRAME and self._previous == POST_FRAME.command:
+                self._end(event, ends)
+            self._previous = command
+            self._next_event = end = event + width
+            if command in _ENDS_BATCH or end - self._batch_start >= _MAX_BATCH_BYTES:
+                self._waiting = end
+                if end <= self._received_bytes:
+                    self._end(end, ends)
+        return ends
+
+    def rest(self) -> list[int]:
+        """The end of the last batch of a game without Game End."""
+        ends: list[int] = []
+        if self._next_event <= self._received_bytes:
+            self._end(self._next_event, ends)
+        return ends
+
+    def _end(self, end: int, ends: list[int]) -> None:
+        if end > self._batch_start:
+            ends.append(end)
+        self._batch_start, self._waiting = end, None
+        self.ended = self.ended or (self._previous == GAME_END.command and end == self._next_event)
