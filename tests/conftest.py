@@ -1,4 +1,4 @@
-"""The markers of whole modules, and the options `--all` and `--quick`. CONTRIBUTING.md describes the loops.
+"""The markers of whole modules, and our own options of pytest. CONTRIBUTING.md describes the loops.
 
 Single tests are marked where they are written. Tests that use a browser or a broker are marked by their fixtures.
 """
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import not_on_windows
+from tests import not_on_windows, on_one_python
 from tests.project import ROOT
 from tests.shared_data import IN_CI, SHARED
 
@@ -69,6 +69,7 @@ MARKS: Mapping[str, str] = {
     "simulate": "sweep",
     "soak": "process slow soak",
     "sources/console/test_console.py": "sweep",
+    "sources/console/test_spectator_clients.py": "process",
     "sources/tail/test_model.py": "fuzz",
     "stats/test_compat.py": "process sweep",
     "stats/test_differences.py": "sweep",
@@ -93,13 +94,19 @@ MARKS: Mapping[str, str] = {
     "web/test_first_run.py": "process browser",
     "web/test_index.py": "process browser",
     "web/test_instant_replay.py": "process browser slow",
+    "web/test_keyboard_day.py": "process browser slow",
+    "web/test_lighthouse.py": "process slow",
     "web/test_openapi.py": "process",
     "web/test_overlay.py": "process browser",
     "web/test_overlay_live.py": "process browser slow",
     "web/test_overlay_options.py": "process browser slow",
+    "web/test_scenes.py": "process browser",
+    "web/test_scenes_boards.py": "process browser",
     "web/test_paths.py": "process",
     "web/test_playout.py": "process",
+    "web/test_set_on_air.py": "process browser slow",
     "web/test_sets.py": "process browser slow",
+    "web/test_types.py": "process",
 }
 """Marks by folder or module below `tests/`. `--quick` does not import these modules."""
 MAX_DEFAULT_REPLAY_BYTES = 600_000
@@ -114,12 +121,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("slpstream")
     group.addoption("--all", action="store_true", help="run every test, also those marked slow; CI=true does the same")
     group.addoption("--quick", action="store_true", help=f"run the inner loop: no test marked {', '.join(_NOT_QUICK)}")
+    group.addoption(
+        "--other-python",
+        action="store_true",
+        help="leave out slow tests, also in CI, and what one Python is enough for (tests/on_one_python.py)",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    missing = [path for path in (*MARKS, *not_on_windows.MODULES) if not (TESTS / path).exists()]
+    missing = [
+        path for path in (*MARKS, *not_on_windows.MODULES, *on_one_python.MODULES) if not (TESTS / path).exists()
+    ]
     if missing:
-        raise pytest.UsageError(f"tests/conftest.py marks missing paths: {', '.join(missing)}")
+        raise pytest.UsageError(f"the tests list paths that are missing: {', '.join(missing)}")
     if sys.dont_write_bytecode and "PYTHONPYCACHEPREFIX" not in os.environ:
         # The suite starts hundreds of Python processes. Without bytecode, compiling takes most of their time. The
         # bytecode goes to pytest's own cache, not next to the sources.
@@ -145,6 +159,8 @@ def _has_large_replay(item: pytest.Item) -> bool:
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     if sys.platform == "win32" and _key(collection_path) in not_on_windows.MODULES:
+        return True
+    if config.getoption("other_python") and _key(collection_path) in on_one_python.MODULES:
         return True
     return True if config.getoption("quick") and any(_marks_of(collection_path)) else None
 
@@ -177,12 +193,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for fixture in getattr(item, "fixturenames", ()):
             for mark in _FIXTURE_MARKS.get(fixture, ()):
                 item.add_marker(mark)
-    if config.getoption("quick"):
+    if config.getoption("other_python"):
+        _deselect(config, items, [item for item in items if item.get_closest_marker("slow") or _uses_browser(item)])
+    elif config.getoption("quick"):
         _deselect(config, items, [item for item in items if any(map(item.get_closest_marker, _NOT_QUICK))])
     elif not (config.getoption("all") or IN_CI or "slow" in config.option.markexpr):
         # A slow test runs if its file is named on the command line.
         named = {Path(argument.partition("::")[0]).resolve() for argument in config.args}
         _deselect(config, items, [item for item in items if item.get_closest_marker("slow") and item.path not in named])
+
+
+def _uses_browser(item: pytest.Item) -> bool:
+    return "browser" in getattr(item, "fixturenames", ())
 
 
 def _deselect(config: pytest.Config, items: list[pytest.Item], deselected: Sequence[pytest.Item]) -> None:

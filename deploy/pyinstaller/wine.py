@@ -1,6 +1,7 @@
 """Lets trio work under Wine, which knows only one of the requests for the base of a socket that trio makes.
 
-Run before slpstream in the program for Windows. It changes nothing on Windows itself.
+Run before slpstream in the program for Windows, and at the start of the tests' Python. It changes nothing on Windows
+itself.
 """
 
 import ctypes

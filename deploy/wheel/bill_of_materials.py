@@ -41,7 +41,7 @@ def bill_of_materials(version: str, time: datetime) -> dict[str, Any]:
                 "bom-ref": itself,
                 "name": "slpstream",
                 "version": version,
-                "licenses": [{"license": {"id": "MIT"}}],
+                "licenses": [{"expression": "MIT AND OFL-1.1"}],
                 "purl": itself,
             },
         },

@@ -125,10 +125,16 @@ def proxied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxied]:
 
 def test_proxied_requests_need_the_token(proxied: Proxied) -> None:
     assert proxied.daemon.get("/healthz") == {"status": "ok"}, "requests from the machine itself need no token"
-    for headers in ({}, {"authorization": "Bearer wrong"}, {"x_forwarded_for": "127.0.0.1"}, {"x_forwarded_for": ""}):
+    none = 'Bearer realm="slpstream"'
+    for headers, challenge in (
+        ({}, none),
+        ({"authorization": "Bearer wrong"}, f'{none}, error="invalid_token"'),
+        ({"x_forwarded_for": "127.0.0.1"}, none),
+        ({"x_forwarded_for": ""}, none),
+    ):
         status, response_headers, body = proxied.get("/v1/stations", **headers)
         assert (status, json.loads(body)["status"]) == (401, 401)
-        assert response_headers["www-authenticate"] == 'Bearer realm="slpstream"'
+        assert response_headers["www-authenticate"] == challenge
     for token in (TOKEN, OPERATE_TOKEN):
         status, response_headers, body = proxied.get("/v1/stations", authorization=f"Bearer {token}")
         assert (status, json.loads(body)["stations"][0]["id"]) == (200, "main")
@@ -136,7 +142,7 @@ def test_proxied_requests_need_the_token(proxied: Proxied) -> None:
     assert response_headers["strict-transport-security"] == "max-age=31536000"
     assert response_headers["content-security-policy"].startswith("default-src 'none'")
     assert response_headers["x-content-type-options"] == "nosniff"
-    assert proxied.get("/static/overlay.js")[0] == 200
+    assert proxied.get("/static/slpstream.js")[0] == 200
 
 
 def test_hosts_and_origins_are_checked_through_the_proxy(proxied: Proxied) -> None:

@@ -5,9 +5,12 @@ Wine's programs listen on the addresses of this machine, so that Chromium on Lin
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,9 +22,23 @@ from tests.deploy.played_demo import demo
 from tests.deploy.tools import needs
 from tests.web.pages import chromium, open_page
 
-pytestmark = needs("wine", "x86_64-w64-mingw32-gcc", "osslsigncode", "unzip", "python3.11")
+MINGW = "x86_64-w64-mingw32-gcc"
+pytestmark = needs("wine", MINGW, "osslsigncode", "python3.11", "bwrap")
 
 FRAME_MS = 120_000
+CLICK_SECONDS = 120.0
+# A network in which nothing else has the usual port.
+ALONE = ("bwrap", "--dev-bind", "/", "/", "--proc", "/proc", "--unshare-net", "--unshare-pid", "--die-with-parent")
+# Wine shows web pages by this program of Linux. Here it notes what a browser would find.
+XDG_OPEN = f"""\
+#!{sys.executable}
+import json, pathlib, sys, urllib.request
+def get(path):
+    return urllib.request.urlopen(sys.argv[1].partition("#")[0] + path, timeout=60).read().decode()
+found = pathlib.Path(__file__).with_name("found")
+found.write_text(json.dumps([sys.argv[1], get(""), get("v1/setup")]))
+found.rename(found.with_name("opened"))
+"""
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +63,12 @@ class Wine:
             "WINEDEBUG": "-all",
             "WINEDLLOVERRIDES": "mscoree=d;mshtml=d",
         }
+
+    def set_up(self) -> None:
+        """Make the folders of this Windows, with windows that nobody sees, and wait until it has stopped."""
+        no_screen = ["wine", "reg", "add", r"HKCU\Software\Wine\Drivers", "/v", "Graphics", "/d", "null"]
+        for command in (no_screen, ["wineserver", "--wait"]):
+            subprocess.run(command, env=self.environment, stdin=subprocess.DEVNULL, capture_output=True, check=True)
 
     def stop(self) -> None:
         """End all programs of this Windows."""
@@ -76,3 +99,40 @@ def test_overlay_of_the_program_is_seen_by_a_browser(program: Path, wine: Wine, 
         shown = "() => Number(document.querySelector('.players').dataset.frame) > 0"
         watched.page.wait_for_function(shown, timeout=FRAME_MS)
         watched.check(running.url)
+
+
+def test_double_click_opens_the_dashboard_of_the_launchers_folder(program: Path, wine: Wine, tmp_path: Path) -> None:
+    """Its window shows the address and how to stop the program, and Ctrl-C in it does so."""
+    double_click, xdg_open, opened = tmp_path / "double_click.exe", tmp_path / "xdg-open", tmp_path / "opened"
+    subprocess.run([MINGW, "-municode", "-o", double_click, Path(__file__).with_name("double_click.c")], check=True)
+    xdg_open.write_text(XDG_OPEN)
+    xdg_open.chmod(0o755)
+    wine.set_up()
+    [settings] = wine.prefix.glob("drive_c/users/*/AppData/Roaming")
+    (settings / "Slippi Launcher").mkdir()
+    (settings / "Slippi Launcher/Settings").write_text(json.dumps({"settings": {"rootSlpPath": "C:\\Replays"}}))
+    (wine.prefix / "drive_c/Replays").mkdir()
+
+    with subprocess.Popen(
+        [*ALONE, "wine", double_click, program],
+        env=wine.environment | {"PATH": f"{tmp_path}:{os.environ['PATH']}"},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as process:
+        try:
+            deadline = time.monotonic() + CLICK_SECONDS
+            while not opened.exists() and process.poll() is None and time.monotonic() < deadline:
+                time.sleep(0.1)
+            shown, _ = process.communicate("\n", timeout=CLICK_SECONDS)
+        finally:
+            process.kill()
+    assert opened.exists(), shown
+    assert process.returncode == 0, shown
+    assert "dashboard  http://127.0.0.1:5151/ " in shown
+    assert "Ctrl-C stops slpstream." in shown
+    url, page, setup = json.loads(opened.read_text())
+    assert url == "http://127.0.0.1:5151/#first-run"
+    assert "<title>slpstream" in page
+    assert [folder["folder"] for folder in json.loads(setup)["folders"]] == ["C:\\Replays"]

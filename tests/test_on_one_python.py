@@ -1,0 +1,31 @@
+"""The option `--other-python`, with which CI runs the fast tests on further versions of Python."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+from tests import on_one_python
+from tests.project import ROOT
+
+
+def test_slow_tests_tests_in_a_browser_and_listed_modules_are_left_out() -> None:
+    command = [sys.executable, "-m", "pytest", "--other-python", "--collect-only", "-q", "-p", "no:cacheprovider"]
+    done = subprocess.run(
+        [*command, "tests/web"],
+        cwd=ROOT, env=os.environ | {"CI": "true"}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout
+    tests = [line for line in done.stdout.splitlines() if "::" in line]
+    modules = {line.partition("::")[0].removeprefix("tests/") for line in tests}
+    assert {"web/test_access.py", "web/test_websocket_protocol.py"} <= modules
+    assert not modules & {*on_one_python.MODULES, "web/test_autobahn.py", "web/test_index.py"}
+    # A module with both kinds.
+    names = {line.partition("::")[2] for line in tests if "web/test_first_run.py" in line}
+    assert "test_setup_is_for_operators" in names
+    assert "test_page_names_folder_and_overlay" not in names
+
+
+def test_every_entry_has_a_reason() -> None:
+    assert all(on_one_python.MODULES.values())
