@@ -124,6 +124,19 @@ def test_wheel_has_the_kernel_and_everything_that_is_not_code(wheel: Path) -> No
     assert {path.relative_to(ROOT).as_posix() for path in sources} <= built
 
 
+def test_wheel_has_the_licences_of_the_fonts(wheel: Path) -> None:
+    fonts = ROOT / "slpstream/web/static/fonts"
+    licences = sorted(path.name for path in fonts.glob("OFL-*.txt"))
+    names = zipfile.ZipFile(wheel).namelist()
+    [metadata] = [name for name in names if name.endswith(".dist-info/METADATA")]
+    declared = zipfile.ZipFile(wheel).read(metadata).decode()
+    assert "License-Expression: MIT AND OFL-1.1\n" in declared
+    assert len(licences) == 2
+    for name in licences:
+        assert f"License-File: slpstream/web/static/fonts/{name}\n" in declared
+        assert f"slpstream/web/static/fonts/{name}" in names
+
+
 def test_wheel_without_a_compiler_fits_every_platform(pure_wheel: Path) -> None:
     assert pure_wheel.name.endswith("-py3-none-any.whl")
     assert not [name for name in zipfile.ZipFile(pure_wheel).namelist() if name.endswith((".so", ".pyd"))]

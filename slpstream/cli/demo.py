@@ -13,6 +13,7 @@ import msgspec
 import trio
 
 from slpstream.cli import without_groups
+from slpstream.cli.addresses import base_address
 from slpstream.cli.service_options import strict_option
 from slpstream.config import DEFAULT_PORT, Config, Server, StationConfig, Store
 from slpstream.daemon.daemon import Daemon
@@ -73,7 +74,7 @@ def command(host: str, port: int, seed: int, speed: float, writer: str, once: bo
 async def _run(daemon: Daemon, folder: Path, *, host: str, seed: int, speed: float, writer: str, once: bool) -> None:
     async with trio.open_nursery() as nursery:
         port = await nursery.start(daemon.run)
-        base = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+        base = base_address(host, port)
         click.echo(f"overlay    {base}/overlay/{STATION}")
         click.echo(f"dashboard  {base}/")
         click.echo(f"stream     {base.replace('http', 'ws')}/v1/stream?station={STATION}")

@@ -152,21 +152,30 @@ def _print_table(rows: list[dict[str, Any]]) -> None:
     from rich.text import Text
 
     from slpstream.cli.game_text import length_text
-    from slpstream.cli.terminal import table_console
+    from slpstream.cli.terminal import table_console, table_width
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     for title in ("file", "version", "stage", "players", "length", "end"):
         table.add_column(title, overflow="fold", justify="right" if title == "length" else "left")
+    listed = []
     for row in rows:
-        diagnostics = "".join(f"\n{d['code']} at {d['offset']}" for d in row["diagnostics"] or ())
-        inferred = ", winner inferred" if row.get("basis") == "inferred" else ""
-        length, end = length_text(row["durationSeconds"]), row["reason"] + inferred + diagnostics
-        table.add_row(*map(Text, (printable(Path(row["file"]).name), *_game(row), length, end)))
-    table_console().print(table)
+        file, (version, stage, players) = printable(Path(row["file"]).name), _game(row)
+        length, end = length_text(row["durationSeconds"]), row["reason"]
+        if row.get("basis") == "inferred":
+            end += ", winner inferred"
+        diagnostics = [f"{d['code']} at {d['offset']}" for d in row["diagnostics"] or ()]
+        cells = (file, version, stage, "\n".join(players), length, "\n".join((end, *diagnostics)))
+        table.add_row(*map(Text, cells))
+        listed.append("\n  ".join(("  ".join((file, version, stage, length, end)), *players, *diagnostics)))
+    console = table_console()
+    if table_width(table, console) <= console.width:
+        console.print(table)
+    else:  # a list, because cells that go over several lines are hard to read
+        console.print(*map(Text, listed), sep="\n")
 
 
-def _game(row: dict[str, Any]) -> tuple[str, str, str]:
-    """The columns version, stage and players of the table."""
+def _game(row: dict[str, Any]) -> tuple[str, str, list[str]]:
+    """Version, stage and the lines about players."""
     from slpstream.cli.game_text import mode_text, player_text, summary_of
     from slpstream.model.events import GameEnd
 
@@ -175,4 +184,4 @@ def _game(row: dict[str, Any]) -> tuple[str, str, str]:
     stage_and_rules = ", ".join(part for part in (summary.place.text, summary.rules, mode_text(summary)) if part)
     players = [player_text(player, won=player.index in summary.winners) for player in summary.players]
     lines = [summary.who] if summary.who else players
-    return summary.version or row["format"], stage_and_rules, "\n".join(map(printable, lines))
+    return summary.version or row["format"], stage_and_rules, [printable(line) for line in lines]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -20,7 +21,9 @@ def fields_page() -> Iterator[str]:
     """The fields of every Slippi event."""
     yield "# Fields of the Slippi events"
     yield ""
-    yield "Offsets are relative to the command byte. A field is present if the declared payload size includes it."
+    yield "This page lists the fields of every event that a Slippi replay consists of, for programmers who read"
+    yield "messages, columns or replays. Offsets are relative to the command byte. A field is present if the"
+    yield "declared payload size includes it."
     for table in sorted(commands.TABLES.values(), key=lambda table: table.command):
         yield from ("", f"## {table.title} {table.command:#04x}", "", f"Since {table.since}. {table.doc}", "")
         yield from _rows(table.fields)
@@ -42,6 +45,10 @@ def messages_page() -> Iterator[str]:
     """Every message type with its topic and payload."""
     yield "# Messages"
     yield ""
+    yield "This page lists the messages that the daemon sends and `slpstream dump` prints, for programmers. Those"
+    yield "with the topic `status` describe the daemon and the connection. All others are the log of a game, and"
+    yield "each has a cursor. `docs/reference/stream.md` describes how to subscribe to them."
+    yield ""
     yield "| type | topic | may be dropped with `conflate` delivery | payload |"
     yield "| --- | --- | --- | --- |"
     for kind, topic in TOPIC_OF_TYPE.items():
@@ -53,16 +60,25 @@ def messages_page() -> Iterator[str]:
 
 def metrics_page() -> Iterator[str]:
     """Every metric."""
-    yield from ("# Metrics", "", "| name | type | description |", "| --- | --- | --- |")
+    yield from ("# Metrics", "")
+    yield "This page lists the metrics that Prometheus can read from `/metrics`, for operators. `docs/howto/runbook.md`"
+    yield "explains the alerts that are made from them. `/metrics?names=NAME,NAME` has only the samples with these"
+    yield "names."
+    yield from ("", "| name | type | description |", "| --- | --- | --- |")
     for row in sorted(metrics.TABLE):
         yield f"| `{row.name}` | {row.kind} | {row.help} |"
 
 
 def config_page() -> Iterator[str]:
     """Every key of the configuration with its type, default and meaning."""
-    yield from ("# Configuration", "", "| key | type | default | description |", "| --- | --- | --- | --- |")
+    yield from ("# Configuration", "")
+    yield "This page lists all keys of the configuration, a TOML file for `slpstream serve --config FILE`. The key"
+    yield "`server.port` is written as `port = 5151` below the line `[server]`. Tables of `stations`, `webhooks`"
+    yield "and `jsonl` can come several times, each below a line such as `[[stations]]`."
+    yield "`docs/howto/get_slpstream.md` has an example."
+    yield from ("", "| key | type | default | description |", "| --- | --- | --- | --- |")
     for key in config.all_keys():
-        default = "required" if key.default is None else f"`{key.default!r}`"
+        default = "required" if key.default is None else f"`{json.dumps(key.default)}`"
         yield f"| `{key.section}.{key.name}` | {key.type} | {default} | {key.description} |"
 
 
@@ -70,7 +86,9 @@ def commands_page() -> Iterator[str]:
     """Every command with its arguments and options."""
     from slpstream.cli import cli
 
-    yield "# Commands"
+    yield from ("# Commands", "")
+    yield "This page lists all commands of slpstream with their arguments and options. `slpstream COMMAND --help`"
+    yield "prints the same. `docs/howto/get_slpstream.md` describes how to install the command `slpstream`."
     for name in cli.list_commands(click.Context(cli)):
         described = cli.get_command(click.Context(cli), name)
         if described is not None:
@@ -100,7 +118,8 @@ def http_page() -> Iterator[str]:
     from slpstream.web.app import described_endpoints
 
     document = openapi.document(described_endpoints(), __version__)
-    yield from ("# HTTP", "", document["info"]["description"], "")
+    yield from ("# HTTP", "", "This page lists the endpoints of the daemon's HTTP interface, for programmers.", "")
+    yield from (document["info"]["description"], "")
     yield "`/openapi.json` describes the same in the form that client generators read, with the types of all bodies."
     for path, methods in document["paths"].items():
         for method, operation in methods.items():

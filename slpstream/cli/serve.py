@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+from functools import partial
 from pathlib import Path
 
 import click
+import trio
 
-from slpstream.cli import config_error_context
+from slpstream.cli import config_error_context, without_groups
+from slpstream.cli.addresses import base_address, print_addresses, print_missing
 from slpstream.cli.service_options import address_options, config_option, load_config, log_options, strict_option
 from slpstream.cli.stations import stations_of
 from slpstream.config import Config, StationConfig
@@ -60,4 +64,17 @@ def command(
     logs.configure(config.log.format, config.log.level)
     with config_error_context(config_file):
         daemon = Daemon(config, stations, read_again=None if config_file is None else read_again, strict=strict)
-    run_process(daemon.run)
+    if not sys.stdout.isatty():
+        run_process(daemon.run)
+        return
+    watched = {station.id: Path(station.folder).expanduser() for station in stations if station.folder}
+    with without_groups():
+        run_process(partial(_run, daemon, config.server.host, watched))
+
+
+async def _run(daemon: Daemon, host: str, folders: dict[str, Path]) -> None:
+    """Run the daemon, and tell the person at the terminal what there is to see."""
+    async with trio.open_nursery() as nursery:
+        port = await nursery.start(daemon.run)
+        print_addresses(base_address(host, port), sorted(daemon.running))
+        await trio.to_thread.run_sync(print_missing, folders)

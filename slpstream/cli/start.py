@@ -15,6 +15,7 @@ import click
 import trio
 
 from slpstream.cli import is_remote, without_groups
+from slpstream.cli.addresses import base_address, print_addresses
 from slpstream.cli.service_options import load_config
 from slpstream.cli.stations import stations_of
 from slpstream.config import Config, recordings_folder, state_folder, station_folder
@@ -47,7 +48,7 @@ def command(port: int | None, no_browser: bool) -> None:
         with without_groups():
             run_process(partial(_run, daemon, folders, is_first=is_first, show=show))
     except ConfigError:
-        base = f"http://{config.server.host}:{config.server.port}"
+        base = base_address(config.server.host, config.server.port)
         if not config.server.port or not _is_slpstream(base):
             raise
         click.echo(f"slpstream already runs: {base}/")
@@ -58,14 +59,12 @@ def command(port: int | None, no_browser: bool) -> None:
 async def _run(daemon: Daemon, folders: Mapping[str, Path], *, is_first: bool, show: bool) -> None:
     async with trio.open_nursery() as nursery:
         port = await nursery.start(daemon.run)
-        base = f"http://{Config().server.host}:{port}"
+        base = base_address(Config().server.host, port)
         exist = await trio.to_thread.run_sync(lambda: {name: folder.is_dir() for name, folder in folders.items()})
         click.echo("slpstream watches these folders:")
         for name, folder in folders.items():
             click.echo(f"  {folder}{'' if exist[name] else '  (does not exist yet)'}")
-        click.echo(f"dashboard  {base}/")
-        for name in folders:
-            click.echo(f"overlay    {base}/overlay/{name}")
+        print_addresses(base, [*folders])
         click.echo("Ctrl-C stops slpstream. `slpstream --help` lists what else it can do.")
         if show:
             page = f"{base}/#first-run" if is_first else f"{base}/"

@@ -98,7 +98,7 @@ class FileResult(NamedTuple):
 def command(
     paths: tuple[Path, ...], as_json: bool, compat: Compat | None, crew: bool, jobs: int | None, by: Grouping
 ) -> None:
-    """Show the stats of games. For several files, show one row per game and a summary of each player."""
+    """Show the stats of games. For several files, show a row for each player of every game, and a summary of each."""
     from slpstream.formats.slplog.container import SUFFIX
 
     candidates = find_files(paths, (*_endings(), SUFFIX))

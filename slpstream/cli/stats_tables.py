@@ -1,19 +1,22 @@
-"""The tables of `slpstream stats`: one game in full, or one row per game and a summary of each player."""
+"""The tables of `slpstream stats`: one game in full, or a row for each player of every game and a summary."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from msgspec import UNSET
+from rich.cells import cell_len
+from rich.console import Console, RenderableType
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from slpstream.api import Replay
 from slpstream.cli.game_text import length_text, mode_text, player_text, summary_of
-from slpstream.cli.stats_rows import Figures, GameRow, Grouping, figures_of, summaries
-from slpstream.cli.terminal import table_console
+from slpstream.cli.stats_rows import Figures, GameRow, Grouping, PlayerRow, figures_of, summaries
+from slpstream.cli.terminal import table_console, table_width
 from slpstream.formats.slippi.commands import FIRST_PLAYABLE_FRAME, FRAMES_PER_SECOND
 from slpstream.formats.slippi.names import move_name
 from slpstream.stats.home_run import HomeRun
@@ -25,15 +28,32 @@ _MIN_COMBO_DAMAGE = 40.0
 _MIN_COMBO_MOVES = 4
 _MAX_COMBOS = 6
 _MAX_CHARACTERS = 3
-_COLUMNS: Sequence[tuple[str, Callable[[Figures], str]]] = (
-    ("kills", lambda f: str(f.kills)),
-    ("openings/kill", lambda f: ratio_text(f.openings, f.kills)),
-    ("damage/opening", lambda f: ratio_text(f.damage, f.openings)),
-    ("neutral wins", lambda f: share_text(f.neutral_wins, f.neutral_total)),
-    ("L-cancels", lambda f: percent_text(f.l_cancels, f.landings)),
-    ("inputs/min", lambda f: ratio_text(f.inputs, f.minutes, digits=0)),
+
+Share = Callable[[float, float], str]
+"""How a share is written: `share_text`, or `percent_text` where there is little room."""
+
+_Columns = Sequence[tuple[str, Callable[[Figures, Share], str]]]
+"""Titles, and what makes the cells below them."""
+
+_COLUMNS: _Columns = (
+    ("kills", lambda f, share: str(f.kills)),
+    ("openings\n/kill", lambda f, share: ratio_text(f.openings, f.kills)),
+    ("damage\n/opening", lambda f, share: ratio_text(f.damage, f.openings)),
+    ("neutral\nwins", lambda f, share: share(f.neutral_wins, f.neutral_total)),
+    ("L-\ncancels", lambda f, share: percent_text(f.l_cancels, f.landings)),
+    ("inputs\n/min", lambda f, share: ratio_text(f.inputs, f.minutes, digits=0)),
 )
 """Columns that the table of games and the summary have in common."""
+_RESULTS: _Columns = (
+    ("games", lambda f, share: str(f.games)),
+    ("won", lambda f, share: share(f.won, f.decided)),
+    ("deaths", lambda f, share: str(f.deaths)),
+    ("conver-\nsions", lambda f, share: share(f.punishes, f.openings)),
+)
+"""Columns that only the summary has."""
+_GAP = 1
+_INDENT = "  "
+_PADDING = (0, 0, 0, len(_INDENT))
 
 
 def ratio_text(count: float, total: float, digits: int = 1) -> str:
@@ -64,6 +84,7 @@ class _GameFigures(NamedTuple):
     overall: Mapping[int, Any]
     actions: Mapping[int, Any]
     extra: Mapping[int, Any]
+    share: Share
 
 
 def print_game(replay: Replay, *, compat: bool = False, crew: bool = False) -> None:
@@ -85,7 +106,11 @@ def print_game(replay: Replay, *, compat: bool = False, crew: bool = False) -> N
     if stadium is not None:
         console.print(Text(_stadium(stadium)))
     console.print()
-    console.print(_overall(stats, names, winners))
+    wide = [_overall(stats, names, winners, share) for share in (share_text, percent_text)]
+    overall = _fitting(console, [*wide, _overall(stats, short, winners, percent_text)])
+    if overall not in wide:
+        console.print(*map(Text, names.values()), "", sep="\n")
+    console.print(overall)
     for table in (_stocks(stats, short, pair=len(names) == 2 and not crew), _combos(stats.combos, short)):
         if table.row_count:
             console.print()
@@ -100,7 +125,12 @@ def _stadium(stadium: TargetTest | HomeRun) -> str:
     return f"Target test: {len(broken)} of {len(stadium.target_breaks)} targets{last}"
 
 
-def _overall(stats: Stats, names: Mapping[int, str], winners: set[int]) -> Table:
+def _fitting(console: Console, tables: Sequence[Table]) -> Table:
+    """The first table that is not too wide for the console; the last if all are."""
+    return next((table for table in tables if table_width(table, console) <= console.width), tables[-1])
+
+
+def _overall(stats: Stats, names: Mapping[int, str], winners: set[int], share: Share) -> Table:
     extra = {} if stats.extra is UNSET else {player.player_index: player for player in stats.extra.players}
     game = _GameFigures(
         stats,
@@ -108,6 +138,7 @@ def _overall(stats: Stats, names: Mapping[int, str], winners: set[int]) -> Table
         {entry.player_index: entry for entry in stats.overall},
         {entry.player_index: entry for entry in stats.action_counts},
         extra,
+        share,
     )
     table = _table("", *names.values(), right=range(1, len(names) + 1))
     for title, cell in _LINES:
@@ -117,24 +148,24 @@ def _overall(stats: Stats, names: Mapping[int, str], winners: set[int]) -> Table
     return table
 
 
-def _figure(name: str, cell: Callable[[Figures], str]) -> tuple[str, Callable[[_GameFigures, int], str]]:
-    return name, lambda game, index: cell(game.figures[index])
+def _figure(name: str, cell: Callable[[Figures, Share], str]) -> tuple[str, Callable[[_GameFigures, int], str]]:
+    return name, lambda game, index: cell(game.figures[index], game.share)
 
 
 def _ratio(name: str, member: str) -> tuple[str, Callable[[_GameFigures, int], str]]:
     def cell(game: _GameFigures, index: int) -> str:
         found = getattr(game.overall[index], member)
-        return share_text(found.count or 0, found.total)
+        return game.share(found.count or 0, found.total)
 
     return name, cell
 
 
-def _action(name: str, cell: Callable[[Any], str]) -> tuple[str, Callable[[_GameFigures, int], str]]:
-    return name, lambda game, index: cell(game.actions[index]) if index in game.actions else ""
+def _action(name: str, cell: Callable[[Any, Share], str]) -> tuple[str, Callable[[_GameFigures, int], str]]:
+    return name, lambda game, index: cell(game.actions[index], game.share) if index in game.actions else ""
 
 
-def _extra(name: str, cell: Callable[[Any], str]) -> tuple[str, Callable[[_GameFigures, int], str]]:
-    return name, lambda game, index: cell(game.extra[index]) if index in game.extra else ""
+def _extra(name: str, cell: Callable[[Any, Share], str]) -> tuple[str, Callable[[_GameFigures, int], str]]:
+    return name, lambda game, index: cell(game.extra[index], game.share) if index in game.extra else ""
 
 
 def _first_blood(game: _GameFigures, index: int) -> str:
@@ -142,43 +173,43 @@ def _first_blood(game: _GameFigures, index: int) -> str:
     return time_text(first.frame) if first is not UNSET and first.last_hit_by == index else ""
 
 
-def _recoveries(extra: Any) -> str:
-    return "" if extra.recoveries is UNSET else share_text(extra.recoveries.count, extra.recoveries.total)
+def _recoveries(extra: Any, share: Share) -> str:
+    return "" if extra.recoveries is UNSET else share(extra.recoveries.count, extra.recoveries.total)
 
 
 _LINES: Sequence[tuple[str, Callable[[_GameFigures, int], str]]] = (
-    _figure("Kills", lambda f: str(f.kills)),
-    _figure("Damage", lambda f: f"{f.damage:.1f}"),
-    _figure("Openings", lambda f: str(f.openings)),
-    _figure("Openings per kill", lambda f: ratio_text(f.openings, f.kills)),
-    _figure("Damage per opening", lambda f: ratio_text(f.damage, f.openings)),
+    _figure("Kills", lambda f, share: str(f.kills)),
+    _figure("Damage", lambda f, share: f"{f.damage:.1f}"),
+    _figure("Openings", lambda f, share: str(f.openings)),
+    _figure("Openings per kill", lambda f, share: ratio_text(f.openings, f.kills)),
+    _figure("Damage per opening", lambda f, share: ratio_text(f.damage, f.openings)),
     _ratio("Conversions", "successful_conversions"),
     _ratio("Neutral wins", "neutral_win_ratio"),
     _ratio("Counter hits", "counter_hit_ratio"),
     _ratio("Beneficial trades", "beneficial_trade_ratio"),
-    _figure("L-cancels", lambda f: share_text(f.l_cancels, f.landings)),
-    _figure("Inputs per minute", lambda f: ratio_text(f.inputs, f.minutes)),
+    _figure("L-cancels", lambda f, share: share(f.l_cancels, f.landings)),
+    _figure("Inputs per minute", lambda f, share: ratio_text(f.inputs, f.minutes)),
     ("Digital inputs per minute", lambda game, i: _per_minute(game.overall[i].digital_inputs_per_minute)),
-    _action("Wavedashes, wavelands", lambda a: f"{a.wavedash_count}, {a.waveland_count}"),
-    _action("Dash dances", lambda a: str(a.dash_dance_count)),
-    _action("Rolls, spot dodges", lambda a: f"{a.roll_count}, {a.spot_dodge_count}"),
-    _action("Grabs", lambda a: share_text(a.grab_count.success, a.grab_count.success + a.grab_count.fail)),
+    _action("Wavedashes, wavelands", lambda a, share: f"{a.wavedash_count}, {a.waveland_count}"),
+    _action("Dash dances", lambda a, share: str(a.dash_dance_count)),
+    _action("Rolls, spot dodges", lambda a, share: f"{a.roll_count}, {a.spot_dodge_count}"),
+    _action("Grabs", lambda a, share: share(a.grab_count.success, a.grab_count.success + a.grab_count.fail)),
     _action(
         "Ground techs",
-        lambda a: share_text(
+        lambda a, share: share(
             sum(techs := (a.ground_tech_count.in_, a.ground_tech_count.away, a.ground_tech_count.neutral)),
             sum(techs) + a.ground_tech_count.fail,
         ),
     ),
-    _action("Ledge grabs", lambda a: str(a.ledgegrab_count)),
+    _action("Ledge grabs", lambda a, share: str(a.ledgegrab_count)),
     _extra("Recoveries", _recoveries),
-    _extra("Stage control", lambda e: percent_text(e.stage_control.count, e.stage_control.total)),
-    _extra("In shield", lambda e: f"{e.shield_frames / FRAMES_PER_SECOND:.1f} s"),
-    _extra("Score", lambda e: "" if e.score is UNSET else str(e.score)),
-    _extra("KOs", lambda e: "" if e.kos is UNSET else str(e.kos)),
-    _extra("Falls", lambda e: "" if e.falls is UNSET else str(e.falls)),
-    _extra("Self-destructs", lambda e: str(e.self_destructs)),
-    _extra("Stocks given up", lambda e: "" if e.stocks_given_up is UNSET else str(e.stocks_given_up)),
+    _extra("Stage control", lambda e, share: percent_text(e.stage_control.count, e.stage_control.total)),
+    _extra("In shield", lambda e, share: f"{e.shield_frames / FRAMES_PER_SECOND:.1f} s"),
+    _extra("Score", lambda e, share: "" if e.score is UNSET else str(e.score)),
+    _extra("KOs", lambda e, share: "" if e.kos is UNSET else str(e.kos)),
+    _extra("Falls", lambda e, share: "" if e.falls is UNSET else str(e.falls)),
+    _extra("Self-destructs", lambda e, share: str(e.self_destructs)),
+    _extra("Stocks given up", lambda e, share: "" if e.stocks_given_up is UNSET else str(e.stocks_given_up)),
     ("First blood", _first_blood),
 )
 """The lines of the table of a game. Lines that are empty for all players are left out."""
@@ -239,50 +270,91 @@ def _move(move: Move) -> str:
 
 
 def print_rows(games: Sequence[GameRow], by: Grouping) -> None:
-    """Print one row per game, then a summary of each player."""
-    titles = [title for title, _ in _COLUMNS]
-    right = range(4, 4 + len(titles))
-    table = _table("file", "stage", "length", "players", *titles, right=(2, *right))
+    """Print each game with a row for each of its players, then a summary of each player."""
+    console = table_console()
+    for part in (*_games(games, console.width), *_summary(games, by, console)):
+        console.print(part)
+
+
+def _games(games: Sequence[GameRow], width: int) -> Iterator[RenderableType]:
+    """A line for each game, with a table of its players below it. The columns of all tables have the same widths."""
+    names = {id(player): _player_text(player) for game in games for player in game.players}
+    longest = max(map(cell_len, ("players", *names.values())))
+    for share in (share_text, percent_text):
+        cells = {id(p): [cell(p.figures, share) for _, cell in _COLUMNS] for game in games for p in game.players}
+        widths = [
+            max(map(len, (*title.split("\n"), *(row[index] for row in cells.values()))))
+            for index, (title, _) in enumerate(_COLUMNS)
+        ]
+        room = width - len(_INDENT) - sum(widths) - _GAP * len(widths)
+        if room >= longest:
+            break
+    widths.insert(0, min(longest, max(room, 1)))
+    yield Padding(_player_table([("players", *(title for title, _ in _COLUMNS))], widths, "bold"), _PADDING)
     for game in games:
         end = "" if game.reason == "game_end" else f" ({game.reason})"
-        players = "\n".join(
-            printable(f"P{p.port} {p.character} {p.code or p.tag or p.name}".rstrip() + (" *" if p.won else ""))
-            for p in game.players
-        )
-        cells = ["\n".join(cell(p.figures) for p in game.players) for _, cell in _COLUMNS]
-        name = printable(Path(game.file).name)
-        table.add_row(*map(Text, (name, game.stage, length_text(game.duration_seconds) + end, players, *cells)))
-    console = table_console()
-    console.print(table)
-    console.print()
-    console.print(_summary(games, by))
+        about = (game.stage, length_text(game.duration_seconds) + end)
+        line = Text(printable(Path(game.file).name), style="bold", overflow="fold")
+        yield line.append("".join(_INDENT + part for part in about if part), style="not bold")
+        rows = [(names[id(player)], *cells[id(player)]) for player in game.players]
+        yield Padding(_player_table(rows, widths), _PADDING)
 
 
-def _summary(games: Sequence[GameRow], by: Grouping) -> Table:
-    titles = [title for title, _ in _COLUMNS]
-    table = _table(
-        "player", "characters", "games", "won", "deaths", "conversions", *titles, right=range(2, 6 + len(titles))
-    )
-    for summary in summaries(games, by):
-        f = summary.figures
-        played = [f"{name} {count}" if count > 1 else name for name, count in summary.characters]
-        rest = len(played) - _MAX_CHARACTERS
-        characters = ", ".join(played[:_MAX_CHARACTERS]) + (f", {rest} more" if rest > 0 else "")
-        cells = (
-            printable(summary.key) or f"(no {by})",
-            characters,
-            str(f.games),
-            share_text(f.won, f.decided),
-            str(f.deaths),
-            share_text(f.punishes, f.openings),
-            *(cell(f) for _, cell in _COLUMNS),
+def _player_text(player: PlayerRow) -> str:
+    name = f"P{player.port} {player.character} {player.code or player.tag or player.name}".rstrip()
+    return printable(name + (" *" if player.won else ""))
+
+
+def _player_table(rows: Iterable[Sequence[str]], widths: Sequence[int], style: str = "") -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), show_header=False)
+    for index, width in enumerate(widths):
+        table.add_column(
+            justify="right" if index else "left", width=width, overflow="fold", vertical="bottom" if style else "top"
         )
-        table.add_row(*map(Text, cells))
+    for row in rows:
+        table.add_row(*(Text(cell, style=style) for cell in row))
     return table
 
 
-def _table(*titles: str, right: Iterable[int] = ()) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
+def _summary(games: Sequence[GameRow], by: Grouping, console: Console) -> Iterator[RenderableType]:
+    """The players over all games, in one table if it is not too wide, otherwise in two."""
+    whole = _summary_table(games, by, (*_RESULTS, *_COLUMNS), share_text, characters=True)
+    if table_width(whole, console) <= console.width:
+        yield from ("", whole)
+        return
+    for columns in (_RESULTS, _COLUMNS):
+        parts = [
+            _summary_table(games, by, columns, share, characters=columns is _RESULTS)
+            for share in (share_text, percent_text)
+        ]
+        yield from ("", _fitting(console, parts))
+
+
+def _summary_table(
+    games: Sequence[GameRow],
+    by: Grouping,
+    columns: _Columns,
+    share: Share,
+    *,
+    characters: bool,
+) -> Table:
+    table = _table("player", gap=_GAP)
+    if characters:
+        table.add_column(Text("characters"), overflow="fold", vertical="top")
+    for title, _ in columns:
+        table.add_column(Text(title), justify="right", no_wrap=True)
+    for summary in summaries(games, by):
+        cells = [printable(summary.key) or f"(no {by})"]
+        if characters:
+            played = [f"{name} {count}" if count > 1 else name for name, count in summary.characters]
+            rest = len(played) - _MAX_CHARACTERS
+            cells.append(", ".join(played[:_MAX_CHARACTERS]) + (f", {rest} more" if rest > 0 else ""))
+        table.add_row(*map(Text, (*cells, *(cell(summary.figures, share) for _, cell in columns))))
+    return table
+
+
+def _table(*titles: str, right: Iterable[int] = (), gap: int = 2) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, gap, 0, 0), header_style="bold")
     for index, title in enumerate(titles):
         table.add_column(Text(title), justify="right" if index in right else "left", overflow="fold")
     return table

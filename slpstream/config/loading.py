@@ -16,12 +16,13 @@ from typing import Any
 import msgspec
 
 from slpstream.config.folders import address, resolvable
-from slpstream.config.sections import EACH_SUBFOLDER, Config, Server, StationConfig, Web, all_keys
+from slpstream.config.sections import EACH_SUBFOLDER, Config, Relay, Server, StationConfig, Web, all_keys
 from slpstream.model.errors import ConfigError
 
 _STATION_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _BACKSLASH_HINT = "; in double quotes write each backslash twice, or put the path in single quotes: 'C:\\Users\\me'"
 _SOURCES = ("folder", "console", "dolphin")
+_RELAY_PORTS = {"relay_port": "tcp", "raw_relay_port": "tcp", "relay_enet_port": "udp"}
 
 
 def load(path: Path) -> Config:
@@ -52,7 +53,7 @@ def check(table: Mapping[str, Any], *, file: str = "configuration") -> Config:
     if _is_file(config.store.folder, file, "store.folder"):
         raise ConfigError(file, "store.folder", f"is a file: {config.store.folder}")
     _check_web(config.web, file)
-    _check_stations(config.stations, file)
+    _check_stations(config.stations, config.relay, file)
     _check_sinks(config, file)
     if config.watch.idle_seconds < config.watch.stalled_seconds:
         raise ConfigError(file, "watch.idle_seconds", "expected at least watch.stalled_seconds")
@@ -149,9 +150,11 @@ def _check_web(web: Web, file: str) -> None:
         raise ConfigError(file, "web.overlay_folder", f"is not a folder: {web.overlay_folder}")
 
 
-def _check_stations(stations: Sequence[StationConfig], file: str) -> None:
+def _check_stations(stations: Sequence[StationConfig], relay: Relay, file: str) -> None:
     seen: set[str] = set()
-    ports: dict[int, str] = {}
+    taken: dict[str, dict[int, str]] = {"tcp": {}, "udp": {}}
+    if relay.discovery:
+        taken["udp"][relay.discovery_port] = "relay.discovery_port"
     for i, station in enumerate(stations):
         key = f"stations[{i}]"
         _check_station_id(station, file, key)
@@ -167,19 +170,19 @@ def _check_stations(stations: Sequence[StationConfig], file: str) -> None:
         for name in ("console", "dolphin"):
             if getattr(station, name):
                 _check_address(getattr(station, name), file, f"{key}.{name}")
-        for name in ("relay_port", "raw_relay_port"):
-            port = getattr(station, name)
-            if port in ports:
-                raise ConfigError(file, f"{key}.{name}", f"{port} is taken by {ports[port]}")
+        for name, protocol in _RELAY_PORTS.items():
+            port, others = getattr(station, name), taken[protocol]
+            if port in others:
+                raise ConfigError(file, f"{key}.{name}", f"{port} is taken by {others[port]}")
             if port:
-                ports[port] = f"{key}.{name}"
+                others[port] = f"{key}.{name}"
 
 
 def _check_station_id(station: StationConfig, file: str, key: str) -> None:
     if station.id == EACH_SUBFOLDER:
         if not station.folder:
             raise ConfigError(file, f"{key}.folder", "expected the folder whose subfolders are the stations")
-        for name in ("name", "relay_port", "raw_relay_port"):
+        for name in ("name", *_RELAY_PORTS):
             if getattr(station, name):
                 raise ConfigError(file, f"{key}.{name}", "applies to a single station, not to `*`")
     elif not _STATION_ID.fullmatch(station.id):

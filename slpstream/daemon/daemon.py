@@ -7,7 +7,7 @@ import shutil
 import sqlite3
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -35,11 +35,12 @@ from slpstream.daemon.sets import StationSets
 from slpstream.daemon.station import SharedServices, Station
 from slpstream.daemon.stations import RunningStation, RunningStations
 from slpstream.daemon.subfolders import Subfolders
+from slpstream.formats.registry import load_stats
 from slpstream.game.described import describe_stored
 from slpstream.game.record import record_of
 from slpstream.game.replay_check import ReplayCheck
 from slpstream.model.errors import ConfigError, DemoRefused
-from slpstream.sets import ImpossibleCorrection, Rules, SetPatch, SetScore
+from slpstream.sets import Change, ImpossibleCorrection, Rules, SetPatch, SetScore
 from slpstream.sources.tail import Watcher
 from slpstream.store import FILE_NAME, Database, GameIndex, NewerVersion, open_database
 from slpstream.stream import Hub
@@ -169,7 +170,7 @@ class Daemon:
                 background.start_soon(index.run)
                 limiter = trio.CapacityLimiter(_READER_THREADS)
                 self._replay_check = self._make_replay_check(background)
-                games = DaemonGames(index, self.hub, limiter)
+                games = DaemonGames(index, self.hub, limiter, self._folders)
                 self._web = web = make_web_server(
                     config, self.hub, self, games, self._access, self.metrics, self.errors, setup=self
                 )
@@ -191,6 +192,7 @@ class Daemon:
                 retention = Retention(recordings_folder(config), index, self.hub, self.running, self.metrics)
                 background.start_soon(self.errors.keep_running, "retention", partial(retention.run, self._limits))
                 background.start_soon(self.errors.keep_running, "sets", partial(self.sets.run, index))
+                background.start_soon(trio.to_thread.run_sync, load_stats)
                 await service.serve(web, task_status=task_status, stations=sorted(self.running))
         self._log.info("stopped", **self._final_figures())
 
@@ -224,6 +226,10 @@ class Daemon:
     def _described(self, station: Station) -> dict[str, Any]:
         return station.describe() | ({"demo": True} if station.id == self.demo.station else {})
 
+    def _folders(self) -> list[Path]:
+        """The folders whose games the index keeps up to date."""
+        return [station.folder for station in self.running.stations]
+
     async def setup(self) -> schemas.Setup:
         """What is watched, see `web.setup.Setup`."""
         watched = [station for station in self.running.stations if station.id != self.demo.station]
@@ -253,12 +259,20 @@ class Daemon:
         return await self.sets.score(station) if station in self.running else None
 
     async def correct_set(
-        self, station: str, patch: SetPatch, is_current: Callable[[SetScore], bool]
+        self, station: str, patch: SetPatch, is_current: Callable[[SetScore], bool], by: str
     ) -> SetScore | None:
         """Corrects the newest set of a station, see `web.stations.Stations`."""
         if station == self.demo.station:
             raise ImpossibleCorrection("the demo counts for no set")
-        return await self.sets.correct(station, patch, is_current)
+        return await self.sets.correct(station, patch, is_current, by=by)
+
+    async def set_changes(self, station: str) -> Sequence[Change]:
+        """The changes that operators have made to the sets of a station, oldest first."""
+        return await self.sets.changes(station)
+
+    async def undo_set_change(self, station: str, change_id: int, by: str) -> SetScore:
+        """Undoes one of those changes, see `web.stations.Stations`."""
+        return await self.sets.undo(station, change_id, by=by)
 
     def not_ready(self) -> list[str]:
         """Folders and stations that cannot be read, outputs that cannot write, the index when it keeps nothing, and
@@ -281,9 +295,9 @@ class Daemon:
         """The stations whose folder has not been searched yet."""
         return [station.id for station in self.running.stations if station.starting]
 
-    def render_metrics(self) -> bytes:
-        """The Prometheus page."""
-        return self.metrics.render()
+    def render_metrics(self, names: Collection[str] = ()) -> bytes:
+        """The Prometheus page, or only the samples with some names."""
+        return self.metrics.render(names)
 
     def _open_database(self, temporary: ExitStack) -> tuple[Database, Path, str | None]:
         """Opens the index of games, in a temporary folder if its own cannot be used: streaming does not need it.

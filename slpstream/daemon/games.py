@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
+from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
@@ -36,18 +37,21 @@ _KEPT_DESCRIPTIONS = 512
 class DaemonGames:
     """The games of one daemon, see `web.games.Games`."""
 
-    def __init__(self, index: GameIndex, hub: Hub, limiter: trio.CapacityLimiter) -> None:
-        """`limiter` limits the number of threads that read files."""
+    def __init__(
+        self, index: GameIndex, hub: Hub, limiter: trio.CapacityLimiter, folders: Callable[[], Sequence[Path]]
+    ) -> None:
+        """`limiter` limits the number of threads that read files; `folders` are those that are watched now."""
         self._index = index
         self._hub = hub
         self._limiter = limiter
+        self._folders = folders
         self._logs: OrderedDict[tuple[str, bytes, int], Game] = OrderedDict()
         self._stats: OrderedDict[tuple[str, bytes, int], bytes] = OrderedDict()
         self._computing = trio.Lock()
 
     async def games(self, query: GamesQuery) -> schemas.GameList:
         """A page of games."""
-        page = await self._index.page(query)
+        page = await self._index.page(query, self._folders() if query.watched else ())
         running = self._running()
         return schemas.GameList(
             games=[schemas.GameItem(**_item(row, running)) for row in page.games],
@@ -199,10 +203,12 @@ def _item(row: GameRow, running: set[str]) -> dict[str, Any]:
         "station": row.station,
         "started_at": timestamp(row.started_at_ms / 1000),
         "arrived_at": None if row.arrived_at_ms is None else timestamp(row.arrived_at_ms / 1000),
+        "ended_at": None if row.ended_at_ms is None else timestamp(row.ended_at_ms / 1000),
         "in_progress": row.game_id in running,
         "reason": row.reason,
         "last_frame": row.last_frame,
         "duration_seconds": row.duration_seconds,
+        "standings": None if row.standings in (None, "{}") else _raw(row.standings),
         **_described(row.summary),
     }
 

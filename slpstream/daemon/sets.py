@@ -7,6 +7,7 @@ is the same after a restart.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -17,19 +18,22 @@ import trio
 from slpstream.model.errors import StoreError
 from slpstream.model.summary import IndexedGame
 from slpstream.sets import (
-    Corrections,
+    Change,
+    Ledger,
     PlayedGame,
     Rules,
     Set,
     SetPatch,
     SetScore,
-    corrected,
+    changed,
     newest_set,
     newest_set_since_break,
     played_games,
     score_of,
+    undone,
 )
-from slpstream.sets.corrections import decode, encode
+from slpstream.sets.changes import decode, encode
+from slpstream.sets.corrections import Corrections
 from slpstream.store import GameIndex
 from slpstream.stream import Channel, Hub
 from slpstream.system.internal_errors import InternalErrors
@@ -121,51 +125,75 @@ class StationSets:
         index = self._open_index()
         await index.written()
         async with self._computing:
-            found, corrections, _ = await self._make(index, station)
-            return score_of(found, corrections)
+            found, ledger, _ = await self._make(index, station)
+            return _score(found, ledger)
+
+    async def changes(self, station: str) -> Sequence[Change]:
+        """The changes that operators have made on a station, oldest first. Raises `StoreError`."""
+        ledger = await self._ledger(self._open_index(), station)
+        return ledger.changes
+
+    async def undo(self, station: str, change_id: int, *, by: str = "") -> SetScore:
+        """Undo a change by an operator, and return the set after it. `by` is the name of who undoes it.
+
+        Raises `ImpossibleCorrection` and `StoreError`; then nothing has changed.
+        """
+        index = self._open_index()
+        await index.written()
+        async with self._computing:
+            before = await self._ledger(index, station)
+            undo = partial(undone, before, change_id, at_ms=_now_ms(), by=by)
+            after = await trio.to_thread.run_sync(undo, limiter=self._limiter)
+            self._log.info("correction of a set undone", station=station, change=change_id, by=by)
+            return await self._keep(index, station, before, after)
 
     async def correct(
-        self, station: str, patch: SetPatch, may: Callable[[SetScore], bool] = lambda _: True
+        self, station: str, patch: SetPatch, may: Callable[[SetScore], bool] = lambda _: True, *, by: str = ""
     ) -> SetScore | None:
         """Apply an operator's change, and return the set after it.
 
-        `may` is asked whether the set as it was is the one that the operator meant; if not, `None` is returned. Raises
-        `ImpossibleCorrection` for a change about a player or a game that does not exist, and `StoreError`; then nothing
-        has changed.
+        `may` is asked whether the set as it was is the one that the operator meant; if not, `None` is returned. `by` is
+        the name of the operator. Raises `ImpossibleCorrection` for a change about a player or a game that does not
+        exist, and `StoreError`; then nothing has changed.
         """
         index = self._open_index()
         await index.written()
         async with self._computing:
             found, before, games = await self._make(index, station)
-            if not may(score_of(found, before)):
+            if not may(_score(found, before)):
                 return None
-            correct = partial(corrected, before, patch, partial(newest_set, games, rules=self._rules))
-            after = await trio.to_thread.run_sync(correct, limiter=self._limiter)
-            if after != before and not await index.keep_corrections(station, encode(after)):
-                raise StoreError(f"the correction cannot be kept; index of games: {index.trouble}")
-            self._log.info("set corrected", station=station, said=msgspec.to_builtins(patch))
-            found, after, games = await self._make(index, station)
-            self._publish(station, found, after, games)
-            return score_of(found, after)
+            newest = partial(newest_set, games, rules=self._rules)
+            change = partial(changed, before, patch, newest, at_ms=_now_ms(), by=by)
+            after = await trio.to_thread.run_sync(change, limiter=self._limiter)
+            self._log.info("set corrected", station=station, said=msgspec.to_builtins(patch), by=by)
+            return await self._keep(index, station, before, after)
+
+    async def _keep(self, index: GameIndex, station: str, before: Ledger, after: Ledger) -> SetScore:
+        """Store what has changed, publish the set that comes of it, and return that set. Raises `StoreError`."""
+        if after != before and not await index.keep_corrections(station, encode(after)):
+            raise StoreError(f"the correction cannot be kept; index of games: {index.trouble}")
+        found, after, games = await self._make(index, station)
+        self._publish(station, found, after, games)
+        return _score(found, after)
 
     def _open_index(self) -> GameIndex:
         if self._index is None:
             raise StoreError("the index of games is not open yet")
         return self._index
 
-    async def _make(self, index: GameIndex, station: str) -> tuple[Set, Corrections, Sequence[PlayedGame]]:
+    async def _make(self, index: GameIndex, station: str) -> tuple[Set, Ledger, Sequence[PlayedGame]]:
         """The newest set of a station, the corrections, and the games that it was made from."""
-        corrections = await self._corrections(index, station)
+        ledger = await self._ledger(index, station)
         limit = _GAMES_AT_FIRST
         while True:
             indexed = await index.played_on(station, limit)
             more = len(indexed) == limit < _MAX_GAMES
-            make = partial(_newest_set, indexed, self._running(station), corrections, self._rules, more=more)
+            make = partial(_newest_set, indexed, self._running(station), ledger.corrections, self._rules, more=more)
             # In a thread, because hundreds of games take longer than a frame.
             found = await trio.to_thread.run_sync(make, limiter=self._limiter)
             if found is not None:
                 newest, games = found
-                return newest, corrections, games
+                return newest, ledger, games
             limit *= 4
 
     def _running(self, station: str) -> set[str]:
@@ -173,22 +201,22 @@ class StationSets:
         channel = self._hub.channels.get(station)
         return {game.game_id for game in channel.games if game.in_progress} if channel is not None else set()
 
-    async def _corrections(self, index: GameIndex, station: str) -> Corrections:
+    async def _ledger(self, index: GameIndex, station: str) -> Ledger:
         document = (await index.corrections() or {}).get(station)
         if document is None:
-            return Corrections()
+            return Ledger()
         try:
             return decode(document)
         except msgspec.DecodeError as error:
             self._log.error("corrections of sets cannot be read", station=station, what=str(error))
-            return Corrections()
+            return Ledger()
 
-    def _publish(self, station: str, found: Set, corrections: Corrections, games: Sequence[PlayedGame]) -> None:
+    def _publish(self, station: str, found: Set, ledger: Ledger, games: Sequence[PlayedGame]) -> None:
         """Publish a set if it has changed, or if the channel of the station does not have it yet."""
-        score = score_of(found, corrections)
+        score = _score(found, ledger)
         channel = self._hub.channels.get(station)
         known = self._published.get(station)
-        nothing = known is None and not games and corrections == Corrections()
+        nothing = known is None and not games and ledger == Ledger()
         if channel is None or nothing or (known == score and channel.set_message() is not None):
             return
         self._published[station] = score
@@ -203,3 +231,11 @@ def _newest_set(
     indexed: Sequence[IndexedGame], running: Collection[str], corrections: Corrections, rules: Rules, *, more: bool
 ) -> tuple[Set, Sequence[PlayedGame]] | None:
     return newest_set_since_break(played_games(indexed, running), corrections, rules, more=more)
+
+
+def _score(found: Set, ledger: Ledger) -> SetScore:
+    return score_of(found, ledger.corrections, ledger.last_change)
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000

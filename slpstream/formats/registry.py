@@ -7,6 +7,7 @@ The built-in formats are listed in `_BUILT_IN`; installed packages add others th
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import pkgutil
 from collections.abc import Mapping
@@ -128,3 +129,13 @@ def new_stats(start: GameStart) -> StatsComputer | None:
     format_ = format_called(start.format)
     make = None if format_ is None else format_.make_stats()
     return None if make is None else make(start.settings)
+
+
+def load_stats() -> None:
+    """Import what `new_stats` would import when the first game begins, which takes longer than a frame. Blocks.
+
+    A package whose stats cannot be imported fails when its first game begins, where somebody sees it.
+    """
+    for format_ in formats():
+        with contextlib.suppress(ImportError, AttributeError):
+            format_.make_stats()

@@ -4,6 +4,7 @@ Nothing is remembered in here. The same games, corrections and rules give the sa
 another machine. `docs/howto/sets.md` has the rules for users.
 """
 
+from slpstream.sets.changes import Change, ChangedValue, Ledger, changed, undone
 from slpstream.sets.corrections import Corrections
 from slpstream.sets.games import PlayedGame, Player, Rules, played_games
 from slpstream.sets.grouping import Set, newest_set, newest_set_since_break, sets_of, since_break
@@ -11,14 +12,18 @@ from slpstream.sets.patches import ImpossibleCorrection, SetPatch, corrected
 from slpstream.sets.scores import SetScore, score_of
 
 __all__ = [
+    "Change",
+    "ChangedValue",
     "Corrections",
     "ImpossibleCorrection",
+    "Ledger",
     "PlayedGame",
     "Player",
     "Rules",
     "Set",
     "SetPatch",
     "SetScore",
+    "changed",
     "corrected",
     "newest_set",
     "newest_set_since_break",
@@ -26,4 +31,5 @@ __all__ = [
     "score_of",
     "sets_of",
     "since_break",
+    "undone",
 ]

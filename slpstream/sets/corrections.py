@@ -18,6 +18,16 @@ class GameCorrection(msgspec.Struct, frozen=True, rename="camel", omit_defaults=
     winner: int | None = None
     """Player index in that game."""
     begins_set: bool | None = None
+    sides: tuple[int, ...] | None = None
+    """The place in the set of each side of the game, in the order of `PlayedGame.sides`."""
+
+
+class PlayerDetails(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """Details of a player that operators give besides the name."""
+
+    sponsor: str | None = None
+    pronouns: str | None = None
+    seed: int | None = None
 
 
 class SetCorrection(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -27,6 +37,9 @@ class SetCorrection(msgspec.Struct, frozen=True, rename="camel", omit_defaults=T
     score: dict[int, int] = {}
     """Points to add to the score of that player's side."""
     best_of: int | None = None
+    details: dict[int, PlayerDetails] = {}
+    round: str | None = None
+    swapped: bool | None = None
 
 
 class Corrections(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -40,20 +53,15 @@ class Corrections(msgspec.Struct, frozen=True, rename="camel", omit_defaults=Tru
     """A new set begins after the game with this id; the empty id stands for the beginning of the station."""
     people: dict[str, str] = {}
     """The operator's names for people who have a name in the replays, by the key that `person` returns."""
+    details: dict[str, PlayerDetails] = {}
+    """Details of those people, by the same key."""
+    event: str | None = None
+    casters: tuple[str, ...] = ()
 
 
 NOTHING = GameCorrection()
 EMPTY = SetCorrection()
-
-
-def decode(document: bytes) -> Corrections:
-    """Decode stored corrections. Raises `msgspec.DecodeError`."""
-    return msgspec.json.decode(document, type=Corrections)
-
-
-def encode(corrections: Corrections) -> bytes:
-    """Encode corrections for the store."""
-    return msgspec.json.encode(corrections)
+NO_DETAILS = PlayerDetails()
 
 
 def person(kind: str, name: str) -> str:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
+from msgspec import Meta
 
 from slpstream.model.summary import Ending, IndexedGame, PlayerSummary, Standing
+
+PlayerIndex = Annotated[int, Meta(ge=0, le=3, description="Player index: the port, counted from 0.")]
 
 
 class Rules(msgspec.Struct, frozen=True, kw_only=True):

@@ -11,7 +11,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from slpstream.sets.corrections import EMPTY, NOTHING, Corrections, SetCorrection, person
+import msgspec
+
+from slpstream.sets.corrections import (
+    EMPTY,
+    NO_DETAILS,
+    NOTHING,
+    Corrections,
+    PlayerDetails,
+    SetCorrection,
+    person,
+)
 from slpstream.sets.games import PlayedGame, Player, Rules, break_seconds
 from slpstream.sets.matching import REPLAY_NAMES, folded, others, pair, places
 from slpstream.sets.verdicts import Judgement, judge
@@ -33,6 +43,7 @@ class Member:
         self.tag = ""
         self.name = ""
         """The operator's name."""
+        self.details = NO_DETAILS
         self.character_id: int | None = None
         self.character_color: int | None = None
         self.team: int | None = None
@@ -87,6 +98,10 @@ class Set:
         """`previous_game_id` is the id of the game before the set; empty for the first set of the station."""
         self.previous_game_id = previous_game_id
         self.best_of = rules.best_of
+        self.round: str | None = None
+        """The operator's name of the round."""
+        self.swapped = False
+        """Whether pictures show the sides in reverse order."""
         self.sides: list[Side] = []
         self.entries: list[SetGame] = []
         self.all_games: Sequence[PlayedGame] = ()
@@ -210,8 +225,9 @@ class _Grouping:
         order = self._joins(game, names)
         if order is None:
             current = self._begin(game)
-            current.sides = [Side([Member(player.index) for player in team]) for team in teams]
-            order = tuple(range(len(teams)))
+            order = self._order(game) or tuple(range(len(teams)))
+            arranged = sorted(zip(order, teams, strict=True))
+            current.sides = [Side([Member(player.index) for player in team]) for _, team in arranged]
         else:
             current = self.sets[-1]
         current.places.append(place)
@@ -235,7 +251,9 @@ class _Grouping:
         indices = [[member.index for member in side.members] for side in before]
         if not self.sets:
             correction = self._corrections.after.get(previous_game_id, EMPTY)
-            further = {*correction.names, *correction.score} - {index for side in indices for index in side}
+            further = {*correction.names, *correction.score, *correction.details} - {
+                index for side in indices for index in side
+            }
             indices += [[index] for index in sorted(further)]
         current = Set(previous_game_id, self._rules)
         current.all_games = self._games
@@ -256,12 +274,20 @@ class _Grouping:
         if begins or (begins is None and self._breaks(current, before, game)):
             return None
         teams = game.sides()
+        sizes = [len(side.members) for side in current.sides]
+        order = self._order(game)
+        if order is not None and sizes == [len(team) for _, team in sorted(zip(order, teams, strict=True))]:
+            return order
         order = places([side.members for side in current.sides], teams, names)
         if order is None and begins is False:
             # The operator decided that they are the same people: match them by port, if the sizes of the sides agree.
-            sizes = [len(side.members) for side in current.sides]
             return tuple(range(len(sizes))) if sizes == [len(team) for team in teams] else None
         return order
+
+    def _order(self, game: PlayedGame) -> tuple[int, ...] | None:
+        """The places that the operator gave to the sides of a game; `None` without any."""
+        order = self._corrections.games.get(game.game_id, NOTHING).sides
+        return order if order is not None and sorted(order) == list(range(len(game.sides()))) else None
 
     def _breaks(self, current: Set, before: PlayedGame, game: PlayedGame) -> bool:
         """Whether a game begins another set for a reason other than its sides."""
@@ -289,20 +315,33 @@ class _Grouping:
         kind, key = place
         correction: SetCorrection = getattr(self._corrections, kind).get(key, EMPTY)
         current.best_of = correction.best_of or current.best_of
+        current.round = correction.round or current.round
+        current.swapped = current.swapped if correction.swapped is None else correction.swapped
         for member in current.members:
             member.indices.setdefault(place, frozenset({member.index}))
         for index, name in correction.names.items():
             named = current.member(index)
             if named is not None:
                 named.name = name
+        for index, details in correction.details.items():
+            described = current.member(index)
+            if described is not None:
+                described.details = _merged(described.details, details)
         for index, added in correction.score.items():
             side = current.side(index)
             if side is not None:
                 side.added += added
 
     def _name(self, current: Set) -> None:
-        """Apply the operator's names for people who have a name in the replays, also those from earlier sets."""
+        """Apply the corrections for people who have a name in the replays, also those from earlier sets."""
         for member in current.members:
             identity = current.identity(member)
             if identity is not None and identity in self._corrections.people:
                 member.name = self._corrections.people[identity]
+            if identity is not None and identity in self._corrections.details:
+                member.details = _merged(member.details, self._corrections.details[identity])
+
+
+def _merged(details: PlayerDetails, newer: PlayerDetails) -> PlayerDetails:
+    known = {name: value for name in newer.__struct_fields__ if (value := getattr(newer, name)) is not None}
+    return msgspec.structs.replace(details, **known)

@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from slpstream.sets.corrections import EMPTY, NOTHING, Corrections, GameCorrection, SetCorrection
-from slpstream.sets.grouping import Set
+from slpstream.sets.corrections import (
+    EMPTY,
+    NO_DETAILS,
+    NOTHING,
+    Corrections,
+    GameCorrection,
+    PlayerDetails,
+    SetCorrection,
+)
+from slpstream.sets.games import PlayedGame, PlayerIndex
+from slpstream.sets.grouping import Member, Set
 
 MAX_KEPT = 1000
 """Corrections of games and of sets that are kept for each station. The oldest are dropped first."""
 
 MAX_NAME = 60
+MAX_SHORT = 40
+MAX_CASTERS = 8
 
-PlayerIndex = Annotated[int, Meta(ge=0, le=3, description="Player index: the port, counted from 0.")]
 _Key = Annotated[str, Meta(pattern="^[0-3]$")]
 _Name = Annotated[str, Meta(max_length=MAX_NAME)]
+_Short = Annotated[str, Meta(max_length=MAX_SHORT)]
 _GameId = Annotated[str, Meta(pattern="^[0-9a-f]{32}$")]
 BestOf = Annotated[int, Meta(ge=1, le=99)]
 
@@ -36,6 +47,25 @@ class GamePatch(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True,
     begins_set: Annotated[
         bool | UnsetType | None, Meta(description="Whether a set begins with the game, whatever the rules say.")
     ] = UNSET
+    sides: Annotated[
+        dict[_Key, Annotated[int, Meta(ge=0, le=3)]] | UnsetType | None,
+        Meta(
+            description="The place of players in the `sides` of the set, by player index in that game. Players who are "
+            "left out get the places that remain."
+        ),
+    ] = UNSET
+
+
+class PlayerPatch(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, forbid_unknown_fields=True):
+    """A change to the details of one player; null removes a value."""
+
+    sponsor: Annotated[
+        _Short | UnsetType | None, Meta(description="The sponsor or team that goes before the name.")
+    ] = UNSET
+    pronouns: _Short | UnsetType | None = UNSET
+    seed: Annotated[
+        Annotated[int, Meta(ge=1, le=9999)] | UnsetType | None, Meta(description="Seed in the event, from 1.")
+    ] = UNSET
 
 
 class SetPatch(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, forbid_unknown_fields=True):
@@ -48,7 +78,22 @@ class SetPatch(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, 
         dict[_Key, Annotated[int, Meta(ge=0, le=99)] | None] | UnsetType | None,
         Meta(description="Games won as of now, by the player index of any member of the side."),
     ] = UNSET
+    players: Annotated[
+        dict[_Key, PlayerPatch | None] | UnsetType | None,
+        Meta(description="Sponsor, pronouns and seed of players, by player index."),
+    ] = UNSET
     best_of: Annotated[BestOf | UnsetType | None, Meta(description="Games of the set.")] = UNSET
+    round: Annotated[_Name | UnsetType | None, Meta(description="Round of the set, such as `Winners Final`.")] = UNSET
+    event: Annotated[
+        _Name | UnsetType | None, Meta(description="Event. It stays for all further sets of the station.")
+    ] = UNSET
+    casters: Annotated[
+        Annotated[list[_Name], Meta(max_length=MAX_CASTERS)] | UnsetType | None,
+        Meta(description="Commentators. They stay for all further sets of the station."),
+    ] = UNSET
+    swapped: Annotated[
+        bool | UnsetType | None, Meta(description="Whether pictures show the sides in reverse order, left and right.")
+    ] = UNSET
     games: Annotated[
         dict[_GameId, GamePatch | None] | UnsetType | None, Meta(description="Single games, by their ids.")
     ] = UNSET
@@ -68,17 +113,44 @@ def corrected(corrections: Corrections, patch: SetPatch, newest: Callable[[Corre
     Raises `ImpossibleCorrection` when the change is about a player or a game that does not exist; then none of it is
     made.
     """
+    return corrected_set(regrouped(corrections, patch, newest), patch, newest)
+
+
+def regrouped(corrections: Corrections, patch: SetPatch, newest: Callable[[Corrections], Set]) -> Corrections:
+    """The corrections after the first half of a change: that of games, and the beginning of a new set.
+
+    Raises `ImpossibleCorrection`.
+    """
     if patch.games is not UNSET:
         corrections = _with_games(corrections, newest(corrections), patch.games)
     if patch.new_set:  # after the games, so that removing their corrections does not remove the beginning of this set
         corrections = _with_new_set(corrections, newest(corrections))
+    return _bounded(corrections)
+
+
+def corrected_set(corrections: Corrections, patch: SetPatch, newest: Callable[[Corrections], Set]) -> Corrections:
+    """The corrections after the second half of a change: that of the set and its players.
+
+    Raises `ImpossibleCorrection`.
+    """
     current = newest(corrections)
     if patch.names is not UNSET:
         corrections = _with_names(corrections, current, patch.names)
+    if patch.players is not UNSET:
+        corrections = _with_players(corrections, current, patch.players)
     if patch.score is not UNSET:
         corrections = _with_score(corrections, current, patch.score)
     if patch.best_of is not UNSET:
-        corrections = _with_best_of(corrections, current, patch.best_of)
+        corrections = _with_value(corrections, current, "best_of", patch.best_of)
+    if patch.round is not UNSET:
+        corrections = _with_value(corrections, current, "round", _one_line(patch.round) or None)
+    if patch.swapped is not UNSET:
+        corrections = _with_value(corrections, current, "swapped", patch.swapped or None)
+    if patch.event is not UNSET:
+        corrections = msgspec.structs.replace(corrections, event=_one_line(patch.event) or None)
+    if patch.casters is not UNSET:
+        casters = tuple(text for name in patch.casters or () if (text := _one_line(name)))
+        corrections = msgspec.structs.replace(corrections, casters=casters)
     return _bounded(corrections)
 
 
@@ -110,12 +182,38 @@ def _with_games(corrections: Corrections, current: Set, patches: Mapping[str, Ga
             continue
         if isinstance(patch.winner, int) and all(player.index != patch.winner for player in game.players):
             raise ImpossibleCorrection(f"no player {patch.winner} in the game {game_id}")
-        changes = {
+        changes: dict[str, Any] = {
             name: value for name in ("counts", "winner", "begins_set") if (value := getattr(patch, name)) is not UNSET
         }
+        if patch.sides is not UNSET:
+            changes["sides"] = None if patch.sides is None else _places(game, patch.sides)
         before = changed.get(game_id, corrections.games.get(game_id, NOTHING))
         changed[game_id] = msgspec.structs.replace(before, **changes)
     return _replace(corrections, games=changed)
+
+
+def _places(game: PlayedGame, sides: Mapping[str, int]) -> tuple[int, ...]:
+    """The place in the set of each side of a game. Sides of which no player is named get the places that remain."""
+    given: list[int | None] = []
+    for team in game.sides():
+        places = {place for player in team if (place := sides.get(str(player.index))) is not None}
+        if len(places) > 1:
+            raise ImpossibleCorrection(f"the players of a team in the game {game.game_id} are on different sides")
+        given.append(places.pop() if places else None)
+    remaining = [place for place in range(len(given)) if place not in given]
+    found = tuple(place if place is not None else remaining.pop(0) if remaining else -1 for place in given)
+    unknown = [key for key in sides if all(player.index != int(key) for player in game.players)]
+    if unknown:
+        raise ImpossibleCorrection(f"no player {unknown[0]} in the game {game.game_id}")
+    if sorted(found) != list(range(len(found))):
+        raise ImpossibleCorrection(
+            f"expected a side of its own, from 0 to {len(found) - 1}, for each side of the game {game.game_id}"
+        )
+    return found
+
+
+def _one_line(text: str | None) -> str:
+    return " ".join((text or "").split())
 
 
 def _with_names(corrections: Corrections, current: Set, patch: Mapping[str, str | None] | None) -> Corrections:
@@ -124,7 +222,7 @@ def _with_names(corrections: Corrections, current: Set, patch: Mapping[str, str 
         names = dict.fromkeys(member.index for member in current.members)
     for index, name in names.items():
         member = current.member(index)
-        text = " ".join((name or "").split())
+        text = _one_line(name)
         if member is None:
             raise ImpossibleCorrection(f"no player {index} in this set")
         identity = current.identity(member)
@@ -137,6 +235,50 @@ def _with_names(corrections: Corrections, current: Set, patch: Mapping[str, str 
             entry = msgspec.structs.replace(entry, names={**entry.names, index: text})
             corrections = _with_entry(corrections, current, entry)
     return corrections
+
+
+def _with_players(
+    corrections: Corrections, current: Set, patch: Mapping[str, PlayerPatch | None] | None
+) -> Corrections:
+    removed = PlayerPatch(sponsor=None, pronouns=None, seed=None)
+    if patch is None:
+        patch = {str(member.index): None for member in current.members}
+    for key, change in patch.items():
+        member = current.member(int(key))
+        if member is None:
+            raise ImpossibleCorrection(f"no player {key} in this set")
+        for field in PlayerDetails.__struct_fields__:
+            value = getattr(change or removed, field)
+            if value is not UNSET:
+                value = _one_line(value) or None if isinstance(value, str) else value
+                corrections = _with_detail(corrections, current, member, field, value)
+    return corrections
+
+
+def _with_detail(corrections: Corrections, current: Set, member: Member, field: str, value: Any) -> Corrections:
+    """Set or remove one of the details of a player: with the person if the replays name one, or else in this set."""
+    for kind, key in current.places:
+        entry = getattr(corrections, kind).get(key)
+        if entry is not None:
+            indices = member.indices.get((kind, key), frozenset())
+            details = {
+                index: msgspec.structs.replace(of_player, **{field: None}) if index in indices else of_player
+                for index, of_player in entry.details.items()
+            }
+            kept = {index: of_player for index, of_player in details.items() if of_player != NO_DETAILS}
+            corrections = _replace(corrections, **{kind: {key: msgspec.structs.replace(entry, details=kept)}})
+    identity = current.identity(member)
+    if identity is not None:
+        details_of_person = corrections.details.get(identity, NO_DETAILS)
+        changed = msgspec.structs.replace(details_of_person, **{field: value})
+        return _replace(corrections, details={identity: changed})
+    if value is None:
+        return corrections
+    entry = _entry(corrections, current)
+    changed = msgspec.structs.replace(entry.details.get(member.index, NO_DETAILS), **{field: value})
+    return _with_entry(
+        corrections, current, msgspec.structs.replace(entry, details={**entry.details, member.index: changed})
+    )
 
 
 def _with_score(corrections: Corrections, current: Set, patch: Mapping[str, int | None] | None) -> Corrections:
@@ -159,12 +301,13 @@ def _with_score(corrections: Corrections, current: Set, patch: Mapping[str, int 
     return corrections
 
 
-def _with_best_of(corrections: Corrections, current: Set, best_of: int | None) -> Corrections:
+def _with_value(corrections: Corrections, current: Set, field: str, value: Any) -> Corrections:
+    """Set or remove a value of the set itself."""
     for kind, key in current.places:
         entry = getattr(corrections, kind).get(key, EMPTY)
-        corrections = _replace(corrections, **{kind: {key: msgspec.structs.replace(entry, best_of=None)}})
-    if best_of is not None:
-        entry = msgspec.structs.replace(_entry(corrections, current), best_of=best_of)
+        corrections = _replace(corrections, **{kind: {key: msgspec.structs.replace(entry, **{field: None})}})
+    if value is not None:
+        entry = msgspec.structs.replace(_entry(corrections, current), **{field: value})
         corrections = _with_entry(corrections, current, entry)
     return corrections
 
@@ -207,16 +350,17 @@ def _replace(corrections: Corrections, **changes: Mapping[str, Any]) -> Correcti
     for name, entries in changes.items():
         merged = {**getattr(corrections, name), **entries}
         new[name] = {
-            key: value for key, value in merged.items() if name == "after" or value not in (NOTHING, EMPTY, "")
+            key: value
+            for key, value in merged.items()
+            if (name == "after" and key) or value not in (NOTHING, EMPTY, NO_DETAILS, "")
         }
     return msgspec.structs.replace(corrections, **new)
 
 
-Value = TypeVar("Value")
-
-
 def _bounded(corrections: Corrections) -> Corrections:
-    def newest(entries: dict[str, Value]) -> dict[str, Value]:
-        return dict(list(entries.items())[-MAX_KEPT:])
-
-    return Corrections(*(newest(getattr(corrections, name)) for name in Corrections.__struct_fields__))
+    kept: dict[str, Any] = {
+        name: dict(list(entries.items())[-MAX_KEPT:])
+        for name in ("games", "since", "after", "people", "details")
+        if len(entries := getattr(corrections, name)) > MAX_KEPT
+    }
+    return msgspec.structs.replace(corrections, **kept)

@@ -6,15 +6,15 @@ The same state gives the same payload, byte for byte: it contains no time and no
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
 
 from slpstream.sets.corrections import NOTHING, Corrections
-from slpstream.sets.games import Player
+from slpstream.sets.games import PlayedGame, Player, PlayerIndex
 from slpstream.sets.grouping import Member, Set, SetGame, Side
-from slpstream.sets.patches import PlayerIndex
 from slpstream.sets.verdicts import Verdict
 
 MAX_GAMES = 20
@@ -44,6 +44,11 @@ class SetPlayer(_Payload, kw_only=True, frozen=True):
     character_id: int | None = None
     character_color: int | None = None
     team: Annotated[int | None, Meta(description="0 red, 1 blue, 2 green; left out without teams.")] = None
+    sponsor: Annotated[
+        str | None, Meta(description="The operator's: the sponsor or team of the player. `name` does not contain it.")
+    ] = None
+    pronouns: Annotated[str | None, Meta(description="The operator's.")] = None
+    seed: Annotated[int | None, Meta(description="The operator's: seed in the event, from 1.")] = None
 
 
 class SetSide(_Payload, kw_only=True, frozen=True):
@@ -75,6 +80,9 @@ class OperatorDecision(_Payload, kw_only=True, frozen=True):
     counts: bool | None = None
     winner: Annotated[int | None, Meta(description="Player index in this game.")] = None
     begins_set: bool | None = None
+    sides: Annotated[
+        dict[str, SideNumber] | None, Meta(description="The side in the set of each player, by player index.")
+    ] = None
 
 
 class ScoredSuddenDeath(_Payload, kw_only=True, frozen=True):
@@ -122,10 +130,19 @@ class SetScore(_Payload, kw_only=True, frozen=True):
     ] = None
     games: Annotated[list[ScoredGame], Meta(description=f"In order, the newest {MAX_GAMES}.")]
     older_games: Annotated[int, Meta(description="Games of the set that are not in `games`.")] = 0
+    round: Annotated[str | None, Meta(description="Round of the set, as the operator calls it.")] = None
+    event: Annotated[str | None, Meta(description="Event, as the operator calls it.")] = None
+    casters: Annotated[list[str], Meta(description="Commentators, as the operator names them.")] = []
+    swapped: Annotated[
+        bool, Meta(description="Show the second of two sides on the left. The order of `sides` itself stays.")
+    ] = False
+    last_change: Annotated[
+        int, Meta(description="Id of the newest change by an operator on this station; left out if there is none.")
+    ] = 0
 
 
-def score_of(found: Set, corrections: Corrections) -> SetScore:
-    """The payload for a set."""
+def score_of(found: Set, corrections: Corrections, last_change: int = 0) -> SetScore:
+    """The payload for a set. `last_change` is the id of the newest change by an operator; 0 if there is none."""
     last = found.last
     players = [_player(member, place, side) for place, side in enumerate(found.sides) for member in side.members]
     return SetScore(
@@ -140,6 +157,11 @@ def score_of(found: Set, corrections: Corrections) -> SetScore:
         winner=found.winner,
         games=[_game(entry, corrections) for entry in found.entries[-MAX_GAMES:]],
         older_games=max(0, len(found.entries) - MAX_GAMES),
+        round=found.round,
+        event=corrections.event,
+        casters=list(corrections.casters),
+        swapped=found.swapped,
+        last_change=last_change,
     )
 
 
@@ -162,6 +184,9 @@ def _player(member: Member, place: int, side: Side) -> SetPlayer:
         character_id=member.character_id,
         character_color=member.character_color,
         team=member.team,
+        sponsor=member.details.sponsor,
+        pronouns=member.details.pronouns,
+        seed=member.details.seed,
     )
 
 
@@ -179,7 +204,12 @@ def _side(side: Side) -> SetSide:
 def _game(entry: SetGame, corrections: Corrections) -> ScoredGame:
     game = entry.game
     correction = corrections.games.get(game.game_id, NOTHING)
-    decision = OperatorDecision(counts=correction.counts, winner=correction.winner, begins_set=correction.begins_set)
+    decision = OperatorDecision(
+        counts=correction.counts,
+        winner=correction.winner,
+        begins_set=correction.begins_set,
+        sides=None if correction.sides is None else _sides_of_players(game, correction.sides),
+    )
     return ScoredGame(
         game_id=game.game_id,
         stage_id=game.stage_id,
@@ -201,6 +231,11 @@ def _game(entry: SetGame, corrections: Corrections) -> ScoredGame:
             for each in game.sudden_deaths
         ],
     )
+
+
+def _sides_of_players(game: PlayedGame, sides: Sequence[int]) -> dict[str, int]:
+    # Another number of sides: the game was read again, and is not the one that was corrected.
+    return {str(player.index): place for team, place in zip(game.sides(), sides, strict=False) for player in team}
 
 
 def _game_player(player: Player, side: int) -> GamePlayer:

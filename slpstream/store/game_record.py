@@ -107,6 +107,8 @@ class Entry(msgspec.Struct, kw_only=True):
     problem: str | None = None
     arrived_at_ms: int | None = None
     """When the first bytes of the file were seen to arrive, Unix time; `None` for files that were there before."""
+    ended_at_ms: int | None = None
+    """When the game in the file was seen to end, Unix time; `None` if it was not, as when it was over before."""
 
     @property
     def completeness(self) -> int:
@@ -121,7 +123,10 @@ class Entry(msgspec.Struct, kw_only=True):
         if self.record is None or later.record is None or self.record.game_id != later.record.game_id:
             return later
         arrived_at_ms = later.arrived_at_ms if self.arrived_at_ms is None else self.arrived_at_ms
-        return msgspec.structs.replace(later, record=self.record.updated(later.record), arrived_at_ms=arrived_at_ms)
+        ended_at_ms = later.ended_at_ms if self.ended_at_ms is None else self.ended_at_ms
+        return msgspec.structs.replace(
+            later, record=self.record.updated(later.record), arrived_at_ms=arrived_at_ms, ended_at_ms=ended_at_ms
+        )
 
 
 def search_terms(players: Iterable[PlayerSummary]) -> set[str]:

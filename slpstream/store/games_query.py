@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
@@ -72,8 +72,23 @@ class GamesQuery(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, froze
         _Time | UnsetType,
         Meta(description="Only games that arrived or else began before this time; RFC 3339, or a day."),
     ] = UNSET
+    watched: Annotated[
+        bool,
+        Meta(
+            description="Only games with a file in a folder that this daemon watches now. The index also has games of "
+            "folders that were watched earlier."
+        ),
+    ] = False
+    order: Annotated[
+        Literal["began", "ended"],
+        Meta(
+            description="`began`: newest first by when they arrived or else began. `ended`: only games that have "
+            "ended, newest first by `endedAt`, to which `since` and `until` then refer. The order of two games never "
+            "changes while pages are read, and games that end meanwhile come before the first page."
+        ),
+    ] = "began"
     limit: Annotated[int, Meta(ge=1, le=MAX_GAMES, description="Maximum number of games.")] = 50
     cursor: Annotated[
         Annotated[GameKey, Meta(extra_json_schema={"pattern": f"^{_KEY.pattern}$"})] | UnsetType,
-        Meta(description="Where the page begins: `next` of the previous page."),
+        Meta(description="Where the page begins: `next` of the previous page, which had the same `order`."),
     ] = UNSET

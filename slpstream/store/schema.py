@@ -148,6 +148,17 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CREATE INDEX games_by_arrival ON games (listed_at_ms) WHERE arrived_at_ms IS NOT NULL",
         "ALTER TABLE tags RENAME COLUMN started_at_ms TO listed_at_ms",
     ),
+    (
+        # When games ended, by the clock of this machine: a list in that order is independent of the consoles' clocks.
+        """CREATE TABLE endings (
+            game_id TEXT PRIMARY KEY NOT NULL,
+            ended_at_ms INTEGER NOT NULL       -- Unix time
+        ) STRICT, WITHOUT ROWID""",
+        "CREATE INDEX endings_by_time ON endings (ended_at_ms, game_id)",
+        """INSERT INTO endings
+            SELECT g.game_id, ifnull(f.mtime_ns / 1000000, g.listed_at_ms)
+            FROM games g LEFT JOIN files f ON f.path = g.path WHERE g.reason IS NOT NULL""",
+    ),
 )
 VERSION = len(MIGRATIONS)
 

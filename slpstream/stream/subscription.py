@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
+from msgspec import Meta
 
 from slpstream.model.errors import ProtocolViolation
 from slpstream.model.messages import Cursor, FramesMode, parse_cursor
@@ -30,6 +31,8 @@ class Subscription(msgspec.Struct, frozen=True):
     stations: tuple[str, ...] | None = None
     topics: frozenset[Topic] = frozenset(TOPICS)
     frames: FramesMode = "live"
+    finality: bool = True
+    """Whether `finalized` messages are included. A game has as many as frames, whatever the rate."""
     rate: int | None = None
     fields: tuple[str, ...] | None = None
     delivery: Delivery = "conflate"
@@ -45,27 +48,57 @@ class Subscription(msgspec.Struct, frozen=True):
         return self.cursors.get(station, self.cursor)
 
 
-class _Request(msgspec.Struct, forbid_unknown_fields=True):
+class SubscribeRequest(msgspec.Struct, forbid_unknown_fields=True):
     """A `subscribe` message before its values are checked."""
 
-    op: Literal["subscribe"]
-    stations: list[str] | Literal["*"] | None = None
-    topics: list[Topic] | None = None
-    frames: FramesMode = "live"
-    rate: int | None = None
-    fields: list[str] | None = None
-    delivery: Delivery = "conflate"
-    cursor: str | dict[str, str] = "live"
+    op: Annotated[Literal["subscribe"], Meta(description="In messages only: the query of a URL has no `op`.")]
+    stations: Annotated[
+        list[str] | Literal["*"] | None,
+        Meta(description="Names of stations, or `*` for all, which is the default. In the query also `station`."),
+    ] = None
+    topics: Annotated[list[Topic] | None, Meta(description="Default: all.")] = None
+    frames: Annotated[
+        FramesMode,
+        Meta(
+            description="`live`: every revision of a frame as it comes. `finalized`: each number once, when no "
+            "rollback can change it any more."
+        ),
+    ] = "live"
+    finality: Annotated[
+        bool, Meta(description="`false` leaves out `finalized` messages, which are as many as frames at any rate.")
+    ] = True
+    rate: Annotated[
+        int | None, Meta(description=f"Frames per second of game time, from 1 to {MAX_RATE}. Default: all.")
+    ] = None
+    fields: Annotated[
+        list[str] | None,
+        Meta(description="Reduces frames to these fields, such as `post.percent`. Default: whole frames."),
+    ] = None
+    delivery: Annotated[
+        Delivery,
+        Meta(
+            description="`conflate`: a slow client misses frames and learns how many. `lossless`: it gets "
+            "everything, at its own pace."
+        ),
+    ] = "conflate"
+    cursor: Annotated[
+        str | dict[str, str],
+        Meta(
+            description="Where to start: `live`, `start`, the cursor of a message, `gameId/frame:N`, or one for each "
+            "station."
+        ),
+    ] = "live"
 
 
 _STARTS: Mapping[str, Start] = {"live": "live", "start": "start"}
+_BOOLEANS: Mapping[str, bool] = {"true": True, "false": False}
 _LIST_KEYS = ("stations", "topics", "fields")
 
 
 def parse_subscription(request: Mapping[str, Any]) -> Subscription:
     """Check a decoded `subscribe` message. Raises `ProtocolViolation`, which names the key and what was expected."""
     try:
-        wanted = msgspec.convert(request, _Request)
+        wanted = msgspec.convert(request, SubscribeRequest)
     except msgspec.ValidationError as error:
         raise ProtocolViolation(f"subscribe: {error}") from None
     if wanted.rate is not None and not 1 <= wanted.rate <= MAX_RATE:
@@ -82,6 +115,7 @@ def parse_subscription(request: Mapping[str, Any]) -> Subscription:
         stations=stations,
         topics=frozenset(TOPICS if wanted.topics is None else wanted.topics),
         frames=wanted.frames,
+        finality=wanted.finality,
         rate=wanted.rate,
         fields=None if wanted.fields is None else tuple(wanted.fields),
         delivery=wanted.delivery,
@@ -95,7 +129,7 @@ def parse_query(pairs: Sequence[tuple[str, str]]) -> Subscription | None:
 
     Raises `ProtocolViolation`.
     """
-    known = set(_Request.__struct_fields__) - {"op"}
+    known = set(SubscribeRequest.__struct_fields__) - {"op"}
     asked: dict[str, Any] = {}
     for key, value in pairs:
         name = "stations" if key == "station" else key
@@ -110,6 +144,10 @@ def parse_query(pairs: Sequence[tuple[str, str]]) -> Subscription | None:
         if not re.fullmatch("[0-9]{1,4}", asked["rate"]):
             raise ProtocolViolation(f"subscribe: rate is from 1 to {MAX_RATE}")
         asked["rate"] = int(asked["rate"])
+    if "finality" in asked:
+        if asked["finality"] not in _BOOLEANS:
+            raise ProtocolViolation("subscribe: finality is true or false")
+        asked["finality"] = _BOOLEANS[asked["finality"]]
     return parse_subscription({"op": "subscribe", **asked})
 
 

@@ -34,13 +34,15 @@ class View:
     def __init__(self, subscription: Subscription, encoding: Encoding) -> None:
         self.mode: FramesMode = subscription.frames
         self.key: Hashable = (
-            encoding.key, subscription.frames, subscription.topics, subscription.rate, subscription.fields
+            encoding.key, subscription.frames, subscription.topics, subscription.finality, subscription.rate,
+            subscription.fields,
         )  # fmt: skip
         self._encoding = encoding
         self._delta_encoding = encoding if isinstance(encoding, DeltaEncoding) else None
         self._rate = subscription.rate
         self._fields = subscription.fields
-        self._types = frozenset(kind for kind, topic in TOPIC_OF_TYPE.items() if topic in subscription.topics)
+        types = {kind for kind, topic in TOPIC_OF_TYPE.items() if topic in subscription.topics}
+        self._types = frozenset(types if subscription.finality else types - {"finalized"})
 
     def wants(self, message: LogMessage, frames_per_second: int) -> bool:
         """Whether the subscription asks for this message."""

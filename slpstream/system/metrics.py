@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -60,6 +60,12 @@ TABLE = (
     Row("slpstream_source_received_bytes_total", "counter", "Event bytes received from consoles.", ("station",)),
     Row("slpstream_source_reconnects_total", "counter", "Reconnections to consoles.", ("station",)),
     Row("slpstream_source_gaps_total", "counter", "Gaps in the events of consoles.", ("station",)),
+    Row(
+        "slpstream_relay_resent_packets_total",
+        "counter",
+        "Packets that were sent again to clients of `relay_enet_port`, which had not acknowledged them in time.",
+        ("station",),
+    ),
     Row(
         "slpstream_verified_games_total",
         "counter",
@@ -181,6 +187,7 @@ class StationMetrics:
         self.received_bytes = metrics.counter("slpstream_source_received_bytes_total", station)
         self.reconnects = metrics.counter("slpstream_source_reconnects_total", station)
         self.gaps = metrics.counter("slpstream_source_gaps_total", station)
+        self.relay_resent_packets = metrics.counter("slpstream_relay_resent_packets_total", station)
         self._metrics = metrics
         self._station = station
         for code in ROWS["slpstream_source_errors_total"].known_values:
@@ -271,9 +278,12 @@ class Metrics:
             if sample.name.endswith("_total")
         )
 
-    def render(self) -> bytes:
-        """The page for Prometheus. Takes milliseconds: call it in a worker thread."""
-        return generate_latest(self._registry)
+    def render(self, names: Collection[str] = ()) -> bytes:
+        """The page for Prometheus, or only the samples with some names, such as `slpstream_frames_total`.
+
+        The whole page takes half a millisecond for each station: call it in a worker thread.
+        """
+        return generate_latest(self._registry.restricted_registry(names) if names else self._registry)
 
     def _bind_process_figures(self) -> None:
         """Binds the usual process figures, read from `/proc/self` and the standard library alone: a hardened unit hides
@@ -302,9 +312,16 @@ class _Computed:
         self._row = row
         self._samples = samples
 
+    def describe(self) -> Iterable[Metric]:
+        """The family without samples, from which the registry knows their names."""
+        yield self._family()
+
     def collect(self) -> Iterable[Metric]:
-        kind = CounterMetricFamily if self._row.kind == "counter" else GaugeMetricFamily
-        family = kind(self._row.name, self._row.help, labels=list(self._row.labels))
+        family = self._family()
         for labels, value in self._samples():
             family.add_metric(labels, value)
         yield family
+
+    def _family(self) -> CounterMetricFamily | GaugeMetricFamily:
+        kind = CounterMetricFamily if self._row.kind == "counter" else GaugeMetricFamily
+        return kind(self._row.name, self._row.help, labels=list(self._row.labels))

@@ -37,6 +37,7 @@ class Denied(Enum):
     ORIGIN = (403, "this origin is not allowed", "")
     FOREIGN = (403, "only the daemon's own pages may operate", "")
     TOKEN = (401, "a token is required", 'Bearer realm="slpstream"')
+    WRONG_TOKEN = (401, "the token is wrong", 'Bearer realm="slpstream", error="invalid_token"')
     OPERATOR = (403, "the operator token is required", 'Bearer realm="slpstream", error="insufficient_scope"')
 
     @property
@@ -77,9 +78,10 @@ class Access(NamedTuple):
             return Denied.FOREIGN
         given = _given_token(headers.get("authorization", ""), query_token)
         operates, reads = _is_token(given, self.operate_token), _is_token(given, self.token)
+        refused = Denied.WRONG_TOKEN if given else Denied.TOKEN
         if role is Role.OPERATE and self.operate_token is not None:
-            return None if operates else Denied.OPERATOR if reads else Denied.TOKEN
-        return Denied.TOKEN if self._needs_token(headers, peer) and not (operates or reads) else None
+            return None if operates else Denied.OPERATOR if reads else refused
+        return refused if self._needs_token(headers, peer) and not (operates or reads) else None
 
     def _is_allowed_host(self, host: str) -> bool:
         name = _host_name(host)

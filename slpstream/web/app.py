@@ -27,6 +27,8 @@ from slpstream.web import stations as stations_module
 from slpstream.web.assets import Assets
 from slpstream.web.endpoint import Endpoint, NoParameters, json_response, routes
 from slpstream.web.games import Games
+from slpstream.web.own_pictures import own_pictures
+from slpstream.web.problem_pages import PROBLEM_JSON
 from slpstream.web.setup import Setup
 from slpstream.web.stations import Stations, no_such_station
 
@@ -36,6 +38,8 @@ _CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
     "connect-src 'self' ws: wss:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
 )
+_DASHBOARD_POLICY = f"{_CONTENT_SECURITY_POLICY}; frame-src 'self'"
+"""Only the dashboard may contain pages, and only the daemon's own: the preview of its editor is a scene."""
 SECURITY_HEADERS = (
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
@@ -51,6 +55,9 @@ _HEADERS = (
     *SECURITY_HEADERS,
     (b"cache-control", b"no-cache"),  # with the ETag, browser sources get new scripts after an upgrade
 )
+
+STATION_SCENES = ("live", "versus", "game-result", "set-result", "up-next", "replay", "controller")
+"""The scenes of one station. The ticker shows all of them."""
 
 
 class _App(Starlette):
@@ -71,8 +78,9 @@ def make_app(
     """The application of a daemon or a gateway.
 
     `overlay_folder` holds the user's own stylesheets and pages and is served as `/custom/`, limited to file types that
-    such pages use. These files need no token, because a stylesheet cannot pass one on. The JSON files in `name_folders`
-    are served as `/static/names/{format}/`. A gateway has no `setup`.
+    such pages use. These files need no token, because a stylesheet cannot pass one on. `/static/icons/own.json` lists
+    the pictures among them, as `OwnPictures`. The JSON files in `name_folders` are served as `/static/names/{format}/`.
+    A gateway has no `setup`.
     """
     assets = Assets(STATIC)
 
@@ -82,15 +90,38 @@ def make_app(
             raise no_such_station(name)
         return await assets.respond("overlay.html", request)
 
+    async def scene(request: Request) -> Response:
+        name, shown = request.path_params["station"], request.path_params["scene"]
+        if shown not in STATION_SCENES:
+            raise HTTPException(404, f"no such scene: {shown[:80]}")
+        if stations.station(name) is None:
+            raise no_such_station(name)
+        return await assets.respond(f"scenes/{shown}.html", request)
+
+    async def ticker(request: Request) -> Response:
+        return await assets.respond("scenes/ticker.html", request)
+
     async def index(request: Request) -> Response:
-        return await assets.respond("index.html", request)
+        response = await assets.respond("index.html", request)
+        response.headers["content-security-policy"] = _DASHBOARD_POLICY
+        return response
+
+    async def docs(request: Request) -> Response:
+        return await assets.respond("docs.html", request)
+
+    async def pictures(request: Request) -> Response:
+        return await json_response(request, await trio.to_thread.run_sync(own_pictures, overlay_folder))
 
     return _App(
         routes=[
             Route("/", index),
+            Route("/docs", docs),
             Route("/overlay/{station}", overlay),
+            Route("/scenes/ticker", ticker),
+            Route("/scenes/{scene}/{station}", scene),
             *routes(api_endpoints(stations, games, setup)),
             *(Mount(f"/static/names/{name}", Assets(path, {".json"})) for name, path in (name_folders or {}).items()),
+            Route("/static/icons/own.json", pictures),
             Mount("/static", assets),
             *([Mount("/custom", Assets(overlay_folder, _CUSTOM_SUFFIXES))] if overlay_folder else []),
         ],
@@ -151,7 +182,7 @@ def problem(status: int, detail: str, headers: Mapping[str, str] | None = None, 
     return Response(
         msgspec.json.encode({"type": "about:blank", "status": status, "detail": detail, **more}),
         status,
-        headers={**(headers or {}), "content-type": "application/problem+json"},
+        headers={**(headers or {}), "content-type": PROBLEM_JSON},
     )
 
 

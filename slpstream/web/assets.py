@@ -36,6 +36,7 @@ MEDIA_TYPES: Final[Mapping[str, str]] = {
     ".png": "image/png",
     ".svg": "image/svg+xml",
     ".ttf": "font/ttf",
+    ".txt": "text/plain",
     ".webp": "image/webp",
     ".woff": "font/woff",
     ".woff2": "font/woff2",

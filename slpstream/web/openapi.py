@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from slpstream.web import schemas
+from slpstream.web import schemas, stream_reference
 from slpstream.web.endpoint import BODY_TYPES, JSON, Endpoint
 
 VERSION = "3.1.0"
@@ -51,6 +51,7 @@ def document(endpoints: Sequence[Endpoint], version: str) -> dict[str, Any]:
         },
         "security": [{}, {"bearer": []}, {"query": []}],
         "paths": paths,
+        "x-stream": stream_reference.description(),
         "components": {
             "schemas": components,
             "securitySchemes": {

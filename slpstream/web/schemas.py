@@ -63,6 +63,13 @@ class GameItem(Schema, kw_only=True):
             "not see arrive. Lists are ordered by this time where it is known, and by `startedAt` otherwise."
         ),
     ] = None
+    ended_at: Annotated[
+        Moment | None,
+        Meta(
+            description="When this daemon saw it end, by its own clock; for games that it did not see end, the last "
+            "write to the file. Left out until then. A gateway computes it from `startedAt`."
+        ),
+    ] = None
     in_progress: Annotated[bool, Meta(description="The game is being played now.")]
     players: list[Player]
     setup: Annotated[
@@ -72,6 +79,9 @@ class GameItem(Schema, kw_only=True):
     reason: Annotated[str | None, Meta(description="How the game ended, as in `game_end`; left out until then.")] = None
     last_frame: int | None = None
     duration_seconds: float | None = None
+    standings: Annotated[
+        Any, Meta(description="`stocks` and `percent` at the end, by player index; left out if unknown.")
+    ] = None
     summary: Annotated[GameSummary, Meta(description="The game in words that are the same for every format.")]
 
 

@@ -11,11 +11,11 @@ import errno
 import socket
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from http import HTTPStatus
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
 
 import h11
@@ -37,6 +37,7 @@ from slpstream.web.events import EventsSession, find_channels, parse_events_quer
 from slpstream.web.file_response import FileChangedError
 from slpstream.web.games import Games
 from slpstream.web.observer import Observer
+from slpstream.web.problem_pages import with_problem_pages
 from slpstream.web.setup import Setup
 from slpstream.web.stations import Stations
 from slpstream.web.websocket import GOING_DOWN, VERSION, WebsocketSession
@@ -44,7 +45,9 @@ from slpstream.web.websocket import GOING_DOWN, VERSION, WebsocketSession
 STREAM_PATH = b"/v1/stream"
 MAX_QUERY_FIELDS = 32
 _ASSETS = (b"/static/", b"/custom/")
-_IGNORED_FOR_ASSETS = (Denied.TOKEN, Denied.ORIGIN)
+_NO_TOKEN_NEEDED = (Denied.TOKEN, Denied.WRONG_TOKEN, Denied.ORIGIN)
+_EMPTY_PAGES = (b"/", b"/docs")
+"""Pages that contain nothing private: they ask for the token themselves, to load what they show."""
 HEAD_SECONDS = 10.0
 HEAD_BYTES = 16 * 1024
 _FULL_SECONDS = 0.002
@@ -123,7 +126,7 @@ class WebServer:
     ) -> None:
         self._hub = hub
         self._errors = errors or InternalErrors()
-        self._app = with_headers(make_app(stations, games, overlay_folder, name_folders, setup))
+        self._app = _finished(make_app(stations, games, overlay_folder, name_folders, setup))
         self._access = access
         self._limits = limits
         self._observer = observer
@@ -302,16 +305,18 @@ class WebServer:
             origin=_origin(headers) if denied is None else None,
             extra={OPERATING: self._access.check(headers, connection.peer, token, Role.OPERATE)},
         )
-        if denied in _IGNORED_FOR_ASSETS and bytes(request.target).startswith(_ASSETS):
+        if denied in _NO_TOKEN_NEEDED and bytes(request.target).startswith(_ASSETS):
             denied = None  # pages cannot pass on their token, and pages of other origins may import the client
-        app = self._app if denied is None else with_headers(problem(denied.status, denied.reason, denied.headers))
+        if denied in (Denied.TOKEN, Denied.WRONG_TOKEN) and bytes(request.target).partition(b"?")[0] in _EMPTY_PAGES:
+            denied = None
+        app = self._app if denied is None else _finished(problem(denied.status, denied.reason, denied.headers))
         try:
             with self._errors.contain("request", expected=_EXPECTED, path=_path(request)) as contained:
                 await cycle.run(app)
             if contained.error_id is not None:
                 if http.our_state is not h11.SEND_RESPONSE:
                     return False  # the response has begun: that it breaks off is all that the client can notice
-                await cycle.run(with_headers(internal_error(contained.error_id)))
+                await cycle.run(_finished(internal_error(contained.error_id)))
         except (FileChangedError, OSError) as error:  # from a file; `Connection` handles errors of its socket
             self._log.warning("response broken off", path=_path(request), what=str(error))
             return False
@@ -428,6 +433,11 @@ class WebServer:
         self._observer.on_request(HTTPStatus.OK)
         with self._open(session), self._errors.contain("stream", path=_path(request)):
             await session.run(subscription, channels)
+
+
+def _finished(app: Any) -> Callable[..., Awaitable[None]]:
+    """An application whose responses have the security headers, and pages for problems that people see."""
+    return with_headers(with_problem_pages(app))
 
 
 def _headers(request: h11.Request) -> dict[str, str]:

@@ -2,22 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Collection, Sequence
 from typing import Annotated, Any, Protocol
 
+import msgspec
 import trio
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
 from slpstream.model.errors import ConfigError
-from slpstream.sets import SetPatch, SetScore
+from slpstream.sets import Change, SetPatch, SetScore
 from slpstream.system import metrics
 from slpstream.web import schemas
 from slpstream.web.endpoint import Endpoint, NoParameters, json_response
 
 STATION_IN_PATH = {"station": Annotated[str, Meta(description="Id of a station.", min_length=1)]}
+
+_NAME = r"[a-zA-Z_:][a-zA-Z0-9_:]{0,99}"
+_NAMES = re.compile(rf"{_NAME}(,{_NAME}){{0,31}}")
+
+
+class SampleNames(tuple[str, ...]):
+    """The names of the samples to return."""
+
+    __slots__ = ()
+
+    @classmethod
+    def parse(cls, text: str) -> SampleNames:
+        """Splits a comma-separated list. Raises `ValueError`."""
+        if not _NAMES.fullmatch(text):
+            raise ValueError("expected at most 32 names of samples, like `slpstream_websockets,slpstream_frames_total`")
+        return cls(text.split(","))
+
+
+class MetricsQuery(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """Which metrics to return."""
+
+    names: Annotated[
+        Annotated[SampleNames, Meta(extra_json_schema={"pattern": f"^{_NAMES.pattern}$"})] | UnsetType,
+        Meta(description="Only samples with these names: `slpstream_websockets,slpstream_frames_total`. Default: all."),
+    ] = UNSET
 
 
 class Stations(Protocol):
@@ -38,20 +65,28 @@ class Stations(Protocol):
     async def reload(self) -> schemas.Reloaded | None:
         """Reads the configuration again; `None` if it does not come from a file. Raises `ConfigError`."""
 
-    def render_metrics(self) -> bytes:
-        """The Prometheus page. Called in a worker thread."""
+    def render_metrics(self, names: Collection[str] = ()) -> bytes:
+        """The Prometheus page, or only the samples with some names. Called in a worker thread."""
 
     async def set_of(self, station: str) -> SetScore | None:
         """The newest set of a station; `None` if the station does not exist."""
 
     async def correct_set(
-        self, station: str, patch: SetPatch, is_current: Callable[[SetScore], bool]
+        self, station: str, patch: SetPatch, is_current: Callable[[SetScore], bool], by: str
     ) -> SetScore | None:
-        """Corrects the newest set of a station and returns it.
+        """Corrects the newest set of a station for the operator `by` and returns it.
 
         Returns `None` and changes nothing if `is_current` is false for the set before the correction. Raises
         `ImpossibleCorrection` or `StoreError`.
         """
+
+    async def set_changes(self, station: str) -> Sequence[Change]:
+        """The changes that operators have made to the sets of a station that exists, oldest first. Raises
+        `StoreError`."""
+
+    async def undo_set_change(self, station: str, change_id: int, by: str) -> SetScore:
+        """Undoes one of those changes for the operator `by` and returns the set. Raises `ImpossibleCorrection` or
+        `StoreError`."""
 
 
 def endpoints(stations: Stations) -> list[Endpoint]:
@@ -85,8 +120,8 @@ def endpoints(stations: Stations) -> list[Endpoint]:
             raise HTTPException(409, "there is no configuration file to read again")
         return await json_response(request, reloaded)
 
-    async def metrics_page(request: Request, _: NoParameters) -> Response:
-        page = await trio.to_thread.run_sync(stations.render_metrics)
+    async def metrics_page(request: Request, query: MetricsQuery) -> Response:
+        page = await trio.to_thread.run_sync(stations.render_metrics, query.names or ())
         return Response(page, headers={"content-type": metrics.CONTENT_TYPE})
 
     return [
@@ -105,7 +140,10 @@ def endpoints(stations: Stations) -> list[Endpoint]:
             schemas.Reloaded, method="POST", operates=True,
             statuses={409: "There is no configuration file, or it is invalid; the old configuration stays."},
         ),
-        Endpoint("/metrics", "getMetrics", "Metrics for Prometheus.", metrics_page, media_type="text/plain"),
+        Endpoint(
+            "/metrics", "getMetrics", "Metrics for Prometheus.", metrics_page, media_type="text/plain",
+            parameters=MetricsQuery,
+        ),
     ]  # fmt: skip
 
 

@@ -22,6 +22,7 @@ from tests.bench import (
     store,
     strategies,
     tournament,
+    wall,
 )
 from tests.bench.report import Figure, Form
 
@@ -46,6 +47,7 @@ BENCHMARKS: Mapping[str, Callable[[Form], list[Figure]]] = {
     "store": store.run,
     "strategies": strategies.run,
     "tournament": tournament.run,
+    "wall": wall.run,
     "replay_log": replay_log.run,
     "fanout": fanout.run,
     "fairness": fairness.run,

@@ -23,7 +23,7 @@ from tests.web.pages import CHROMIUM
 def test_benchmark_runs(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    if name == "overlay" and not CHROMIUM.exists() and not IN_CI:
+    if name in ("overlay", "wall") and not CHROMIUM.exists() and not IN_CI:
         pytest.skip(f"there is no {CHROMIUM}")
     monkeypatch.setattr(sys, "argv", ["bench", name, "--short", "--json", str(tmp_path / "figures.json")])
     command.main()

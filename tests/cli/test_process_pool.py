@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
+from collections.abc import Iterator
 
 import pytest
 
@@ -23,6 +24,15 @@ def test_workers_block_and_ignore_sigint() -> None:
         assert list(states) == [(True, True)] * 4
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """SIGINT as on a terminal: a shell lets its background jobs ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_interrupt_is_delivered_after_the_workers_have_started() -> None:
     reached = []
     with pytest.raises(KeyboardInterrupt), process_pool(2) as pool:

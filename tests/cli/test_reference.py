@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import tomllib
+
 import pytest
 
 from slpstream import config
@@ -40,9 +43,27 @@ def test_every_metric_is_documented() -> None:
     text = page("metrics")
     for name in ("slpstream_frames_total", "slpstream_append_to_publish_seconds", "slpstream_tail_lag_seconds"):
         assert f"| `{name}` |" in text
-    assert all(line.split("|")[1].strip(" `").startswith(("slpstream_", "process_")) for line in text.splitlines()[4:])
+    assert all(
+        line.split("|")[1].strip(" `").startswith(("slpstream_", "process_"))
+        for line in text.splitlines()
+        if line.startswith("| `")
+    )
 
 
 def test_every_key_is_documented() -> None:
     text = page("config")
     assert all(f"| `{key.section}.{key.name}` |" in text for key in config.all_keys())
+
+
+def test_defaults_are_written_as_in_the_configuration() -> None:
+    rows = re.findall(r"^\| `(\w+)\.(\w+)` \| .*? \| `(.*?)` \|", page("config"), re.MULTILINE)
+    assert len(rows) > 30
+    for section, name, default in rows:
+        value = tomllib.loads(f"key = {default}")["key"]
+        [key] = [key for key in config.all_keys() if (key.section, key.name) == (section, name)]
+        assert value == key.default
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_page_begins_with_what_it_is_for(name: str) -> None:
+    assert page(name).splitlines()[2].startswith("This page lists ")

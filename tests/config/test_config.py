@@ -43,6 +43,10 @@ def test_shipped_file_has_every_key_with_description_and_default(key: config.Key
     assert tomllib.loads(text)[key.section][key.name] == key.default
 
 
+def _spectated(id: str, port: int) -> dict[str, Any]:
+    return {"id": id, "folder": "/x", "relay_enet_port": port}
+
+
 @pytest.mark.parametrize(
     ("table", "key", "expected"),
     [
@@ -78,6 +82,13 @@ def test_shipped_file_has_every_key_with_description_and_default(key: config.Key
         ({"stations": [{"id": "a", "console": "192.168..1"}]}, "stations[0].console", "host"),
         ({"stations": [{"id": "a", "dolphin": "x" * 64}]}, "stations[0].dolphin", "host"),
         ({"relay": {"host": "a..b"}}, "relay.host", "host"),
+        ({"stations": [_spectated("a", 1), _spectated("b", 1)]}, "stations[1].relay_enet_port", "taken by stations[0]"),
+        ({"stations": [_spectated("*", 1)]}, "stations[0].relay_enet_port", "single station"),
+        (
+            {"stations": [_spectated("a", 20582)], "relay": {"discovery": True}},
+            "stations[0].relay_enet_port",
+            "taken by relay.discovery_port",
+        ),
         ({"webhooks": [{**REQUIRED["webhooks"], "events": ["game_ended"]}]}, "webhooks[0].events[0]", '"game_end"'),
         ({"jsonl": [{"folder": "/x", "topics": ["game", "frames"]}]}, "jsonl[0].topics[1]", '"frame"'),
         ({"jsonl": [{"folder": "/x"}, {"folder": "/y", "frames": "all"}]}, "jsonl[1].frames", '"finalized"'),

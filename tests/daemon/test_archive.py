@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import errno
 import os
+import threading
 import time
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trio
@@ -20,10 +22,11 @@ from slpstream.game.log_reader import GrowingLogReader, archived_game, peek_game
 from slpstream.model.errors import CursorGone, NoSuchGame
 from slpstream.model.messages import START, Cursor, LogMessage, Position
 from slpstream.sources.tail import FileIdentity, TailedFile
+from slpstream.sources.tail.scan import scan_tree
 from slpstream.stream import Game, LogConsumer
 from slpstream.stream.log_consumer import ConsumerOffset
 from slpstream.system.metrics import Metrics
-from tests.running_station import running_station, until
+from tests.running_station import TIMEOUT_SECONDS, running_station, until
 from tests.synthetic.match import synthetic_match
 
 IDLE_SECONDS = 0.2
@@ -59,6 +62,15 @@ async def test_finished_files_are_listed_under_their_current_names(tmp_path: Pat
         await until(lambda: sorted(names(station)) == ["Game_2.slp", "sub/moved.slp"])
 
 
+def new_station(folder: Path) -> Station:
+    """A station that has not started yet."""
+    watch, shared = Watch(), SharedServices(trio.CapacityLimiter(1))
+    return Station(
+        "new", folder, name="", notifications=None, metrics=Metrics().station("new"), watch=watch, ring_bytes=1,
+        shared=shared,
+    )  # fmt: skip
+
+
 @pytest.mark.trio
 async def test_station_is_starting_until_its_folder_was_searched(tmp_path: Path) -> None:
     def starting(station: Station) -> tuple[object, object]:
@@ -70,15 +82,45 @@ async def test_station_is_starting_until_its_folder_was_searched(tmp_path: Path)
     async with quick_station(tmp_path / "missing") as station:
         await until(lambda: station.describe()["reason"] == "the folder is missing")
         assert starting(station) == (None, None)
-    watch, shared = Watch(), SharedServices(trio.CapacityLimiter(1))
-    station = Station(
-        "new", tmp_path, name="", notifications=None, metrics=Metrics().station("new"), watch=watch, ring_bytes=1,
-        shared=shared,
-    )  # fmt: skip
+    station = new_station(tmp_path)
     assert starting(station) == (True, True)
     assert not station.ready
     station.set_reachable("no route to the console")
     assert starting(station) == (None, None)
+
+
+@pytest.mark.trio
+async def test_station_is_starting_while_its_folder_is_searched_for_the_first_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The folder of a station that has not looked at it yet is not missing."""
+    may_scan = threading.Event()
+
+    def slow_scan(*arguments: Any, **options: Any) -> Any:
+        may_scan.wait(TIMEOUT_SECONDS)
+        return scan_tree(*arguments, **options)
+
+    monkeypatch.setattr("slpstream.sources.tail.folder.scan_tree", slow_scan)
+    station = new_station(tmp_path)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(station.run)
+        await trio.sleep(0)
+        for _ in range(3):
+            await trio.sleep(0.05)  # longer than a tick, in which a station looks at the state of its folder
+            described = station.describe()
+            assert (described["reason"], described.get("starting"), station.starting) == ("starting", True, True)
+        may_scan.set()
+        await until(lambda: station.ready)
+        assert not station.starting
+        nursery.cancel_scope.cancel()
+
+
+@pytest.mark.trio
+async def test_station_that_follows_a_game_before_its_search_is_over_is_starting(tmp_path: Path) -> None:
+    station = new_station(tmp_path)
+    station._state.change("playing", "game in progress", "0" * 32)
+    assert (station.ready, station.starting) == (False, True)
+    assert "starting" not in station.describe(), "it is playing, as people see it"
 
 
 @pytest.mark.trio

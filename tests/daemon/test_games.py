@@ -323,3 +323,36 @@ def test_newer_copy_that_was_cut_off_does_not_hide_the_whole_file(tmp_path: Path
         assert daemon.get(f"{base}/stats") == lines(whole, "stats")[-1]["stats"]
         last = lines(whole, "frame")[-1]["frame"]["frame"]
         assert [frame["frame"] for frame in daemon.get(f"{base}/frames?from={last}")["frames"]] == [last]
+
+
+def test_list_by_end_has_the_games_of_watched_folders_with_their_standings(tmp_path: Path) -> None:
+    """A game that was running at the start of the daemon comes first when it ends, whatever its own clock says."""
+    state, folder, other = tmp_path / "state", tmp_path / "a" / "setup", tmp_path / "b" / "setup"
+    folder.mkdir(parents=True)
+    other.mkdir(parents=True)
+    write_old(folder, "old.slp", synthetic_match(seed=11, frames=300))
+    write_old(other, "elsewhere.slp", synthetic_match(seed=12, frames=300), OLD + 60)
+    data = synthetic_match(seed=13, frames=400)
+    live = folder / "running.slp"
+    live.write_bytes(data[: len(data) // 2])
+    with running(other, state=state) as daemon:
+        daemon.wait_ready()
+        daemon.until(lambda: len(daemon.get("/v1/games")["games"]) == 1)
+    with running(folder, state=state) as daemon:
+        daemon.wait_ready()
+        with live.open("r+b") as file:
+            file.write(data)
+        ended = "/v1/games?order=ended&watched=true"
+        daemon.until(lambda: len(daemon.get(ended)["games"]) == 2)
+        games = daemon.get(ended)["games"]
+        assert len(daemon.get("/v1/games")["games"]) == 3
+        newest, _ = games
+        assert newest["gameId"] == next(m for m in messages(live)).game_id
+        assert newest["endedAt"] > games[1]["endedAt"] == "2023-11-14T22:13:20.000Z"
+        first = daemon.get(f"{ended}&limit=1")
+        assert first["games"] == [newest]
+        assert daemon.get(f"{ended}&limit=1&cursor={first['next']}")["games"] == games[1:]
+        [*_, last] = lines(live, "frame")
+        for index, player in last["frame"]["players"].items():
+            shown = newest["standings"][index]
+            assert (shown["stocks"], shown["percent"]) == (player["post"]["stocksRemaining"], player["post"]["percent"])

@@ -164,6 +164,42 @@ async def test_corrections_survive_a_restart(tmp_path: Path) -> None:
 
 
 @pytest.mark.trio
+async def test_changes_survive_a_restart(tmp_path: Path) -> None:
+    async with running_sets(tmp_path) as scores:
+        scores.play(1, start(1))
+        await scores.until([0, 0])
+        await scores.board.correct("main", patch(score={"1": 1}, round="Final"), by="Eve")
+        await scores.board.correct("main", patch(names={"0": "Annabel"}))
+        assert scores.published[-1][1]["lastChange"] == 2
+    async with running_sets(tmp_path) as scores:
+        await scores.until([0, 1])
+        assert [(change.id, change.by) for change in await scores.board.changes("main")] == [(1, "Eve"), (2, "")]
+        restored = await scores.board.undo("main", 1, by="Kim")
+        assert (restored.score, restored.round, restored.last_change) == ([0, 0], None, 3)
+        assert restored.players[0].name == "Annabel"
+        assert scores.published[-1] == ("main", msgspec.to_builtins(restored)), "undoing is published at once"
+        with pytest.raises(ImpossibleCorrection, match="already been undone"):
+            await scores.board.undo("main", 1)
+
+
+@pytest.mark.trio
+async def test_corrections_from_before_the_list_of_changes(tmp_path: Path) -> None:
+    """Documents of 1.0 have corrections alone, and 1.0 ignores what it does not know in those of later versions."""
+    database = open_database(tmp_path / FILE_NAME)
+    database.keep_corrections("main", b'{"people":{"connect_code:ann#1":"Annabel"},"after":{"":{"bestOf":5}}}')
+    database.close()
+    async with running_sets(tmp_path) as scores:
+        score = await scores.board.score("main")
+        assert (score.best_of, score.last_change) == (5, 0)
+        assert await scores.board.changes("main") == ()
+        await scores.board.correct("main", patch(bestOf=7))
+        assert (await scores.board.undo("main", 1)).best_of == 5
+        document = json.loads((await scores.index.corrections() or {})["main"])
+        assert document["people"] == {"connect_code:ann#1": "Annabel"}
+        assert document["after"] == {"": {"bestOf": 5}}
+
+
+@pytest.mark.trio
 async def test_changed_rules_apply_to_the_running_set(tmp_path: Path) -> None:
     async with running_sets(tmp_path) as scores:
         scores.play(1, start(1), end(0))

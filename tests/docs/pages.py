@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,7 +12,15 @@ from tests.project import ROOT
 DOCS = ROOT / "docs"
 PAGES = tuple(sorted(DOCS.rglob("*.md")))
 WITH_README = (ROOT / "README.md", *PAGES)
-_BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+DOCUMENTS = (
+    *WITH_README,
+    ROOT / "CONTRIBUTING.md",
+    ROOT / "SECURITY.md",
+    *sorted(ROOT.glob("deploy/**/*.md")),
+)
+"""All texts for readers, those for contributors and maintainers included."""
+_BLOCK = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$", re.DOTALL | re.MULTILINE)
+_CODE = re.compile(r"(`+)(.+?)\1", re.DOTALL)
 _LINK = re.compile(r"(!?)\[[^\]]*\]\(([^)\s]+)\)")
 
 
@@ -36,14 +45,24 @@ class Link(NamedTuple):
     is_picture: bool
 
 
-def blocks(language: str) -> list[Block]:
-    """All blocks of one language, in the order of the pages."""
+def all_blocks() -> list[Block]:
+    """All blocks, in the order of the documents."""
     return [
-        Block(page.relative_to(ROOT).as_posix(), language, text)
-        for page in WITH_README
-        for found, text in _BLOCK.findall(page.read_text(encoding="utf-8"))
-        if found == language
+        Block(page.relative_to(ROOT).as_posix(), language, textwrap.dedent(text))
+        for page in DOCUMENTS
+        for _, language, text in _BLOCK.findall(page.read_text(encoding="utf-8"))
     ]
+
+
+def blocks(language: str) -> list[Block]:
+    """All blocks of one language, in the order of the documents."""
+    return [block for block in all_blocks() if block.language == language]
+
+
+def code_in_text(page: Path) -> list[str]:
+    """All pieces of code in the sentences and tables of a page, each on one line."""
+    text = _BLOCK.sub("", page.read_text(encoding="utf-8"))
+    return [" ".join(code.split()).replace("\\|", "|") for _, code in _CODE.findall(text)]
 
 
 def links(page: Path) -> list[Link]:

@@ -1,8 +1,9 @@
-"""Every command in the pages and in the README runs, page by page, in a sandbox: a copy of the checkout, a home and a
-root folder of its own.
+"""Every command in the pages runs, page by page, in a sandbox: a copy of the checkout, a home and a root folder of its
+own. The README and the texts for contributors and maintainers are pages too.
 
-`sudo` is left out, and folders of the system are replaced by folders of the sandbox. A command that cannot run there is
-in `REASONS`. Commands that run until they are stopped are stopped when they answer.
+`sudo` is left out, and folders of the system are replaced by folders of the sandbox. Commands for PowerShell are
+translated. A command that cannot run there is in `REASONS`. Commands that run until they are stopped are stopped when
+they answer.
 
 Determinism: daemons listen on free ports, and a test waits for what they print, with a deadline.
 """
@@ -19,15 +20,17 @@ import subprocess
 import sys
 import threading
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+import click
 import pytest
 
+from slpstream.cli import cli
 from tests.daemon_process import DaemonProcess, running
 from tests.docs.checkout import copy_checkout
-from tests.docs.pages import blocks
+from tests.docs.pages import Block, all_blocks, blocks
 from tests.project import ROOT
 from tests.synthetic.match import synthetic_match
 
@@ -36,24 +39,37 @@ USERS = "changes the users of the machine"
 REASONS: Mapping[str, str] = {
     r"sudo apt install|sudo pacman": "installs packages of the system",
     r"deploy/(debian|linux|windows)/build": "takes a minute; tests/deploy builds each of them and runs what it makes",
+    r"deploy/release dist": "takes minutes; tests/deploy/test_release.py",
     r"sudo env UV_PYTHON_INSTALL_DIR=": "downloads a Python, which registries of packages do not have",
     r"sudo systemctl|systemctl|journalctl": SYSTEM,
     r"sudo nsenter": "needs the service under systemd; tests/cli/test_reindex.py runs the command inside it",
     r"sudo systemd-sysusers|sudo userdel": USERS,
     r"sudo setfacl": "needs the user slpstream and a file system with ACLs",
+    r"slpstream import-pictures": "needs the folder of another tool; tests/cli/test_import_pictures.py makes some",
     r"git pull": "needs a remote repository",
-    r"sudo python3\.13|launchctl": "needs macOS",
+    r"launchctl": "needs macOS",
     r"curl .* http://192\.168": "needs a second machine; tests/web/test_access.py has requests from other addresses",
     r"slpstream info game\.tap|slpstream serve ~/races": "tests/formats/test_third_party.py installs that format",
     r"slpstream (?:serve|gateway) --config /etc/slpstream": "needs a broker; tests/deploy/test_gateway_unit.py",
     r"python3 -m pip install uv && .* pytest": "runs the test that you are reading",
+    r"python -m tests\.formats|SLPSTREAM_WRITE_GOLDEN=": "writes golden files; tests/formats/slippi/test_golden.py",
+    r"cd |g\+\+|LD_PRELOAD=": "takes minutes, and needs the libraries of AddressSanitizer",
+    r"\$exe =|(Register|Start)-ScheduledTask": "needs the task scheduler of Windows",
 }
 """Why commands that match cannot run here."""
-UNTIL_STOPPED = re.compile(r"(?:(?:python3 -m |~/.uv/bin/)?uv tool run --from \. )?slpstream(?: demo| start)?$")
+UNTIL_STOPPED = re.compile(
+    r"(?:(?:python3 -m |~/\.uv/bin/)?uv tool run --from \. )?\S*slpstream(?: demo| start| serve(?: --config \S+)?)?$"
+)
 NEEDS_NETWORK = re.compile(r"pip install|uv tool|uv run")
 PORT_IN_PAGES = "127.0.0.1:5151"
 STOP_SECONDS = 120
-PAGES = {page: [block for block in blocks("sh") if block.page == page] for page in {b.page for b in blocks("sh")}}
+SHELLS = ("sh", "powershell")
+OTHER_LANGUAGES = {"css", "graphql", "html", "ini", "js", "json", "python", "text", "toml", "xml"}
+"""Languages of blocks that have no commands."""
+PAGES = {
+    page: [block for block in all_blocks() if block.page == page and block.language in SHELLS]
+    for page in {block.page for shell in SHELLS for block in blocks(shell)}
+}
 
 
 class Command(NamedTuple):
@@ -69,19 +85,32 @@ class Command(NamedTuple):
 
 
 def commands(page: str) -> list[Command]:
-    """The commands of a page. A command has several lines if these end with a backslash, or with a here-document."""
-    found = []
-    for block in PAGES[page]:
-        lines = iter(block.text.splitlines())
-        for line in lines:
-            text = line
-            while text.endswith("\\"):
-                text += "\n" + next(lines)
-            document = re.search(r"<<'(\w+)'", text)
-            while document is not None and not text.endswith(f"\n{document[1]}"):
-                text += "\n" + next(lines)
-            found.append(Command(page, re.sub(r"\s{2,}# .*", "", text)))
-    return found
+    """The commands of a page. A command has several lines if these end with a backslash (in PowerShell: a backtick), or
+    with a here-document."""
+    return [Command(page, command) for block in PAGES[page] for command in _commands(block)]
+
+
+def _commands(block: Block) -> Iterator[str]:
+    lines = iter(block.text.splitlines())
+    for line in lines:
+        text = line
+        while text.endswith("`" if block.language == "powershell" else "\\"):
+            text += "\n" + next(lines)
+        document = re.search(r"<<'(\w+)'", text)
+        while document is not None and not text.endswith(f"\n{document[1]}"):
+            text += "\n" + next(lines)
+        command = re.sub(r"\s{2,}# .*", "", text)
+        yield from_powershell(command) if block.language == "powershell" else command
+
+
+def from_powershell(command: str) -> str:
+    """The same command for a POSIX shell, with `/var/local` for the folder of a user's programs."""
+    command = re.sub(r"^py(?: -3\.\d+)?(?= )", "python3", command)
+    command = re.sub(r"\\Scripts\\(\w+)\.exe", r"\\bin\\\1", command.removeprefix("& "))
+    command = re.sub(
+        r"\"\$env:LOCALAPPDATA([\w\\.-]*)\"", lambda path: "/var/local" + path[1].replace("\\", "/"), command
+    )
+    return command.replace("curl.exe", "curl")
 
 
 def parameters() -> list[object]:
@@ -104,16 +133,27 @@ class Sandbox:
         self.home = folder / "home"
         self.checkout = copy_checkout(folder / "checkout")
         self.daemon = daemon
-        for name in ("etc/systemd/system", "etc/sysusers.d", "etc/slpstream", "home/bob/Slippi", "opt", "srv"):
+        for name in (
+            "etc/systemd/system",
+            "etc/sysusers.d",
+            "etc/slpstream",
+            "home/bob/Slippi",
+            "opt",
+            "srv",
+            "var/local",
+        ):
             (self.root / name).mkdir(parents=True)
         self.home.mkdir()
         (self.checkout / "game.slp").write_bytes(synthetic_match(seed=1, frames=300, rollbacks=True))
         (self.checkout / "replays").mkdir()
-        shutil.copy(self.checkout / "game.slp", self.checkout / "replays")
+        for copy in ("replays/game.slp", "Game_1.slp", "Game_2.slp"):
+            shutil.copy(self.checkout / "game.slp", self.checkout / copy)
+        subprocess.run(["git", "init", "--quiet"], cwd=self.checkout, check=True)
         programs = folder / "programs"
         programs.mkdir()
         # An editor that writes the configuration of the page.
         stations = f'[[stations]]\nid = "tv1"\nfolder = "{self.home}"\n'
+        (self.checkout / "slpstream.toml").write_text(stations)
         (programs / "sudoedit").write_text(f"#!/bin/sh\ncat >\"$1\" <<'END'\n{stations}END\n")
         (programs / "sudoedit").chmod(0o755)
         subprocess.run([_plain_python(), "-m", "venv", folder / "python"], check=True)
@@ -166,11 +206,11 @@ class Sandbox:
                 answered = False
                 for line in process.stdout:
                     output.append(line)
-                    address = re.match(r"overlay +(http://\S+)", line)
+                    address = re.search(r"(?:^overlay +|\"url\": \")(http://[^\s\"]+)", line)
                     if address is not None:
                         with urllib.request.urlopen(address[1], timeout=20) as response:
                             answered = b"overlay" in response.read()
-                    if line.startswith("Ctrl-C"):
+                    if line.startswith("Ctrl-C") or '"listening"' in line:
                         os.killpg(process.pid, signal.SIGINT)
                 process.wait(STOP_SECONDS)
             finally:
@@ -188,11 +228,15 @@ def _plain_python() -> str:
 def test_commands_of_a_page_run(page: str, tmp_path: Path) -> None:
     watched = tmp_path / "watched"
     watched.mkdir()
-    with running(watched) as daemon:
+    configuration = tmp_path / "watched.toml"
+    configuration.write_text(f'[[stations]]\nid = "watched"\nfolder = "{watched}"\n')
+    with running(arguments=("--config", str(configuration))) as daemon:
         sandbox = Sandbox(tmp_path, daemon)
-        for command in commands(page):
-            if command.reason is None:
-                sandbox.run(sandbox.adapted(command.text))
+        texts = [command.text for command in commands(page) if command.reason is None]
+        if any("-m uv" in text for text in texts) and not any("install uv" in text for text in texts):
+            sandbox.run("python3 -m pip install uv")  # the page links to the one that begins with this
+        for text in texts:
+            sandbox.run(sandbox.adapted(text))
 
 
 @pytest.mark.parametrize("pattern", REASONS)
@@ -202,7 +246,14 @@ def test_reason_belongs_to_a_command(pattern: str) -> None:
         assert (ROOT / test).is_file()
 
 
-def test_blocks_of_other_shells_are_not_overlooked() -> None:
-    """Blocks named otherwise would not be collected. Those of PowerShell need Windows."""
-    assert blocks("bash") == blocks("shell") == blocks("console") == []
-    assert {block.page for block in blocks("powershell")} <= {"docs/howto/install.md"}
+def test_every_block_names_its_language() -> None:
+    """Blocks of other languages would not be collected."""
+    assert {block.language for block in all_blocks()} <= {*SHELLS, *OTHER_LANGUAGES}
+
+
+def test_blocks_of_text_have_no_commands() -> None:
+    prompts = re.compile(
+        rf"^(?:[$>#] |(?:sudo|uv|curl|python3?|slpstream (?:{'|'.join(cli.list_commands(click.Context(cli)))})) )",
+        re.MULTILINE,
+    )
+    assert not [block for block in blocks("text") if prompts.search(block.text)]

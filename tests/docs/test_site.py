@@ -12,12 +12,11 @@ from pathlib import Path
 import pytest
 
 from slpstream.cli.reference import PAGES as GENERATED
-from tests.docs.pages import DOCS, WITH_README, links
+from tests.docs.pages import DOCS, DOCUMENTS, WITH_README, links
 from tests.project import ROOT
 from tests.shared_data import IN_CI
 
 CONFIG = ROOT / "mkdocs.yml"
-DOCUMENTS = (*WITH_README, ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *ROOT.glob("deploy/**/*.md"))
 MAX_README_LINES = 120
 
 

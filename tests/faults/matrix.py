@@ -222,9 +222,10 @@ FAULTS: Sequence[Fault] = (
 
 HEAD = """# Faults
 
-Each fault was injected into a real daemon while games were written and a subscriber received their messages. The table
-lists how often each was injected, how many messages were expected, lost and duplicated, and how the daemon reacts.
-Messages are compared byte for byte and in order.
+This page shows operators and programmers what happens when something breaks. Each fault was injected into a real daemon
+while games were written and a subscriber received their messages. The table lists how often each was injected, how many
+messages were expected, lost and duplicated, and how the daemon reacts. Messages are compared byte for byte and in
+order.
 
 `uv run python -m tests.faults --table` injects all faults again and writes this page. Short forms of them run as tests.
 """

@@ -22,7 +22,7 @@ FILES = sorted(path for folder in name_folders().values() for path in folder.glo
 DATA_FILES = [*FILES, SOURCES / "outputs" / "startgg.json"]
 CONFIDENCES = {"documented", "observed", "guessed"}
 
-ENGLISH_WORDS = {"Damage", "game", "items", "left", "online", "right", "start", "unknown"}
+ENGLISH_WORDS = {"Damage", "game", "items", "left", "none", "online", "right", "start", "unknown", "versus"}
 """Names that are also ordinary words, and occur as such in both Python and JavaScript."""
 WORDS_OF_THE_PAGES = {"Default", "Escape", "TH"}
 """Literals in JavaScript that only look like names: the costume without a colour, a key, and a tag."""
@@ -141,7 +141,7 @@ def python_literals() -> set[str]:
 
 def page_text() -> str:
     files = (SOURCES / "web" / "static").rglob("*")
-    paths = [path for path in files if path.is_file() and path.suffix != ".png"]
+    paths = [path for path in files if path.is_file() and path.suffix not in (".png", ".woff2")]
     return "\n".join(path.read_text(encoding="utf-8") for path in paths)
 
 

@@ -18,12 +18,13 @@ from tests.stream.fakes import FakeLog, FakeStation
 _PAUSE_SECONDS = 0.02
 
 
-async def play(station: FakeStation, logs: list[FakeLog]) -> None:
-    """Write games one after the other, a little faster than real games."""
+async def play(station: FakeStation, logs: list[FakeLog], played: trio.Event) -> None:
+    """Write games one after the other, a little faster than real games, and set the event after the last one."""
     for log in logs:
         game = station.begin(log)
         while station.write(game, 20):
             await trio.sleep(_PAUSE_SECONDS)
+    played.set()
 
 
 async def deliver(policy: str, megabytes: int, logs: list[FakeLog], event: str) -> tuple[Ingest, list[Any]]:
@@ -33,6 +34,7 @@ async def deliver(policy: str, megabytes: int, logs: list[FakeLog], event: str) 
     """
     station = FakeStation(ring_bytes=1 << 26)
     ended: list[Any] = []
+    played = trio.Event()
     whole = [line for log in logs for line in expected(log)]
     with redis("--maxmemory", f"{megabytes}mb", "--maxmemory-policy", policy) as server:
         ingest = Ingest(server.url, event, station, max_messages=1_000_000)
@@ -42,11 +44,14 @@ async def deliver(policy: str, megabytes: int, logs: list[FakeLog], event: str) 
             async with Gateway(server.url, event).running("main") as gateway:
                 follower = Follower()
                 async with follower.at(gateway) as connection:
-                    nursery.start_soon(play, station, logs)
-                    with trio.fail_after(240):
+                    nursery.start_soon(play, station, logs, played)
+                    with trio.fail_after(900):
                         while len(connection.log) < len(whole) and connection.error is None:
                             await trio.sleep(0.02)
                     ended.append(connection.error)
+                # A connection that has lost its cursor ends before the games do.
+                with trio.fail_after(240):
+                    await played.wait()
                 with trio.fail_after(60):
                     while any(lag for lag, _ in ingest.sink.lag().values()):
                         await trio.sleep(0.05)

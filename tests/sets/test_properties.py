@@ -7,23 +7,28 @@ from functools import partial
 from typing import Any
 
 import msgspec
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from slpstream.sets import (
     Corrections,
     ImpossibleCorrection,
+    Ledger,
     PlayedGame,
     Player,
     Rules,
     SetPatch,
+    changed,
     corrected,
     newest_set,
     score_of,
     sets_of,
     since_break,
+    undone,
 )
-from slpstream.sets.corrections import NOTHING, decode, encode
+from slpstream.sets.changes import blocked_by, decode, encode, undone_by
+from slpstream.sets.corrections import NOTHING
 from slpstream.sets.grouping import Set
 
 EXAMPLES = 40
@@ -89,6 +94,15 @@ GAME_PATCHES = st.fixed_dictionaries(
         "counts": st.sampled_from([None, True, False]),
         "winner": st.sampled_from([None, 0, 1]),
         "beginsSet": st.sampled_from([None, True, False]),
+        "sides": st.none() | st.dictionaries(KEYS, st.integers(0, 3), max_size=2),
+    },
+)
+DETAILS = st.fixed_dictionaries(
+    {},
+    optional={
+        "sponsor": st.sampled_from([None, "", "GG", " Team\tX "]),
+        "pronouns": st.sampled_from([None, "they/them"]),
+        "seed": st.none() | st.integers(1, 3),
     },
 )
 PATCHES = st.fixed_dictionaries(
@@ -100,6 +114,11 @@ PATCHES = st.fixed_dictionaries(
         "games": st.none()
         | st.dictionaries(st.integers(0, 15).map(lambda n: f"{n:032x}"), st.none() | GAME_PATCHES, max_size=3),
         "newSet": st.booleans(),
+        "players": st.none() | st.dictionaries(KEYS, st.none() | DETAILS, max_size=2),
+        "round": st.sampled_from([None, "", "Pools", "Final"]),
+        "event": st.sampled_from([None, "Weekly 12"]),
+        "casters": st.sampled_from([None, [], ["Ann"], ["Ann", " Bob "]]),
+        "swapped": st.sampled_from([None, True, False]),
     },
 )
 RULES = st.builds(Rules, best_of=st.integers(1, 7), quit_counts=st.booleans())
@@ -166,8 +185,9 @@ def test_same_set_after_restart_and_from_the_last_break(
 ) -> None:
     corrections = corrections_after(games, script, rules)
     score = score_of(newest_set(games, corrections, rules), corrections)
-    decoded = decode(encode(corrections))
-    assert decoded == corrections
+    ledger = decode(encode(Ledger(corrections)))
+    decoded = ledger.corrections
+    assert ledger == Ledger(corrections)
     assert score_of(newest_set(tuple(games), decoded, rules), decoded) == score
     versus_games = [game for game in games if len(game.sides()) > 1]
     first = since_break(versus_games, corrections, rules)
@@ -208,3 +228,64 @@ def test_correction_takes_effect(
         assert side.score == (side.won if score is None else score)
     if "score" in patch and patch["score"] is None:
         assert all(side.added == 0 for side in found.sides)
+    if len(patch.get("players") or {}) == 1:
+        [(key, details)] = patch["players"].items()
+        member = found.member(int(key))
+        assert member is not None
+        for field in ("sponsor", "pronouns", "seed"):
+            if details is None or field in details:
+                value = (details or {}).get(field)
+                expected = " ".join(value.split()) if isinstance(value, str) else value
+                assert getattr(member.details, field) == (expected or None)
+    for field in ("round", "swapped"):
+        if field in patch:
+            assert (getattr(found, field) or None) == (patch[field] or None)
+
+
+def ledger_after(games: Sequence[PlayedGame], script: Sequence[tuple[int, dict[str, Any]]], rules: Rules) -> Ledger:
+    """The ledger after a script of patches, each made after a number of games; impossible patches are skipped."""
+    ledger = Ledger()
+    for count, patch in sorted(script, key=lambda step: step[0]):
+        newest = partial(newest_set, games[:count], rules=rules)
+        try:
+            ledger = changed(ledger, msgspec.convert(patch, SetPatch), newest, at_ms=1000 * count, by="Eve")
+        except ImpossibleCorrection:
+            continue
+    return ledger
+
+
+@given(games(), SCRIPTS, RULES, st.data())
+@SETTINGS
+def test_undoing_everything_returns_to_the_start(
+    games: list[PlayedGame], script: list[tuple[int, dict[str, Any]]], rules: Rules, data: st.DataObject
+) -> None:
+    """Changes are undone in any order that no later change forbids; nothing remains. Undoing that makes them again."""
+    ledger = ledger_after(games, script, rules)
+    assert [change.id for change in ledger.changes] == list(range(1, len(ledger.changes) + 1))
+    assert corrections_after(games, script, rules) == ledger.corrections
+    made, corrections = ledger.changes, ledger.corrections
+    while left := [change.id for change in made if change.id not in undone_by(ledger.changes)]:
+        free = [change_id for change_id in left if change_id not in blocked_by(ledger.changes)]
+        assert max(left) in free
+        for change_id in set(left) - set(free):
+            with pytest.raises(ImpossibleCorrection, match="first"):
+                undone(ledger, change_id, at_ms=0)
+        ledger = undone(ledger, data.draw(st.sampled_from(free)), at_ms=1)
+    assert ledger.corrections == Corrections()
+    for change in reversed(ledger.changes[len(made) :]):
+        ledger = undone(ledger, change.id, at_ms=2)
+    assert ledger.corrections == corrections
+    assert decode(encode(ledger)) == ledger
+
+
+@given(games(), SCRIPTS, RULES)
+@SETTINGS
+def test_changes_of_other_values_are_undone_in_any_order(
+    games: list[PlayedGame], script: list[tuple[int, dict[str, Any]]], rules: Rules
+) -> None:
+    ledger = ledger_after(games, script, rules)
+    free = [change.id for change in ledger.changes if change.id not in blocked_by(ledger.changes)][:2]
+    if len(free) == 2:
+        one = undone(undone(ledger, free[0], at_ms=0), free[1], at_ms=0)
+        other = undone(undone(ledger, free[1], at_ms=0), free[0], at_ms=0)
+        assert one.corrections == other.corrections

@@ -8,7 +8,16 @@ from typing import Any
 import pytest
 
 from slpstream.model.summary import GameSummary, IndexedGame, PlayerSummary
-from slpstream.sets import ImpossibleCorrection, PlayedGame, Player, Rules, newest_set, played_games, since_break
+from slpstream.sets import (
+    ImpossibleCorrection,
+    PlayedGame,
+    Player,
+    Rules,
+    newest_set,
+    played_games,
+    score_of,
+    since_break,
+)
 from slpstream.sets.corrections import NOTHING, Corrections, GameCorrection
 from slpstream.sets.patches import MAX_KEPT
 from slpstream.sets.verdicts import judge
@@ -407,3 +416,80 @@ def test_handwarmers_are_short_and_harmless_and_not_ranked(values: dict[str, Any
     found = judge(game(**(QUIT | {"players": seats("", "", stocks=3)} | values)), NOTHING, Rules(), newest=True)
     assert found.verdict == verdict
     assert reason in found.reason
+
+
+def test_sides_of_a_game_as_the_operator_says() -> None:
+    """Players without tags have changed ports after the first game."""
+    station = station_with(game(0), game(1), game(2, winner=1))
+    station.rules = Rules(best_of=5)
+    assert scores(station) == [2, 1]
+    station.correct(games={station.games[1].game_id: {"sides": {"0": 1}}})
+    assert scores(station) == [2, 1], "Ann won games 1 and 3, from port 2 in game 3"
+    assert [member.index for member in station.set.members] == [1, 0], "the second side sits at port 1 from then on"
+    decided = score_of(station.set, station.corrections).games[1].operator
+    assert decided is not None
+    assert decided.sides == {"0": 1, "1": 0}
+    station.correct(games={station.games[1].game_id: {"sides": None}})
+    assert [member.index for member in station.set.members] == [0, 1]
+
+
+def test_sides_of_the_first_game_are_those_of_the_set() -> None:
+    station = station_with(game(0), game(1))
+    station.correct(bestOf=5, games={station.games[0].game_id: {"sides": {"0": 1, "1": 0}}})
+    assert scores(station) == [0, 2]
+    assert [member.index for member in station.set.members] == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("sides", "message"),
+    [({"0": 1, "1": 1}, "a side of its own"), ({"0": 2}, "a side of its own"), ({"3": 0}, "no player 3 in the game")],
+)
+def test_impossible_sides_are_refused(sides: dict[str, int], message: str) -> None:
+    station = station_with(game(0))
+    with pytest.raises(ImpossibleCorrection, match=message):
+        station.correct(games={station.games[0].game_id: {"sides": sides}})
+
+
+def test_sides_of_teams_stay_together() -> None:
+    players = [Player(index=i, port=i + 1, team=i % 2, start_stocks=4, stocks=1) for i in range(4)]
+    station = station_with(game(0, players=players, is_teams=True), game(1, players=players, is_teams=True))
+    station.correct(bestOf=5, games={station.games[1].game_id: {"sides": {"2": 1}}})
+    assert scores(station) == [1, 1]
+    with pytest.raises(ImpossibleCorrection, match="on different sides"):
+        station.correct(games={station.games[1].game_id: {"sides": {"0": 0, "2": 1}}})
+
+
+def test_round_and_order_belong_to_the_set_and_the_event_to_the_station() -> None:
+    station = station_with(game(0))
+    station.correct(round=" Winners  Final ", swapped=True, event="Weekly 12", casters=["Eve", " ", "Kim"])
+    shown = score_of(station.set, station.corrections)
+    assert (shown.round, shown.swapped, shown.event, shown.casters) == (
+        "Winners Final", True, "Weekly 12", ["Eve", "Kim"],
+    )  # fmt: skip
+    station.games = (*station.games, game(1))
+    assert station.set.round == "Winners Final"
+    station.correct(newSet=True)
+    shown = score_of(station.set, station.corrections)
+    assert (shown.round, shown.swapped, shown.event, shown.casters) == (None, False, "Weekly 12", ["Eve", "Kim"])
+    station.correct(event=None, casters=None)
+    shown = score_of(station.set, station.corrections)
+    assert (shown.event, shown.casters) == (None, [])
+
+
+def test_details_follow_a_player_like_the_name() -> None:
+    """Through changes of ports; people with a name in the replays keep them in later sets."""
+    station = station_with(game(0, "ANN", ""))
+    station.correct(players={"0": {"sponsor": "GG", "seed": 1}, "1": {"pronouns": "she/her"}})
+    station.games = (*station.games, game(1, "", "ANN"))
+
+    def shown() -> list[tuple[str | None, str | None, int | None]]:
+        return [(p.sponsor, p.pronouns, p.seed) for p in score_of(station.set, station.corrections).players]
+
+    assert shown() == [("GG", None, 1), (None, "she/her", None)]
+    station.correct(newSet=True)
+    station.games = (*station.games, game(2, "", "ANN"))
+    assert shown() == [(None, None, None), ("GG", None, 1)]
+    station.correct(players={"1": {"sponsor": None}})
+    assert shown() == [(None, None, None), (None, None, 1)]
+    station.correct(players=None)
+    assert shown() == [(None, None, None), (None, None, None)]

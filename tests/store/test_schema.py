@@ -241,3 +241,23 @@ def test_folder_that_cannot_be_created(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(OSError, match="file"):
         open_database(tmp_path / "file" / FILE_NAME)
+
+
+def test_migration_knows_when_games_ended(tmp_path: Path) -> None:
+    path = tmp_path / FILE_NAME
+    open_database(path, migrations=MIGRATIONS[:6]).close()
+    with closing(sqlite3.connect(path)) as connection:
+        for number, reason in enumerate(("game_end", None, "no_contest")):
+            connection.execute(
+                "INSERT INTO games (game_id, started_at_ms, listed_at_ms, format, station, path, reason, summary, rate,"
+                " settings) VALUES (?, 5, ?, 'slippi', 'main', ?, ?, '{}', '[60,1]', '{}')",
+                (samples.game_id(number), number, b"%d" % number, reason),
+            )
+        connection.execute("INSERT INTO files VALUES (?, 'main', ?, 7000000, 1, NULL, 2)", (b"0", samples.game_id(0)))
+        connection.commit()
+    with closing(open_database(path)) as database:
+        ended = database.page(GamesQuery(order="ended")).games
+        assert [(game.game_id, game.ended_at_ms) for game in ended] == [
+            (samples.game_id(0), 7),
+            (samples.game_id(2), 2),
+        ]

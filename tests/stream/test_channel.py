@@ -643,6 +643,21 @@ async def test_rate_limits_frames_per_second() -> None:
         assert client.lines == [m.json("main") for m in log.whole() if m.frame is None or m.frame % 2 == 0]
 
 
+async def test_finality_can_be_left_out() -> None:
+    station, log = FakeStation(), FakeLog(batches=30)
+    clients = [Client(), Client()]
+    async with (
+        clients[0].subscribed(hub_of(station), subscription(rate=30, finality=False)),
+        clients[1].subscribed(hub_of(station), subscription(rate=30)),
+    ):
+        station.play(log)
+        await settle()
+        wanted = [m for m in log.whole() if m.frame is None or m.frame % 2 == 0]
+        assert clients[1].lines == [m.json("main") for m in wanted]
+        assert clients[0].lines == [m.json("main") for m in wanted if m.type != "finalized"]
+        assert len(clients[0].lines) < len(clients[1].lines)
+
+
 async def test_fields_cut_frames_down() -> None:
     station, log = FakeStation(), FakeLog(batches=10)
     async with Client().subscribed(hub_of(station), subscription(fields=["post.percent"])) as client:

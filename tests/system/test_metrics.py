@@ -13,6 +13,7 @@ from slpstream.config import Config, Server, Store
 from slpstream.daemon.daemon import Daemon
 from slpstream.model.messages import START
 from slpstream.system.metrics import ROWS, TABLE, Metrics
+from tests.project import ROOT
 from tests.running_station import running_station, until
 from tests.stats.games import with_raw_length
 from tests.synthetic.match import synthetic_match
@@ -51,6 +52,23 @@ def test_unknown_and_bound_gauges_are_refused() -> None:
     for name in ("slpstream_tasks", "slpstream_taks", "slpstream_frames_total"):
         with pytest.raises(KeyError):
             metrics.bind(name, lambda: 1)
+
+
+@pytest.mark.trio
+async def test_page_of_a_few_samples(tmp_path: Path) -> None:
+    """All samples that the dashboard asks for are there, and no others."""
+    page = (ROOT / "slpstream/web/static/dashboard/daemon.js").read_text(encoding="utf-8")
+    asked = set(re.findall(r': "((?:slpstream|process)_[a-z_]+)"', page))
+    assert len(asked) == 6
+    daemon = Daemon(Config(server=Server(port=0), store=Store(folder=str(tmp_path))), [], strict=True)
+    daemon.metrics.station("left").publish_seconds.observe(0.01)
+    async with trio.open_nursery() as nursery:
+        await nursery.start(lambda task_status: daemon.run(handle_signals=False, task_status=task_status))
+        few = daemon.render_metrics(asked).decode()
+        daemon.stop()
+    samples = {line.partition(" ")[0].partition("{")[0] for line in few.splitlines() if not line.startswith("#")}
+    assert samples == {name for name in asked if name != "slpstream_tail_lag_seconds"}  # no station, no gauge
+    assert Metrics().render(["slpstream_unknown"]) == b""
 
 
 def delays(metrics: Metrics) -> dict[str, dict[str, float]]:

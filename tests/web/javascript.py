@@ -21,10 +21,11 @@ needs_node = pytest.mark.skipif(
 def modules(into: Path) -> Path:
     """Copies the modules into a folder in which node treats them as modules."""
     folder = into / "static"
-    folder.mkdir(exist_ok=True)
+    for source in STATIC.rglob("*.js"):
+        copy = folder / source.relative_to(STATIC)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(source, copy)
     (folder / "package.json").write_text('{"type": "module"}')
-    for source in STATIC.glob("*.js"):
-        shutil.copy(source, folder)
     return folder
 
 

@@ -17,6 +17,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from html import escape
 from pathlib import Path
 
 from PIL import Image
@@ -26,6 +27,7 @@ from slpstream.simulate.bundled import bundled_match
 from tests.daemon_process import running
 from tests.project import ROOT
 from tests.web import setups
+from tests.web.on_air import game_picture
 from tests.web.pages import Demo, chromium, demo, open_page
 
 PICTURES = ROOT / "docs" / "pictures"
@@ -35,12 +37,10 @@ TALL = {"width": 1280, "height": 1000}
 PHONE = {"width": 390, "height": 844}
 SCREEN = {"width": 1280, "height": 720}
 COLOURS = 192
+REPLAY_FRAME = 12_190
+"""A frame of the replay's last stock, shortly before the hit."""
 ANIMATION_FRAMES = 24
 ANIMATION_MS = 250
-_GAME = """document.documentElement.style.background =
-    "linear-gradient(#2c3c6e 0 38%, #26345f 38% 58%, #53648f 58% 59%, #1b2440 59% 76%, #12172a 76%)"
-"""
-"""A background in the place of the game. It has few colours, so that the picture keeps those of the overlay."""
 
 
 def _image(page: Page, selector: str | None = None) -> Image.Image:
@@ -51,6 +51,14 @@ def _image(page: Page, selector: str | None = None) -> Image.Image:
 def _later(page: Page, frame: int) -> None:
     """Wait until the open station has come to a frame of its game."""
     page.wait_for_function("wanted => document.querySelector('stage-view').frame?.frame >= wanted", arg=frame)
+
+
+def _draw_game(page: Page) -> None:
+    """Draws a picture of a game below a scene."""
+    size = page.viewport_size
+    assert size is not None
+    picture = game_picture(size["width"], size["height"], players=2)
+    page.evaluate("picture => { document.documentElement.style.background = picture; }", picture)
 
 
 @contextmanager
@@ -70,23 +78,32 @@ def _playing(browser: Browser, *arguments: str, **options: object) -> Iterator[t
 def _overlay(browser: Browser, url: str, **size: object) -> Iterator[Page]:
     with open_page(browser, **({"viewport": SCREEN} | size)) as watched:
         watched.page.goto(url)
-        watched.page.evaluate(_GAME)
+        _draw_game(watched.page)
         expect(watched.page.locator(".percent").first).to_be_visible()
         yield watched.page
 
 
-def _first_run(browser: Browser) -> Image.Image:
+@contextmanager
+def _first_page(browser: Browser) -> Iterator[Page]:
+    """The page of the first run, with a folder and an address that readers recognise."""
     with tempfile.TemporaryDirectory() as folder:
         slippi = Path(folder) / "Slippi"
         slippi.mkdir()
         with running(slippi) as daemon, open_page(browser, viewport=WIDE, color_scheme="dark") as watched:
-            # A folder that readers recognise, in the place of a temporary one.
-            setup = {"folders": [{"station": "Slippi", "name": "Slippi", "folder": "/home/you/Slippi", "exists": True}]}
-            watched.page.route("**/v1/setup", lambda route: route.fulfill(json=setup))
+            usual = {"station": "Slippi", "name": "Slippi", "folder": r"C:\Users\you\Documents\Slippi", "exists": True}
+            watched.page.route("**/v1/setup", lambda route: route.fulfill(json={"folders": [usual]}))
             watched.page.goto(f"{daemon.url}/")
             expect(watched.page.locator(".demo")).to_be_visible()
             watched.page.locator(".steps img").evaluate("image => image.decode()")
-            return _image(watched.page)
+            # The port of this daemon is free, and not the usual one.
+            for field in watched.page.locator(".url").all():
+                field.evaluate("field => { field.value = field.value.replace(/:[0-9]+/, ':5151'); }")
+            yield watched.page
+
+
+def _first_run(browser: Browser) -> Image.Image:
+    with _first_page(browser) as page:
+        return _image(page)
 
 
 def _dashboard(browser: Browser) -> Image.Image:
@@ -119,7 +136,17 @@ def _instant_replay(browser: Browser) -> Image.Image:
 
 def _set(browser: Browser) -> Image.Image:
     with _playing(browser, "--speed", "30") as (_, page):
+        page.get_by_label("Your name in this list").fill("Ann")
+        for label, value in (("Sponsor", "GG"), ("Seed", "1"), ("Pronouns", "she/her")):
+            page.get_by_role(
+                ("spinbutton" if label == "Seed" else "textbox"), name=f"{label} of the player on port 1"
+            ).fill(value)
+        page.get_by_role("textbox", name="Round").fill("Winners Final")
+        page.get_by_role("textbox", name="Casters").fill("Bea, Kim")
+        page.get_by_role("textbox", name="Casters").press("Enter")
         expect(page.locator(".set-game").nth(1)).to_be_visible(timeout=60_000)
+        expect(page.locator(".change")).to_have_count(5)
+        page.locator("body").click(position={"x": 5, "y": 5})
         return _image(page, ".set")
 
 
@@ -142,10 +169,8 @@ def _result(browser: Browser) -> Image.Image:
 
 
 def _address(browser: Browser) -> Image.Image:
-    with _playing(browser, "--speed", "4") as (_, page):
-        # The port of this demo is free, and not the usual one.
-        page.locator(".address .url").evaluate("field => { field.value = field.value.replace(/:[0-9]+/, ':5151'); }")
-        return _image(page, ".address")
+    with _first_page(browser) as page:
+        return _image(page, ".for-obs")
 
 
 def _overlay_in_game(browser: Browser) -> Image.Image:
@@ -172,7 +197,7 @@ def _overlay_result(browser: Browser) -> Image.Image:
         with (
             running(folder) as daemon,
             subprocess.Popen(simulate, stdout=subprocess.DEVNULL) as writing,
-            _overlay(browser, f"{daemon.url}/overlay/Slippi") as over,
+            _overlay(browser, f"{daemon.url}/overlay/Slippi?hold=1h") as over,
         ):
             over.locator(".overlay[data-phase=result]").wait_for(timeout=60_000)
             over.wait_for_timeout(500)
@@ -180,22 +205,115 @@ def _overlay_result(browser: Browser) -> Image.Image:
             return _image(over)
 
 
+def _scene_sides(browser: Browser) -> Image.Image:
+    with _playing(browser, "--speed", "2") as (played, page), open_page(browser, viewport=SCREEN) as watched:
+        watched.page.goto(f"{played.url}/scenes/live/demo")
+        _draw_game(watched.page)
+        _later(page, 900)
+        watched.page.locator(".combo.shown").first.wait_for(timeout=20_000)
+        return _image(watched.page)
+
+
+def _board(browser: Browser, scene: str, ready: str, theme: str, motion: str = "reduce") -> Image.Image:
+    """A scene after a set of five games."""
+    with tempfile.TemporaryDirectory() as name:
+        folder, config = Path(name) / "Slippi", Path(name) / "slpstream.toml"
+        folder.mkdir()
+        config.write_text("[sets]\nbest_of = 5\n")
+        for play in range(1, 6):
+            started_at = datetime(2026, 11, 21, 12, 4 * play, tzinfo=UTC)
+            file = folder / f"Game_20261121T12{4 * play:02}00.slp"
+            file.write_bytes(bundled_match(play, started_at=started_at))
+            os.utime(file, (started_at.timestamp(), started_at.timestamp()))
+        with (
+            running(folder, arguments=("--config", str(config))) as daemon,
+            open_page(browser, viewport=SCREEN, reduced_motion=motion) as watched,
+        ):
+            watched.page.goto(f"{daemon.url}/scenes/{scene}/Slippi?theme={theme}")
+            _draw_game(watched.page)
+            watched.page.locator(ready).first.wait_for(timeout=20_000)
+            if motion != "reduce":
+                _later(watched.page, REPLAY_FRAME)
+            return _image(watched.page)
+
+
+def _scene_versus(browser: Browser) -> Image.Image:
+    return _board(browser, "versus", ".foot", "varsity")
+
+
+def _scene_game_result(browser: Browser) -> Image.Image:
+    return _board(browser, "game-result", ".chart", "light")
+
+
+def _scene_set_result(browser: Browser) -> Image.Image:
+    return _board(browser, "set-result", ".decisive", "dark")
+
+
+def _scene_replay(browser: Browser) -> Image.Image:
+    return _board(browser, "replay", "stage-view[data-frame]:not([data-frame=''])", "neon", "no-preference")
+
+
+def _terminal(browser: Browser) -> Image.Image:
+    """The stats of three games, as a terminal of 128 columns shows them."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name) / "Slippi"
+        folder.mkdir()
+        for play in (1, 2, 3):
+            started_at = datetime(2026, 11, 21, 12, 4 * play, tzinfo=UTC)
+            (folder / f"Game_{play}.slp").write_bytes(bundled_match(play, started_at=started_at))
+        printed = subprocess.run(
+            [sys.executable, "-m", "slpstream", "stats", folder.name],
+            cwd=name, env={**os.environ, "COLUMNS": "128"}, capture_output=True, text=True, check=True,
+        ).stdout  # fmt: skip
+    lines = "\n".join(line.rstrip() for line in printed.splitlines())
+    with open_page(browser, viewport=WIDE) as watched:
+        watched.page.set_content(
+            '<pre style="display: inline-block; margin: 0; padding: 20px 24px; background: #10131b; color: #dfe5f2;'
+            f' font: 14px/1.4 DejaVu Sans Mono, monospace">$ slpstream stats Slippi\n{escape(lines)}</pre>'
+        )
+        return _image(watched.page, "pre")
+
+
+def _editor(browser: Browser) -> Image.Image:
+    """The visual editor, with an address that readers recognise."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name) / "Slippi"
+        folder.mkdir()
+        with running(folder) as daemon, open_page(browser, viewport=WIDE, color_scheme="dark") as watched:
+            watched.page.goto(f"{daemon.url}/#editor/Slippi/live?theme=neon&sizes=score:1.2")
+            scene = watched.page.frame_locator(".preview-stage iframe:not(.coming)")
+            expect(scene.locator(".combo.shown").first).to_be_visible()
+            field = watched.page.locator("#editor-url")
+            field.evaluate("field => { field.value = field.value.replace(/:[0-9]+/, ':5151'); }")
+            return _image(watched.page)
+
+
 def _example(browser: Browser) -> Image.Image:
     return _overlay_in_game(browser).resize((640, 360), Image.Resampling.LANCZOS)
 
 
 def _tournament(browser: Browser) -> Image.Image:
+    return _setups(browser, "", ".station")
+
+
+def _wall(browser: Browser) -> Image.Image:
+    return _setups(browser, "#wall", ".tile")
+
+
+def _setups(browser: Browser, fragment: str, station: str) -> Image.Image:
+    """Sixteen setups that play; `station` is the selector of one."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         with setups.writer(folder) as writer, running(*(folder / each for each in setups.NAMES)) as daemon:
             daemon.wait_ready()
             assert writer.stdin is not None
             with open_page(browser, viewport=WIDE, color_scheme="dark") as watched:
-                watched.page.goto(f"{daemon.url}/")
-                expect(watched.page.locator(".station")).to_have_count(setups.COUNT)
+                watched.page.goto(f"{daemon.url}/{fragment}")
+                expect(watched.page.locator(station)).to_have_count(setups.COUNT)
                 writer.stdin.write("begin\n")
                 writer.stdin.flush()
-                expect(watched.page.locator(".state[data-state=playing]")).to_have_count(setups.COUNT)
+                playing = watched.page.locator(f"{station}[data-state=playing]")
+                expect(playing).to_have_count(setups.COUNT)
                 watched.page.wait_for_timeout(6000)
                 return _image(watched.page)
 
@@ -225,14 +343,22 @@ STILLS: Mapping[str, Callable[[Browser], Image.Image]] = {
     "dashboard.png": _dashboard,
     "dashboard_light.png": _light,
     "dashboard_phone.png": _phone,
+    "editor.png": _editor,
     "first_run.png": _first_run,
     "instant_replay.png": _instant_replay,
     "overlay.png": _overlay_in_game,
     "overlay_parts.png": _overlay_parts,
     "overlay_result.png": _overlay_result,
     "result.png": _result,
+    "scene_game_result.png": _scene_game_result,
+    "scene_replay.png": _scene_replay,
+    "scene_set_result.png": _scene_set_result,
+    "scene_sides.png": _scene_sides,
+    "scene_versus.png": _scene_versus,
     "set.png": _set,
+    "terminal.png": _terminal,
     "tournament.png": _tournament,
+    "wall.png": _wall,
 }
 ANIMATION = "live.webp"
 NAMES = (*STILLS, ANIMATION)

@@ -20,7 +20,8 @@ from websockets.trio.client import connect
 from websockets.trio.connection import Connection as Websocket
 
 from slpstream.model.errors import ConfigError, StoreError
-from slpstream.sets import Corrections, Rules, SetPatch, SetScore, corrected, newest_set, score_of
+from slpstream.sets import Change, Corrections, Ledger, Rules, SetPatch, SetScore, changed, newest_set, score_of, undone
+from slpstream.sets.grouping import Set
 from slpstream.store import GameKey, GamesQuery
 from slpstream.stream import Hub, WantedChannels
 from slpstream.web import schemas
@@ -39,7 +40,8 @@ class FakeStations:
     def __init__(self) -> None:
         self.missing: list[str] = []
         self.now_starting: list[str] = []
-        self.corrections = Corrections()
+        self.ledger = Ledger()
+        self.now_ms = 1_700_000_000_000
         self.full = False
         self.reloaded: schemas.Reloaded | None = None
         self.refused: ConfigError | None = None
@@ -57,8 +59,8 @@ class FakeStations:
     def starting(self) -> list[str]:
         return self.now_starting
 
-    def render_metrics(self) -> bytes:
-        return b"slpstream_fake 1.0\n"
+    def render_metrics(self, names: Collection[str] = ()) -> bytes:
+        return b"".join(b"%b 1.0\n" % name.encode() for name in names or ["slpstream_fake"])
 
     async def reload(self) -> schemas.Reloaded | None:
         if self.refused is not None:
@@ -68,19 +70,36 @@ class FakeStations:
     async def set_of(self, station: str) -> SetScore | None:
         if self.station(station) is None:
             return None
-        return score_of(newest_set((), self.corrections, Rules()), self.corrections)
+        corrections = self.ledger.corrections
+        return score_of(newest_set((), corrections, Rules()), corrections, self.ledger.last_change)
 
     async def correct_set(
-        self, station: str, patch: SetPatch, is_current: Callable[[SetScore], bool]
+        self, station: str, patch: SetPatch, is_current: Callable[[SetScore], bool], by: str
     ) -> SetScore | None:
         before = await self.set_of(station)
         assert before is not None
         if not is_current(before):
             return None
+        return await self._keep(station, changed(self.ledger, patch, _set_without_games, at_ms=self.now_ms, by=by))
+
+    async def set_changes(self, station: str) -> Sequence[Change]:
+        return self.ledger.changes
+
+    async def undo_set_change(self, station: str, change_id: int, by: str) -> SetScore:
+        return await self._keep(station, undone(self.ledger, change_id, at_ms=self.now_ms, by=by))
+
+    async def _keep(self, station: str, after: Ledger) -> SetScore:
         if self.full:
             raise StoreError("the disk is full")
-        self.corrections = corrected(self.corrections, patch, lambda corrections: newest_set((), corrections, Rules()))
-        return await self.set_of(station)
+        self.ledger = after
+        self.now_ms += 1000
+        score = await self.set_of(station)
+        assert score is not None
+        return score
+
+
+def _set_without_games(corrections: Corrections) -> Set:
+    return newest_set((), corrections, Rules())
 
 
 class FakeGames:

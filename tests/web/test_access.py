@@ -143,8 +143,8 @@ def test_tokens(authorization: str, query: str | None, fits: bool) -> None:
 
 def test_no_token_matches_if_none_is_configured() -> None:
     access = Access(token=None, require_token=True)
-    for given_token in ("", "None", None):
-        assert access.check(OWN, "127.0.0.1", given_token) is Denied.TOKEN
+    for given_token, denied in (("", Denied.TOKEN), ("None", Denied.WRONG_TOKEN), (None, Denied.TOKEN)):
+        assert access.check(OWN, "127.0.0.1", given_token) is denied
     assert access.check({**OWN, "authorization": "Bearer "}, "127.0.0.1", None) is Denied.TOKEN
 
 
@@ -171,9 +171,9 @@ def test_tokens_are_compared_in_constant_time(role: Role, monkeypatch: pytest.Mo
         (LOCKED, "127.0.0.1", None, Denied.TOKEN, Denied.TOKEN),
         (LOCKED, "127.0.0.1", "secret", None, None),
         (Access(token="secret"), "10.0.0.1", "secret", None, None),
-        (Access(token="secret"), "10.0.0.1", "wrong", Denied.TOKEN, Denied.TOKEN),
+        (Access(token="secret"), "10.0.0.1", "wrong", Denied.WRONG_TOKEN, Denied.WRONG_TOKEN),
         (OPERATED, "127.0.0.1", None, None, Denied.TOKEN),
-        (OPERATED, "127.0.0.1", "wrong", None, Denied.TOKEN),
+        (OPERATED, "127.0.0.1", "wrong", None, Denied.WRONG_TOKEN),
         (OPERATED, "127.0.0.1", "secret", None, Denied.OPERATOR),
         (OPERATED, "127.0.0.1", "operate", None, None),
         (OPERATED, "10.0.0.1", None, Denied.TOKEN, Denied.TOKEN),
@@ -286,7 +286,7 @@ async def test_refused_requests_are_problems() -> None:
         assert (await server.ask("/v1/stations?token=secret")).status == 200
         assert (await server.ask("/v1/stations?token=s%65cret&x=y")).status == 200
         assert (await server.ask("/healthz")).status == 401
-        assert (await server.ask("/static/overlay.js")).status == 200  # needs no token
+        assert (await server.ask("/static/scenes/live.js")).status == 200  # needs no token
 
 
 @pytest.mark.trio
@@ -295,7 +295,12 @@ async def test_challenges() -> None:
         for target in ("/v1/stations", "/v1/events?station=main", "/nothing"):
             answer = await server.ask(target)
             assert answer.problem["status"] == 401
+            assert answer.problem["detail"] == "a token is required"
             assert answer.headers["www-authenticate"] == 'Bearer realm="slpstream"'
+            answer = await server.ask(target, authorization="Bearer wrong")
+            assert answer.problem["status"] == 401
+            assert answer.problem["detail"] == "the token is wrong"
+            assert answer.headers["www-authenticate"] == 'Bearer realm="slpstream", error="invalid_token"'
         assert "www-authenticate" not in (await server.ask("/healthz", host="evil.example")).headers
 
 
@@ -332,7 +337,7 @@ async def test_operating_endpoints_need_the_role() -> None:
         path = "/v1/stations/main/set"
         for headers, status, challenge in (
             ({}, 401, 'Bearer realm="slpstream"'),
-            ({"authorization": "Bearer wrong"}, 401, 'Bearer realm="slpstream"'),
+            ({"authorization": "Bearer wrong"}, 401, 'Bearer realm="slpstream", error="invalid_token"'),
             ({"authorization": "Bearer secret"}, 403, 'Bearer realm="slpstream", error="insufficient_scope"'),
             ({"authorization": "Bearer operate", "origin": "file://"}, 403, None),
         ):
@@ -394,11 +399,14 @@ async def test_own_and_configured_origins_may_connect() -> None:
 
 
 @pytest.mark.trio
-@pytest.mark.parametrize("query", ["", "?token=wrong", "?station=main"])
-async def test_a_websocket_without_the_token_is_closed_with_4401(query: str) -> None:
+@pytest.mark.parametrize(
+    ("query", "reason"),
+    [("", "a token is required"), ("?token=wrong", "the token is wrong"), ("?station=main", "a token is required")],
+)
+async def test_a_websocket_without_the_token_is_closed_with_4401(query: str, reason: str) -> None:
     async with served(access=LOCKED) as server:
         async with server.websocket(query) as websocket:
-            assert (await websocket.recv()) == '{"type":"error","code":4401,"message":"a token is required"}'
+            assert (await websocket.recv()) == f'{{"type":"error","code":4401,"message":"{reason}"}}'
             with pytest.raises(ConnectionClosed) as closed:
                 await websocket.recv()
             assert closed.value.rcvd is not None

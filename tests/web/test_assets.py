@@ -52,7 +52,7 @@ async def test_media_types_do_not_depend_on_the_machine(tmp_path: Path, monkeypa
         for path, expected in {
             "/": "text/html; charset=utf-8",
             "/static/slpstream.js": "text/javascript; charset=utf-8",
-            "/static/overlay.css": "text/css; charset=utf-8",
+            "/static/scenes/live.css": "text/css; charset=utf-8",
             "/custom/module.MJS": "text/javascript; charset=utf-8",
             "/custom/picture.webp": "image/webp",
         }.items():

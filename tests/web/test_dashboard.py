@@ -27,7 +27,7 @@ from tests.oracles.slippi_js import MODULES
 from tests.shared_data import IN_CI
 from tests.synthetic.match import synthetic_match
 from tests.web import setups
-from tests.web.pages import chromium, demo, open_page, screenshot
+from tests.web.pages import demo, open_page, screenshot
 
 WIDE = ViewportSize(width=1280, height=800)
 PHONE = ViewportSize(width=390, height=844)
@@ -40,12 +40,6 @@ SEEN = """() => {
     const words = canvas?.getAttribute("aria-label");
     return { frame: view?.dataset.describedFrame, words, picture: canvas?.toDataURL() };
 }"""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as browser:
-        yield browser
 
 
 class Tournament(NamedTuple):
@@ -253,17 +247,20 @@ def serious(page: Page) -> None:
 def test_keyboard(browser: Browser, tournament: Tournament) -> None:
     with open_page(browser, viewport=WIDE) as watched:
         page = watched.page
+        tournament.begin()  # without a game, the page of the first run is shown
         overview(page, tournament.daemon.url)
+        expect(page.locator(".first-run")).to_be_hidden()
         reached = []
-        for _ in range(4):
+        for _ in range(6):
             page.keyboard.press("Tab")
             reached.append(page.evaluate("document.activeElement.textContent"))
-        assert reached == ["Skip to the stations", "setup01", "setup02", "setup03"]
+        assert reached == ["Skip to the stations", "Venue wall", "Scene editor", "setup01", "setup02", "setup03"]
         page.keyboard.press("Enter")
         title = page.locator("#detail-title")
         expect(title).to_have_text("setup03")
         expect(title).to_be_focused()
         expect(page.get_by_role("link", name="setup03")).to_have_attribute("aria-current", "true")
+        expect(page.locator(".panel.loading")).to_have_count(0)
         page.keyboard.press("Tab")
         assert page.evaluate("document.querySelector('.panel').contains(document.activeElement)")
         page.keyboard.press("Escape")

@@ -9,7 +9,6 @@ import os
 import re
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,14 +22,8 @@ from slpstream.model.errors import DemoRefused
 from tests.daemon_process import DaemonProcess, running
 from tests.shared_data import IN_CI
 from tests.synthetic.match import synthetic_match
-from tests.web.pages import chromium, demo, open_page, screenshot
+from tests.web.pages import demo, open_page, screenshot
 from tests.web.test_dashboard import AXE, PHONE, WIDE, serious
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as browser:
-        yield browser
 
 
 @pytest.fixture
@@ -52,7 +45,8 @@ def change(daemon: DaemonProcess, body: dict[str, Any], **headers: str) -> tuple
         with urllib.request.urlopen(request, timeout=20) as response:
             return response.status, msgspec.json.decode(response.read())
     except urllib.error.HTTPError as error:
-        return error.code, msgspec.json.decode(error.read())
+        with error:
+            return error.code, msgspec.json.decode(error.read())
 
 
 def test_page_names_folder_and_overlay(browser: Browser, folder: Path) -> None:
@@ -132,10 +126,10 @@ def test_page_works_with_the_keyboard(browser: Browser, folder: Path) -> None:
         page.goto(f"{daemon.url}/")
         expect(page.locator(".demo")).to_be_visible()
         reached = []
-        for _ in range(4):
+        for _ in range(5):
             page.keyboard.press("Tab")
             reached.append(page.evaluate("document.activeElement.className"))
-        assert reached == ["skip", "url", "copy", "demo"]
+        assert reached == ["skip", "to-editor", "url", "copy", "demo"]
         page.keyboard.press("Enter")
         expect(page.locator(".end-demo")).to_be_visible()
 
@@ -160,8 +154,9 @@ def test_setup_is_for_operators(folder: Path, tmp_path: Path) -> None:
     config = tmp_path / "slpstream.toml"
     config.write_text(f'[server]\noperate_token_file = "{token}"\n')
     with running(folder, arguments=("--config", str(config))) as daemon:
-        with pytest.raises(urllib.error.HTTPError, match="401"):
+        with pytest.raises(urllib.error.HTTPError, match="401") as refused:
             daemon.get("/v1/setup")
+        refused.value.close()
         assert change(daemon, {"demo": True})[0] == 401
         status, body = change(daemon, {"demo": True}, authorization="Bearer secret")
         assert (status, body["demo"]) == (200, "demo")
@@ -201,8 +196,9 @@ def test_outputs_and_sets_do_not_get_the_demo(folder: Path, tmp_path: Path) -> N
             data=b'{"newSet":true}',
             headers={"content-type": "application/json"},
         )
-        with pytest.raises(urllib.error.HTTPError, match="409"):
+        with pytest.raises(urllib.error.HTTPError, match="409") as refused:
             urllib.request.urlopen(request, timeout=10)
+        refused.value.close()
         (folder / "Game_1.slp").write_bytes(synthetic_match(seed=3, frames=300))  # the outputs do get this one
         daemon.until(lambda: any(lines.rglob("*.jsonl")))
         assert {path.parent.name for path in lines.rglob("*.jsonl")} == {"Slippi"}

@@ -4,7 +4,6 @@ are in `pages.py`; `test_dashboard.py` has a whole tournament."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,15 +11,9 @@ from playwright.sync_api import Browser, expect
 
 from slpstream.model.version import __version__
 from tests.daemon_process import running
-from tests.web.pages import chromium, demo, open_page, screenshot
+from tests.web.pages import demo, open_page, screenshot
 
 PHONE = {"width": 390, "height": 844}
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as browser:
-        yield browser
 
 
 @pytest.fixture

@@ -15,14 +15,13 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import pytest
 from playwright.sync_api import Browser, Locator, Page, ViewportSize, expect
 
 from slpstream.api import messages
 from tests.bench.games import EndlessGame
 from tests.daemon_process import running
 from tests.synthetic.match import synthetic_match
-from tests.web.pages import chromium, open_page, screenshot
+from tests.web.pages import open_page, screenshot
 
 WIDE = ViewportSize(width=1280, height=900)
 TEN_SECONDS = 600
@@ -35,12 +34,6 @@ SHOWN = """async () => {
     const players = Object.entries(frame?.players ?? {});
     return [frame?.frame ?? null, players.map(([i, { post }]) => [i, post.positionX, post.positionY, post.percent])];
 }"""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as browser:
-        yield browser
 
 
 def entries(path: Path) -> dict[int, list[Any]]:

@@ -20,7 +20,7 @@ from websockets.sync.client import ClientConnection, connect
 
 from tests.daemon_process import running
 from tests.synthetic.match import synthetic_match
-from tests.web.pages import LIKE_A_VIDEO, Demo, chromium, demo, open_page, screenshot
+from tests.web.pages import LIKE_A_VIDEO, Demo, demo, open_page, screenshot
 from tests.web.shown import (
     RECORD_WHAT_IS_SHOWN,
     SECONDS,
@@ -37,12 +37,6 @@ from tests.web.shown import (
 )
 
 SIZES = [(1920, 1080), (1280, 720), (3840, 2160), (800, 600), (600, 200), (400, 700)]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as browser:
-        yield browser
 
 
 @pytest.fixture(scope="module")

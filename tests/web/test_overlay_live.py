@@ -7,7 +7,6 @@ page's share of a core is measured by `python -m tests.bench overlay`.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,19 +15,13 @@ from playwright.sync_api import Browser
 from tests.bench import overlay
 from tests.daemon_process import running
 from tests.shared_data import IN_CI
-from tests.web.pages import LIKE_A_VIDEO, chromium, open_page, screenshot
+from tests.web.pages import LIKE_A_VIDEO, open_page, screenshot
 from tests.web.shown import RECORD_WHAT_IS_SHOWN, Log, check, game_file, log_of, shows_a_frame, written_live
 
 LONG_SECONDS = float(os.environ.get("SLPSTREAM_OVERLAY_SECONDS", "60" if IN_CI else "20"))
 MAX_HEAP_GROWTH_BYTES = 500_000
 LATEST_COMBO_FRAMES = 12
 """Events arrive when their frame is final, some frames after it was first shown."""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as browser:
-        yield browser
 
 
 @pytest.fixture

@@ -21,16 +21,10 @@ from tests.daemon_process import DaemonProcess, running
 from tests.marks import slow
 from tests.project import ROOT
 from tests.web.javascript import needs_node, run
-from tests.web.pages import LIKE_A_VIDEO, chromium, open_page, screenshot
+from tests.web.pages import LIKE_A_VIDEO, open_page, screenshot
 
 GAME = "0123456789abcdef0123456789abcdef"
 EVERYTHING = "show=names,stocks,percent,combo,timer,stage,score,controller"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as browser:
-        yield browser
 
 
 @pytest.fixture(scope="module")
@@ -188,7 +182,7 @@ def test_unknown_options_are_reported_on_the_page_and_the_console(browser: Brows
     with open_page(browser) as watched:
         watched.page.goto(f"{daemon.url}/overlay/station?colour=red&theme=pink&delay=500ms")
         expect(watched.page.locator(".notes li")).to_have_text(
-            ["unknown option: colour", "theme=pink: expected dark or light"]
+            ["unknown option: colour", "theme=pink: expected dark, light, neon or varsity"]
         )
         assert [line.startswith("slpstream overlay: ") for line in watched.complaints] == [True, True]
         assert watched.page.locator("html").get_attribute("data-theme") == "dark"
@@ -297,7 +291,7 @@ def test_custom_stylesheet(browser: Browser, daemon: DaemonProcess) -> None:
     "path",
     [
         "//example.org/x.css",
-        *slow("https://example.org/x.css", "../static/overlay.css", "..%2Fsecret.css", "notes.txt"),
+        *slow("https://example.org/x.css", "../static/scenes/live.css", "..%2Fsecret.css", "notes.txt"),
     ],
 )
 def test_stylesheet_of_another_server_is_not_requested(browser: Browser, daemon: DaemonProcess, path: str) -> None:
@@ -335,7 +329,7 @@ def test_no_custom_files_without_a_folder(tmp_path: Path) -> None:
 @needs_node
 def test_values_of_options(tmp_path: Path) -> None:
     script = """
-      const { readOptions } = await import("./overlay_options.js");
+      const { readOptions } = await import("./scenes/options.js");
       return given.map((query) => {
         const { options, problems } = readOptions(new URLSearchParams(query));
         return [problems.length, options[query.split("=")[0]]];
@@ -345,7 +339,8 @@ def test_values_of_options(tmp_path: Path) -> None:
         "delay=500ms": 500, "delay=2s": 2000, "delay=1.5s": 1500, "delay=80": 80, "hold=2m": 120_000, "scale=75%": 0.75,
         "scale=2": 2, "players=1,2": [1, 2], "players= left": "left", "show=": [],
         "show=stage,%20timer": ["stage", "timer"],
-        "css=a/b.css": "a/b.css", "theme=light": "light",
+        "css=a/b.css": "a/b.css", "theme=light": "light", "layout=top": "top", "aspect=73:60": "73:60", "hud=1": True,
+        "motion=0": False, "lang=ja": "ja", "sizes=name:1.2,score:80%25": {"name": 1.2, "score": 0.8},
     }  # fmt: skip
     wrong = [
         "delay=-1",
@@ -358,6 +353,14 @@ def test_values_of_options(tmp_path: Path) -> None:
         "show=none",
         "theme=",
         "css=x",
+        "layout=left",
+        "aspect=5:4",
+        "hud=yes",
+        "motion=2",
+        "lang=tlh",
+        "sizes=name",
+        "sizes=name:9",
+        "sizes=shoe:1",
     ]
     answers = run(script, [*cases, *wrong], tmp_path)
     assert answers[: len(cases)] == [[0, value] for value in cases.values()]
@@ -366,11 +369,13 @@ def test_values_of_options(tmp_path: Path) -> None:
 
 def test_every_option_and_property_is_documented() -> None:
     text = (ROOT / "docs" / "howto" / "overlay.md").read_text(encoding="utf-8")
-    readers = (STATIC / "overlay_options.js").read_text(encoding="utf-8").split("const READERS = {")[1].split("};")[0]
-    options = re.findall(r"^  (\w+): ", readers, re.MULTILINE) + re.findall(r"^  (\w+),$", readers, re.MULTILINE)
-    assert len(options) == 9
+    table = (
+        (STATIC / "scenes" / "options.js").read_text(encoding="utf-8").split("const OPTIONS = {")[1].split("\n};")[0]
+    )
+    options = re.findall(r"^  (\w+): ", table, re.MULTILINE)
+    assert len(options) == 15
     assert set(re.findall(r"^\| `(\w+)` \| ", text, re.MULTILINE)) >= set(options)
-    root = (STATIC / "overlay.css").read_text(encoding="utf-8").split(":root {")[1].split("}")[0]
+    root = (STATIC / "scenes" / "scenes.css").read_text(encoding="utf-8").split(":root {")[1].split("}")[0]
     properties = re.findall(r"^  (--[\w-]+):", root, re.MULTILINE)
     assert len(properties) > 10
     assert [name for name in properties if f"`{name}`" not in text] == []

@@ -57,6 +57,9 @@ async def test_starting_stations_are_not_listed_as_not_working() -> None:
 
 async def test_metrics() -> None:
     async with served() as server:
+        few = await server.ask("/metrics?names=slpstream_websockets,slpstream_tasks")
+        assert few.body == b"slpstream_websockets 1.0\nslpstream_tasks 1.0\n"
+        assert (await server.ask("/metrics?names=a;b")).status == 422
         answer = await server.ask("/metrics")
         assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
         assert answer.body == b"slpstream_fake 1.0\n"
@@ -73,7 +76,7 @@ async def test_stations() -> None:
         assert missing.problem == {"type": "about:blank", "status": 404, "detail": "no such station: third"}
 
 
-@pytest.mark.parametrize("target", ["/", "/overlay/main"])
+@pytest.mark.parametrize("target", ["/", "/overlay/main", "/scenes/versus/main", "/scenes/ticker"])
 async def test_pages(target: str) -> None:
     async with served() as server:
         answer = await server.ask(target)
@@ -83,6 +86,9 @@ async def test_pages(target: str) -> None:
         again = await server.ask(target, if_none_match=answer.headers["etag"])
         assert again.status in (200, 304)
         assert (await server.ask("/overlay/third")).problem["detail"] == "no such station: third"
+        assert (await server.ask("/scenes/live/third")).problem["detail"] == "no such station: third"
+        assert (await server.ask("/scenes/finale/main")).problem["detail"] == "no such scene: finale"
+        assert (await server.ask("/scenes/ticker/main")).status == 404
 
 
 @pytest.mark.parametrize("asset", sorted(str(p.relative_to(STATIC)) for p in STATIC.rglob("*") if p.is_file()))
@@ -158,14 +164,14 @@ async def test_other_methods(method: str) -> None:
         assert set(answer.headers["allow"].split(", ")) == {"GET", "HEAD"}
 
 
-@pytest.mark.parametrize("target", ["/", "/healthz", "/static/overlay.js", "/v1/stations/third"])
+@pytest.mark.parametrize("target", ["/", "/healthz", "/static/scenes/live.js", "/v1/stations/third"])
 async def test_methods_are_case_sensitive(target: str) -> None:
     async with served() as server:
         for method in ("head", "get", "Head"):
             assert (await server.ask(target, method)).status in (404, 405)
 
 
-@pytest.mark.parametrize("target", ["/", "/healthz", "/metrics", "/v1/stations", "/static/overlay.js", "/nothing"])
+@pytest.mark.parametrize("target", ["/", "/healthz", "/metrics", "/v1/stations", "/static/scenes/live.js", "/nothing"])
 async def test_head_is_get_without_a_body(target: str) -> None:
     async with served() as server:
         got = await server.ask(target)
@@ -322,7 +328,7 @@ async def test_clients_that_leave_at_any_time() -> None:
     async with served() as server:
         for _ in range(60):
             caller = await server.call()
-            data = get("/") + get("/static/overlay.js")
+            data = get("/") + get("/static/scenes/live.js")
             await caller.send(data[: chance.randint(0, len(data))])
             if chance.random() < 0.5:  # with a reset
                 linger = b"\1\0\0\0\0\0\0\0"
@@ -333,7 +339,9 @@ async def test_clients_that_leave_at_any_time() -> None:
 
 async def test_server_survives_arbitrary_bytes() -> None:
     chance = random.Random(3)
-    good = get("/static/overlay.js?x=%00", "range: bytes=5-", "if-none-match: x", "cookie: a=b", "expect: 100-continue")
+    good = get(
+        "/static/scenes/live.js?x=%00", "range: bytes=5-", "if-none-match: x", "cookie: a=b", "expect: 100-continue"
+    )
     async with served() as server:
         for _ in range(150):
             data = bytearray(good)

@@ -11,21 +11,18 @@ import time
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, ViewportSize, expect
 
 from tests.daemon_process import DaemonProcess, running
+from tests.shared_data import IN_CI
 from tests.synthetic.match import synthetic_match
-from tests.web.pages import LIKE_A_VIDEO, chromium, open_page, screenshot
+from tests.web.pages import ARTIFACTS, LIKE_A_VIDEO, open_page, screenshot
+from tests.web.test_dashboard import AXE, PHONE, WIDE, serious
 
 MINUTE = 60
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as browser:
-        yield browser
 
 
 @pytest.fixture
@@ -50,6 +47,12 @@ def open_overlay(page: Page, daemon: DaemonProcess) -> None:
     page.locator("[data-phase=playing] .player").first.wait_for()
 
 
+def answer(page: Page, button: str) -> None:
+    """Answer the question that the panel asks."""
+    page.get_by_role("dialog").get_by_role("button", name=button, exact=True).click()
+    expect(page.get_by_role("dialog")).to_have_count(0)
+
+
 def test_an_operator_corrects_the_set_and_the_overlay_shows_it(browser: Browser, daemon: DaemonProcess) -> None:
     before = daemon.get("/v1/stations/main/set")
     assert [game["verdict"] for game in before["games"]] == ["counted", "counted", "playing"]
@@ -62,7 +65,7 @@ def test_an_operator_corrects_the_set_and_the_overlay_shows_it(browser: Browser,
         dashboard.goto(f"{daemon.url}/")
         panel = dashboard.locator(".detail .set")
         expect(panel.locator(".set-game")).to_have_count(3)
-        names = panel.locator(".names input")
+        names = panel.locator(".names .name")
         expect(names).to_have_count(2)
         assert names.first.get_attribute("placeholder") == "Vixen"
 
@@ -80,6 +83,7 @@ def test_an_operator_corrects_the_set_and_the_overlay_shows_it(browser: Browser,
         screenshot(overlay, "overlay-set")
         screenshot(dashboard, "dashboard-set")
         panel.get_by_role("button", name="Don't count game 1").click()
+        answer(dashboard, "Don't count")
         expect(panel.locator(".set-game .why").first).to_have_text(
             "not counted: the operator says that it does not count"
         )
@@ -87,6 +91,7 @@ def test_an_operator_corrects_the_set_and_the_overlay_shows_it(browser: Browser,
         assert sum(side["won"] for side in after["sides"]) == sum(side["won"] for side in before["sides"]) - 1
         expect(overlay.locator(".score")).to_have_text([str(side["score"]) for side in after["sides"]])
         panel.get_by_role("button", name="New set").click()
+        answer(dashboard, "New set")
         expect(overlay.locator(".score")).to_have_text(["0", "0"])
         expect(overlay.locator(".name")).to_have_text(["Somebody", "Altea"])
         expect(panel.locator(".set-game")).to_have_count(1)
@@ -102,7 +107,7 @@ def test_names_of_the_next_players_are_shown_before_their_first_game(browser: Br
         watched.page.goto(f"{daemon.url}/overlay/main")
         expect(watched.page.locator(".status")).to_have_text("waiting for a game")
         operating.page.goto(f"{daemon.url}/")
-        names = operating.page.locator(".detail .set .names input")
+        names = operating.page.locator(".detail .set .names .name")
         for field, name in zip((names.first, names.last), ("Ann", "Bob <b>"), strict=True):
             field.fill(name)
             field.press("Enter")
@@ -136,3 +141,164 @@ def test_overlay_shows_who_has_won_the_set(browser: Browser, tmp_path: Path) -> 
         name = won["sides"][won["winner"]]["name"]
         expect(watched.page.locator(".best-of")).to_have_text(f"{name} wins the set 1–0")
         watched.check(daemon.url)
+
+
+def listed(daemon: DaemonProcess) -> list[dict[str, Any]]:
+    """The changes of the station, newest first."""
+    changes: list[dict[str, Any]] = daemon.get("/v1/stations/main/set/changes")["changes"]
+    return changes
+
+
+def test_two_operators_see_each_others_changes(browser: Browser, daemon: DaemonProcess) -> None:
+    """The one keeps what she is typing while the other changes the same player, and can undo what he did."""
+    with (
+        open_page(browser, viewport=WIDE) as one,
+        open_page(browser, viewport=WIDE) as other,
+        open_page(browser) as watched,
+    ):
+        open_overlay(watched.page, daemon)
+        for each, name in ((one, "Ann"), (other, "Bo")):
+            each.page.goto(f"{daemon.url}/")
+            each.page.get_by_label("Your name in this list").fill(name)
+        ann, bo = (each.page.locator(".detail .set") for each in (one, other))
+        typing = ann.get_by_role("textbox", name="Name of the player on port 1")
+        typing.fill("Mang")
+        bo.get_by_role("textbox", name="Name of the player on port 1").fill("Joseph")
+        bo.get_by_role("textbox", name="Sponsor of the player on port 1").fill("GG")
+        bo.get_by_role("textbox", name="Round").fill("Winners Final")
+        bo.get_by_role("textbox", name="Casters").fill("Vish, Toph")
+        bo.get_by_role("textbox", name="Casters").press("Enter")
+        expect(ann.get_by_role("textbox", name="Round")).to_have_value("Winners Final")
+        expect(ann.get_by_role("textbox", name="Casters")).to_have_value("Vish, Toph")
+        expect(ann.get_by_role("textbox", name="Sponsor of the player on port 1")).to_have_value("GG")
+        expect(ann.locator(".changes .news")).to_have_text("Bo: Casters: – → Vish, Toph")
+        expect(watched.page.locator(".name")).to_have_text(["Joseph", "Altea"])
+        expect(typing).to_have_value("Mang")
+        expect(typing).to_be_focused()
+        typing.press_sequentially("o")
+        typing.press("Enter")
+        expect(watched.page.locator(".name")).to_have_text(["Mango", "Altea"])
+        expect(bo.get_by_role("textbox", name="Name of the player on port 1")).to_have_value("Mango")
+        rows = bo.locator(".change")
+        expect(rows.locator(".what").first).to_have_text("Name of Joseph: Joseph → Mango")
+        assert [row.inner_text() for row in rows.locator(".by").all()] == ["Ann", "Bo", "Bo", "Bo", "Bo"]
+
+        bo.get_by_role("button", name="Undo: Name of Vixen: – → Joseph").click()
+        expect(bo.locator(".undo-problem")).to_contain_text("Undo this first: Name of Joseph: Joseph → Mango")
+        bo.get_by_role("button", name="Undo: Name of Joseph: Joseph → Mango").click()
+        expect(watched.page.locator(".name")).to_have_text(["Joseph", "Altea"])
+        expect(bo.locator(".undo-problem")).to_be_hidden()
+        expect(ann.locator(".change .what").first).to_have_text("Undone: Name of Joseph: Mango → Joseph")
+        expect(typing).to_have_value("Joseph")
+        ann.get_by_role("button", name="Redo").click()
+        expect(watched.page.locator(".name")).to_have_text(["Mango", "Altea"])
+        assert (len(listed(daemon)), listed(daemon)[1]["undoes"]) == (7, 5)
+        screenshot(other.page, "panel-changes")
+        one.check(daemon.url)
+        other.check(daemon.url)
+
+
+def test_undo_of_a_new_set_brings_the_old_one_back(browser: Browser, daemon: DaemonProcess) -> None:
+    before = daemon.get("/v1/stations/main/set")
+    with open_page(browser, viewport=WIDE) as operating:
+        page = operating.page
+        page.goto(f"{daemon.url}/")
+        panel = page.locator(".detail .set")
+        panel.get_by_role("button", name="New set").click()
+        expect(page.get_by_role("dialog")).to_contain_text("Vixen 1 – Altea 1")
+        expect(page.get_by_role("dialog").get_by_role("button", name="Cancel")).to_be_focused()
+        screenshot(page, "panel-confirm")
+        page.keyboard.press("Escape")
+        expect(page.get_by_role("dialog")).to_have_count(0)
+        expect(panel.get_by_role("button", name="New set")).to_be_focused()
+        assert (listed(daemon), page.url) == ([], f"{daemon.url}/")
+        panel.get_by_role("button", name="New set").click()
+        answer(page, "New set")
+        expect(panel.locator(".set-game")).to_have_count(1)
+        panel.get_by_role("button", name="Undo: New set").click()
+        expect(panel.locator(".set-game")).to_have_count(3)
+        after = daemon.get("/v1/stations/main/set")
+        assert (after.pop("lastChange"), after) == (2, before)
+        operating.check(daemon.url)
+
+
+def test_keyboard_alone_corrects_a_set(browser: Browser, daemon: DaemonProcess) -> None:
+    """An operator's day without a mouse: name, seed, score, left and right, the winner of a game, and undo."""
+    with open_page(browser, viewport=WIDE) as operating:
+        page = operating.page
+        page.goto(f"{daemon.url}/")
+        panel = page.locator(".detail .set")
+        expect(panel.locator(".set-game")).to_have_count(3)
+
+        def tab_to(label: str) -> None:
+            """Press Tab until the control with this label has the focus."""
+            wanted = panel.get_by_label(label, exact=True).or_(panel.get_by_role("button", name=label, exact=True))
+            for _ in range(80):
+                if wanted.first.evaluate("element => element === document.activeElement"):
+                    return
+                page.keyboard.press("Tab")
+            raise AssertionError(f"Tab does not reach {label}")
+
+        tab_to("Name of the player on port 1")
+        page.keyboard.type("Ann")
+        tab_to("Seed of the player on port 1")
+        page.keyboard.type("3")
+        tab_to("Add a game to Ann")
+        page.keyboard.press("Enter")
+        expect(panel.locator(".points").first).to_have_text("2")
+        tab_to("Name of the player on port 2")
+        page.keyboard.type("Nobody")
+        page.keyboard.press("Escape")
+        tab_to("Swap left and right")
+        page.keyboard.press("Space")
+        expect(panel.locator(".place")).to_have_text(["Right", "Left"])
+        tab_to("Winner of game 3")
+        page.keyboard.type("Alt")
+        expect(panel.locator(".points")).to_have_text(["2", "2"])
+        tab_to("Undo: Score of Ann: 1 → 2")
+        page.keyboard.press("Enter")
+        expect(panel.locator(".points")).to_have_text(["1", "2"])
+        operating.check(daemon.url)
+    set_ = daemon.get("/v1/stations/main/set")
+    assert [(player["name"], player.get("seed")) for player in set_["players"]] == [("Ann", 3), ("Altea", None)]
+    assert (set_["swapped"], set_["games"][2]["operator"]) == (True, {"winner": 1})
+
+
+@pytest.mark.parametrize("locale", ["en-GB", "ja-JP", "es-MX"])
+@pytest.mark.parametrize("viewport", [WIDE, PHONE], ids=["1280", "390"])
+@pytest.mark.skipif(not AXE.is_file() and not IN_CI, reason="no axe-core; run: npm install --prefix tests/oracles")
+def test_panel_is_accessible_and_fits(
+    browser: Browser, daemon: DaemonProcess, viewport: ViewportSize, locale: str
+) -> None:
+    for patch in (
+        {"names": {"0": "Golden Guardians | Zain", "1": "うめきちうめきち"}},
+        {"round": "Losers Semi-Final", "event": "Weekly 12", "casters": ["Vish", "Toph"], "swapped": True},
+        {"players": {"0": {"sponsor": "Golden Guardians", "pronouns": "he/him", "seed": 1}}, "score": {"0": 2}},
+    ):
+        correct(daemon, patch)
+    scheme = "light" if viewport == PHONE else "dark"
+    with open_page(browser, viewport=viewport, locale=locale, color_scheme=scheme, bypass_csp=True) as watched:
+        page = watched.page
+        page.goto(f"{daemon.url}/")
+        expect(page.locator(".change")).to_have_count(3)
+        page.add_script_tag(path=AXE)
+        panel = page.locator(".detail .set")
+        serious(page)
+        panel.screenshot(path=ARTIFACTS / f"panel-{viewport['width']}-{locale[:2]}.png")
+        width = page.evaluate("document.documentElement.scrollWidth")
+        assert width <= viewport["width"], "nothing is wider than the screen"
+        panel.locator(".new").click()
+        expect(page.get_by_role("dialog")).to_be_visible()
+        serious(page)
+
+
+def correct(daemon: DaemonProcess, patch: dict[str, Any]) -> Any:
+    """Correct the set as a program does, and return it."""
+    request = urllib.request.Request(
+        f"{daemon.url}/v1/stations/main/set?by=Script",
+        json.dumps(patch).encode(),
+        {"content-type": "application/merge-patch+json"},
+        method="PATCH",
+    )
+    with urllib.request.urlopen(request, timeout=10) as response:
+        return json.load(response)

@@ -5,7 +5,6 @@ The determinism rules are in `pages.py`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,13 +14,7 @@ from slpstream.formats.slippi.container import HEADER_BYTES
 from tests.daemon_process import running
 from tests.formats.slippi.timed_game import TimedGame
 from tests.marks import slow
-from tests.web.pages import LIKE_A_VIDEO, chromium, open_page, screenshot
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as browser:
-        yield browser
+from tests.web.pages import LIKE_A_VIDEO, open_page, screenshot
 
 
 @pytest.fixture

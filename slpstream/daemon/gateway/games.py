@@ -45,8 +45,9 @@ class BrokerGames:
         for station, game in self._all():
             if query.station in (UNSET, station.id):
                 known = await self._record(station, game)
-                if known is not None and _matches(*known, query):
-                    key = GameKey((known[1], game.game_id))
+                moment_ms = None if known is None else _moment_ms(*known, query)
+                if known is not None and moment_ms is not None and _matches(known[0], moment_ms, query):
+                    key = GameKey((moment_ms, game.game_id))
                     found.append((key, schemas.GameItem(**_item(station, game, *known))))
         found.sort(key=lambda row: row[0], reverse=True)
         page = [row for row in found if query.cursor is UNSET or row[0] < query.cursor]
@@ -144,21 +145,34 @@ def _item(station: GatewayStation, game: Game, record: GameRecord, began_ms: int
         "format": record.format,
         "station": station.id,
         "started_at": timestamp(began_ms / 1000),
+        "ended_at": None if record.reason is None else timestamp(_ended_ms(record, began_ms) / 1000),
         "in_progress": game.in_progress,
         "reason": record.reason,
         "last_frame": record.last_frame,
         "duration_seconds": record.duration_seconds,
+        "standings": None if record.standings in (None, b"{}") else _raw(record.standings),
         **schemas.described(record.summary),
     }
 
 
-def _matches(record: GameRecord, began_ms: int, query: GamesQuery) -> bool:
-    """Whether a game of the right station matches a query."""
+def _ended_ms(record: GameRecord, began_ms: int) -> int:
+    return began_ms + round(1000 * (record.duration_seconds or 0.0))
+
+
+def _moment_ms(record: GameRecord, began_ms: int, query: GamesQuery) -> int | None:
+    """The time by which a game is listed, Unix time; `None` if it is not in a list of this order."""
+    if query.order == "began":
+        return began_ms
+    return None if record.reason is None else _ended_ms(record, began_ms)
+
+
+def _matches(record: GameRecord, moment_ms: int, query: GamesQuery) -> bool:
+    """Whether a game of the right station, which is listed at a time, matches a query."""
     if query.format not in (UNSET, record.format):
         return False
-    if query.since is not UNSET and began_ms < query.since:
+    if query.since is not UNSET and moment_ms < query.since:
         return False
-    if query.until is not UNSET and began_ms >= query.until:
+    if query.until is not UNSET and moment_ms >= query.until:
         return False
     if query.player is UNSET:
         return True

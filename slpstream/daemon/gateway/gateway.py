@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import msgspec
@@ -13,12 +13,14 @@ from slpstream.daemon.gateway.games import BrokerGames
 from slpstream.daemon.service import Service, contain_errors, make_web_server
 from slpstream.model.errors import StoreError
 from slpstream.outputs.redis.connection import Address
-from slpstream.sets import SetPatch, SetScore
+from slpstream.sets import Change, SetPatch, SetScore
 from slpstream.stream import Hub
 from slpstream.system.logs import get_logger
 from slpstream.system.metrics import Metrics
 from slpstream.web.access import Access
 from slpstream.web.schemas import Reloaded
+
+_ELSEWHERE = "a gateway cannot correct sets: correct it at the daemon of the station"
 
 
 class Gateway:
@@ -76,10 +78,18 @@ class Gateway:
             return None  # other programs can write to the broker too
 
     async def correct_set(
-        self, station: str, patch: SetPatch, is_current: Callable[[SetScore], bool]
+        self, station: str, patch: SetPatch, is_current: Callable[[SetScore], bool], by: str
     ) -> SetScore | None:
         """Raises `StoreError`: a gateway stores nothing."""
-        raise StoreError("a gateway cannot correct sets: correct it at the daemon of the station")
+        raise StoreError(_ELSEWHERE)
+
+    async def set_changes(self, station: str) -> Sequence[Change]:
+        """Raises `StoreError`: a gateway stores nothing."""
+        raise StoreError(_ELSEWHERE)
+
+    async def undo_set_change(self, station: str, change_id: int, by: str) -> SetScore:
+        """Raises `StoreError`: a gateway stores nothing."""
+        raise StoreError(_ELSEWHERE)
 
     def not_ready(self) -> list[str]:
         """Why nothing arrives from the broker. A station whose daemon is silent does not make the gateway unready."""
@@ -90,9 +100,9 @@ class Gateway:
         """Always empty: the daemons of the stations know whether these are starting."""
         return []
 
-    def render_metrics(self) -> bytes:
-        """The Prometheus page."""
-        return self.metrics.render()
+    def render_metrics(self, names: Collection[str] = ()) -> bytes:
+        """The Prometheus page, or only the samples with some names."""
+        return self.metrics.render(names)
 
     def _bind_gauges(self) -> None:
         """Exports the gauges of a gateway, in the order of the page."""

@@ -159,8 +159,11 @@ class Station:
 
     @property
     def starting(self) -> bool:
-        """Whether the folder has not been searched yet and no trouble is known."""
-        return self._state.starting
+        """Whether the folder has not been searched yet and no trouble is known.
+
+        A game that was running before can be followed by then, so the state need not be `offline`.
+        """
+        return self._state.starting or (self.state != "offline" and not self.channel.settled)
 
     @property
     def strategy(self) -> Strategy:
@@ -204,7 +207,7 @@ class Station:
             "files": {"inProgress": len(self._followed), "finished": len(self._archived_files())},
         }
         description["watching"] = self.strategy
-        if self.starting:
+        if self._state.starting:
             description["starting"] = True
         if self.notifications is not None and self.notifications.degraded:
             description["degraded"] = self.notifications.degraded
@@ -563,14 +566,20 @@ class Station:
 
     def _describe(self, followed: FollowedFile, events: Sequence[Event], *, over: bool = False) -> None:
         """Update the summary of the game, and its record in the index."""
-        changed = followed.describe(events)
+        changed = followed.describe(events, round(1000 * self._shared.wall_clock()))
         if followed.game is not None and followed.game.aside and not over:
             return  # in the index it would look like the game in progress
         if followed.described is not None and self._shared.index is not None and (changed or over):
             file = followed.file
             record = record_of(followed.described)
             self._shared.index.played(
-                self.id, file.path, file.mtime_ns, file.size_bytes, record, followed.arrived_at_ms
+                self.id,
+                file.path,
+                file.mtime_ns,
+                file.size_bytes,
+                record,
+                arrived_at_ms=followed.arrived_at_ms,
+                ended_at_ms=followed.ended_at_ms,
             )
 
     def _begin(self, followed: FollowedFile, start: GameStart) -> None:
@@ -890,7 +899,9 @@ class Station:
             self._state.change("offline", self._broken, self._state.game_id)
         elif self._unreachable is not None:
             self._state.change("offline", self._unreachable, self._state.game_id)
-        elif self._tail is None or not self._tail.root_present or (trouble is not None and self.state != "playing"):
+        elif self._tail is None or not self._tail.searched:
+            return
+        elif not self._tail.root_present or (trouble is not None and self.state != "playing"):
             self._state.change("offline", trouble or "the folder is missing")
         elif self.state == "offline" and self.channel.settled:
             self._state.change("idle", "watching")

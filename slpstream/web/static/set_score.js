@@ -1,5 +1,7 @@
 /** Names and score of a set for the players of a game. It does not touch the page. */
 
+import { text } from "./texts/texts.js";
+
 /**
  * @typedef {import("./slpstream_types.js").SetScore} SetScore
  * @typedef {import("./slpstream_types.js").SetPlayer} SetPlayer
@@ -44,6 +46,16 @@ export function scoreOf(set, player) {
 }
 
 /**
+ * A game's player in the set, or `null`.
+ * @param {SetScore | null} set
+ * @param {GamePlayer} player
+ * @returns {SetPlayer | null}
+ */
+export function playerInSet(set, player) {
+  return set?.players[indexInSet(set, player)] ?? null;
+}
+
+/**
  * The name that the set has for a player, or an empty string.
  * @param {SetScore | null} set
  * @param {GamePlayer} player
@@ -53,11 +65,26 @@ export function nameOf(set, player) {
 }
 
 /**
+ * The player indexes of the side that the operator has made the winner of a game; `null` if the game's own result is valid.
+ * @param {SetScore | null} set
+ * @param {string} gameId
+ * @returns {number[] | null}
+ */
+export function chosenWinners(set, gameId) {
+  const game = set?.games?.find((each) => [each, ...(each.suddenDeaths ?? [])].some((part) => part.gameId === gameId));
+  const chosen = game?.operator?.winner;
+  const side = game?.players.find(({ playerIndex }) => playerIndex === chosen)?.side;
+  return game === undefined || side === undefined
+    ? null
+    : game.players.filter((player) => player.side === side).map(({ playerIndex }) => playerIndex);
+}
+
+/**
  * The length of the set in words; empty if unknown.
  * @param {SetScore | null} set
  */
 export function lengthText(set) {
-  return set?.bestOf === undefined ? "" : `Best of ${set.bestOf}`;
+  return set?.bestOf === undefined ? "" : text("set.best_of", { games: set.bestOf });
 }
 
 /**
@@ -71,7 +98,8 @@ export function wonText(set) {
   }
   const { name, players = [] } = sides[winner];
   const ports = players.map((index) => set?.players.find(({ playerIndex }) => playerIndex === index)?.port ?? index + 1);
-  const who = name ?? ports.map((port) => `Port ${port}`).join(" & ");
+  const who = name ?? ports.map((port) => text("set.port", { port })).join(" & ");
   const others = sides.filter((_, i) => i !== winner).map(({ score }) => score);
-  return `${who} ${players.length > 1 ? "win" : "wins"} the set ${[sides[winner].score, ...others].join("–")}`;
+  const score = [sides[winner].score, ...others].join("–");
+  return text("set.won", { name: who, score, count: players.length });
 }

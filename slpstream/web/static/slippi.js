@@ -7,6 +7,8 @@
 import { nameOf } from "./set_score.js";
 import { outcomeText } from "./summary.js";
 import { loadTables } from "./tables.js";
+import { FORMAT, localName } from "./texts/names.js";
+import { number, text } from "./texts/texts.js";
 
 /** @typedef {import("./slpstream.js").Game} Game */
 /** @typedef {import("./slpstream_types.js").SetScore} SetScore */
@@ -32,6 +34,7 @@ import { loadTables } from "./tables.js";
  * @property {number} characterId     External id of the current character, which can change during a game.
  * @property {string} character
  * @property {string} costume         Empty if it has no name.
+ * @property {number} costumeIndex    `characterColor`.
  * @property {string} team            Name of the team, which is its colour. Empty without teams.
  * @property {number | null} stocks   `null` if the game has no stocks, or the replay lacks the value.
  * @property {number} startStocks
@@ -44,7 +47,7 @@ import { loadTables } from "./tables.js";
 /** The fields of a frame that `gamePlayers` needs. */
 export const FIELDS = Object.freeze(["post.percent", "post.stocksRemaining", "post.internalCharacterId"]);
 
-export const FORMAT = "slippi";
+export { FORMAT };
 
 const TIME_MODE = 0;
 const STOCK_MODE = 32;
@@ -100,8 +103,9 @@ export function gamePlayers(game, set = null) {
       ...player,
       name: nameOf(set, player) || player.name,
       characterId,
-      character: character?.name ?? `Character ${characterId}`,
+      character: characterOf(characterId) || text("game.character", { id: String(characterId) }),
       costume: character?.costumes[setup.characterColor] ?? "",
+      costumeIndex: setup.characterColor ?? 0,
       team: isTeams ? teamOf(setup.teamId) : "",
       stocks: inGameMode === STOCK_MODE ? (post.stocksRemaining ?? null) : null,
       startStocks: setup.startStocks,
@@ -119,6 +123,20 @@ export function teamOf(id) {
   return tables.teams[id ?? -1]?.name ?? "";
 }
 
+/**
+ * The name of a costume; empty if it has none.
+ * @param {number} characterId   External id.
+ * @param {number} costumeIndex  `characterColor`.
+ */
+export function costumeName(characterId, costumeIndex) {
+  return tables.characters[characterId]?.costumes[costumeIndex] ?? "";
+}
+
+/** @param {number} characterId  External id. */
+export function characterName(characterId) {
+  return tables.characters[characterId]?.name ?? "";
+}
+
 /** @param {Game} game */
 export function stageName(game) {
   return stageOf(game.settings.stageId);
@@ -126,12 +144,20 @@ export function stageName(game) {
 
 /** @param {number | undefined} id */
 export function stageOf(id) {
-  return id === undefined ? "" : (tables.stages[id]?.name ?? `Stage ${id}`);
+  if (id === undefined) {
+    return "";
+  }
+  return localName("stages", id) ?? tables.stages[id]?.name ?? text("game.stage", { id: String(id) });
+}
+
+/** The name of a character by external id; empty if unknown. @param {number | undefined} id */
+export function characterOf(id) {
+  return id === undefined ? "" : (localName("characters", id) ?? tables.characters[id]?.name ?? "");
 }
 
 /**
  * The geometry of the stage; `null` if it is unknown or not loaded yet.
- * @param {Game} game
+ * @param {Pick<Game, "settings">} game
  */
 export function stageOutline(game) {
   return tables.stages[game.settings.stageId]?.outline ?? null;
@@ -168,8 +194,9 @@ export function playerOfSet({ playerIndex = 0, port = playerIndex + 1, name, con
     name: name || `P${port}`,
     connectCode,
     characterId: characterId ?? -1,
-    character: character?.name ?? "",
+    character: characterOf(characterId),
     costume: character?.costumes[characterColor] ?? "",
+    costumeIndex: characterColor,
     team: teamOf(team),
     stocks: null,
     startStocks: 0,
@@ -189,7 +216,7 @@ export function resultText(game, set = null) {
   }
   const { winners, gameEnd, tied } = game.end;
   const won = gamePlayers(game, set).filter((player) => winners.some(({ playerIndex }) => playerIndex === player.index));
-  return outcomeText(won) || (tied ? "Tie" : gameEnd?.gameEndMethod === NO_CONTEST ? "No contest" : "Game over");
+  return outcomeText(won) || text(tied ? "game.tie" : gameEnd?.gameEndMethod === NO_CONTEST ? "game.no_contest" : "game.over");
 }
 
 /** @param {number} seconds */
@@ -230,10 +257,10 @@ function css(channels) {
 
 /** @param {number} stocks */
 export function stocksText(stocks) {
-  return stocks === 1 ? "1 stock" : `${stocks} stocks`;
+  return text("game.stocks", { count: stocks });
 }
 
 /** @param {number} points */
 export function pointsText(points) {
-  return `Score ${points < 0 ? "−" : ""}${Math.abs(points)}`;
+  return text("game.score", { score: `${points < 0 ? "−" : ""}${number(Math.abs(points))}` });
 }

@@ -28,6 +28,7 @@
  * @property {import("./slpstream_types.js").Topic[]} [topics]  Default: all.
  * @property {import("./slpstream_types.js").FramesMode} [frames]  Default: `live`.
  * @property {import("./slpstream_types.js").Delivery} [delivery]  Default: `conflate`.
+ * @property {boolean} [finality]           Whether to receive `finalized` messages, as many as there are frames. Default: yes.
  * @property {string[]} [fields]            Fields of a frame to receive. Default: whole frames.
  * @property {number} [rate]                Frames per second of game time. Default: all.
  * @property {string} [cursor]              Where to start: `live` (default), `start`, or a saved cursor.
@@ -110,6 +111,9 @@ export class Client {
   /** @type {WebSocket | null} */ #socket = null;
   /** @type {ReturnType<typeof setTimeout> | undefined} */ #timer;
   /** @type {ReturnType<typeof setTimeout> | undefined} */ #watchdog;
+  /** When the connection is considered dead, and when the timer looks next. */
+  #silentAt = Infinity;
+  #watchedAt = 0;
   #attempts = 0;
   #connects = 0;
   #openedAt = 0;
@@ -123,6 +127,8 @@ export class Client {
     this.connection = "connecting";
     /** Why the daemon refuses the connection; empty if it does not, or if it is unreachable. */
     this.problem = "";
+    /** Close code of that refusal, as in `CloseCode`; 0 without one. */
+    this.problemCode = 0;
     /** Version of the daemon. */
     this.version = "";
     globalThis.addEventListener?.("online", this.#retryNow);
@@ -278,6 +284,7 @@ export class Client {
   #hello(message) {
     this.version = message.version ?? "";
     this.problem = "";
+    this.problemCode = 0;
     this.#openedAt = performance.now();
     this.#setConnection("open");
   }
@@ -299,11 +306,13 @@ export class Client {
       delete this.#subscription.cursor;
       new Set([...this.#positions.keys(), ...(stations === "*" ? [] : stations)]).forEach((name) => this.#forget(name));
       this.problem = "";
+      this.problemCode = 0;
       this.#connectLater(MIN_WAIT_MS);
       return;
     }
     if (refused) {
       this.problem = reason || this.problem || `refused (${code})`;
+      this.problemCode = code;
     }
     const wait = Math.min(MAX_WAIT_MS, MIN_WAIT_MS * 2 ** this.#attempts);
     this.#attempts = Math.min(this.#attempts + 1, 16);
@@ -347,11 +356,31 @@ export class Client {
    * @param {number | null} milliseconds
    */
   #restartWatchdog(milliseconds) {
-    clearTimeout(this.#watchdog);
-    this.#watchdog = undefined;
-    if (milliseconds !== null) {
-      this.#watchdog = setTimeout(() => this.#closed(0, ""), milliseconds);
+    this.#silentAt = milliseconds === null ? Infinity : performance.now() + milliseconds;
+    if (milliseconds === null) {
+      clearTimeout(this.#watchdog);
+      this.#watchdog = undefined;
+    } else if (this.#watchdog === undefined || this.#silentAt < this.#watchedAt) {
+      this.#watch(milliseconds);
     }
+  }
+
+  /**
+   * Looks after some time whether the timeout is over. With thousands of messages a second, a timer for each would be costly.
+   * @param {number} milliseconds
+   */
+  #watch(milliseconds) {
+    clearTimeout(this.#watchdog);
+    this.#watchedAt = performance.now() + milliseconds;
+    this.#watchdog = setTimeout(() => {
+      this.#watchdog = undefined;
+      const left = this.#silentAt - performance.now();
+      if (left > 0) {
+        this.#watch(left);
+      } else {
+        this.#closed(0, "");
+      }
+    }, milliseconds);
   }
 
   /** @param {Connection} connection */
@@ -592,6 +621,11 @@ export class Stream {
   /** Version of the daemon. */
   get version() {
     return this.#client.version;
+  }
+
+  /** Changes the given options of the subscription; see `Client.subscribe`. @param {Subscription} changes */
+  subscribe(changes) {
+    this.#client.subscribe(changes);
   }
 
   /** Views of all known stations, sorted by name. */

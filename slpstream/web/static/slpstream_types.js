@@ -284,6 +284,9 @@ export {};
  * @property {number} [characterColor]
  * @property {number} [team]           0 red, 1 blue, 2 green; only in team games.
  * @property {number} [score]          Games won.
+ * @property {string} [sponsor]        The operator's: the player's sponsor or team. `name` does not contain it.
+ * @property {string} [pronouns]       The operator's.
+ * @property {number} [seed]           The operator's: the seed in the event, from 1.
  *
  * @typedef {object} SetSide           A player, or a team.
  * @property {string} [name]
@@ -305,7 +308,7 @@ export {};
  * @property {number[]} score          Score of each side after this game.
  * @property {{playerIndex: number, port: number, side: number, characterId?: number, characterColor?: number,
  *     stocks?: number, percent?: number, score?: number}[]} players
- * @property {{counts?: boolean, winner?: number, beginsSet?: boolean}} [operator]
+ * @property {{counts?: boolean, winner?: number, beginsSet?: boolean, sides?: Record<string, number>}} [operator]
  * @property {{gameId: string, durationSeconds?: number}[]} [suddenDeaths]  The sudden deaths that ended it, in order.
  *
  * @typedef {object} SetScore          See `docs/howto/sets.md`.
@@ -320,6 +323,11 @@ export {};
  * @property {number} [winner]         Index in `sides`.
  * @property {SetGame[]} [games]
  * @property {number} [olderGames]
+ * @property {string} [round]
+ * @property {string} [event]
+ * @property {string[]} [casters]
+ * @property {boolean} [swapped]       Show the second of two sides on the left.
+ * @property {number} [lastChange]     Id of the newest change by an operator.
  *
  * @typedef {{type: "set", station: string} & SetScore} SetMessage
  * @typedef {{type: "lagged", missed: number, station?: string}} LaggedMessage

@@ -4,6 +4,8 @@
  */
 
 import { nameOf } from "./set_score.js";
+import { FORMAT, localName } from "./texts/names.js";
+import { hasText, text } from "./texts/texts.js";
 
 /**
  * @typedef {import("./slpstream.js").Game} Game
@@ -18,6 +20,8 @@ import { nameOf } from "./set_score.js";
 const MAX_PLAYERS = 8;
 /** The id of characters that are not Melee's. */
 const NO_CHARACTER = -1;
+/** Tables of names by the kind of a thing. @type {Readonly<Record<string, import("./texts/names.js").Kind>>} */
+const KINDS = Object.freeze({ character: "characters", stage: "stages" });
 
 /**
  * The players of a game. Names from the set take precedence.
@@ -30,18 +34,20 @@ export function summaryPlayers(game, set = null) {
   const shown = players.length > MAX_PLAYERS ? players.filter(({ human = true }) => human) : players;
   return shown.map((player) => {
     const { index, port = index + 1, name, tag, code = "", character = {}, teamName = "", startStocks, score } = player;
+    const { stocksRemaining, percent } = game.players.get(index)?.post ?? {};
     const identity = { index, port, name: name || tag || `P${port}`, connectCode: code };
     return {
       ...identity,
       name: nameOf(set, identity) || identity.name,
       characterId: NO_CHARACTER,
-      character: thingText(character),
+      character: thingText(character, game.format),
       costume: "",
+      costumeIndex: 0,
       team: teamName,
-      stocks: null,
+      stocks: startStocks === undefined ? null : (stocksRemaining ?? null),
       startStocks: startStocks ?? 0,
       points: score ?? null,
-      percent: startStocks === undefined && mode === "" ? undefined : null,
+      percent: startStocks === undefined && mode === "" ? undefined : typeof percent === "number" ? Math.floor(percent) : null,
     };
   });
 }
@@ -49,9 +55,11 @@ export function summaryPlayers(game, set = null) {
 /**
  * The name of a stage, character and so on, or else its kind and id.
  * @param {Thing | undefined} thing
+ * @param {string} format  That of the game: the daemon's names are English, and Melee's have others in the reader's language.
  */
-export function thingText({ kind = "", id, name = "" } = {}) {
-  return name || (id === undefined ? "" : `${kind.charAt(0).toUpperCase()}${kind.slice(1)} ${id}`.trim());
+export function thingText({ kind = "", id, name = "" } = {}, format) {
+  const own = format === FORMAT && typeof id === "number" ? localName(KINDS[kind], id) : undefined;
+  return own || name || (id === undefined ? "" : `${kind.charAt(0).toUpperCase()}${kind.slice(1)} ${id}`.trim());
 }
 
 /**
@@ -63,7 +71,11 @@ export function outcomeText(winners) {
     return "";
   }
   const [{ team, name }] = winners;
-  return team ? `${team[0].toUpperCase()}${team.slice(1)} team wins` : winners.length === 1 ? `${name} wins` : "Tie";
+  if (team) {
+    const key = `game.team_wins.${team}`;
+    return hasText(key) ? text(key) : text("game.team_wins", { team: `${team[0].toUpperCase()}${team.slice(1)}` });
+  }
+  return winners.length === 1 ? text("game.wins", { name }) : text("game.tie");
 }
 
 /**
@@ -76,5 +88,5 @@ export function summaryOutcome(game, set = null) {
     return "";
   }
   const { winners = [], tied = false } = game.summary ?? {};
-  return tied ? "Tie" : outcomeText(summaryPlayers(game, set).filter(({ index }) => winners.includes(index)));
+  return tied ? text("game.tie") : outcomeText(summaryPlayers(game, set).filter(({ index }) => winners.includes(index)));
 }

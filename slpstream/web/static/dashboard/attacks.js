@@ -1,5 +1,7 @@
 /** Names of the attacks, by move id. */
 
+import { localName } from "../texts/names.js";
+import { text } from "../texts/texts.js";
 import { loadTables } from "../tables.js";
 
 /** @type {Record<string, {name: string}>} */
@@ -16,5 +18,8 @@ export async function loadAttackNames(onLoaded) {
 
 /** @param {number | null | undefined} id  0 means no attack. */
 export function attackName(id) {
-  return id === undefined || id === null || id === 0 ? "no attack" : (attacks[id]?.name ?? `Attack ${id}`);
+  if (id === undefined || id === null || id === 0) {
+    return text("attack.none");
+  }
+  return localName("moves", id) ?? attacks[id]?.name ?? text("attack.unknown", { id: String(id) });
 }

@@ -1,31 +1,39 @@
-/** An address in a field, with a button that copies it. */
+/** Buttons that copy an address. */
 
-import { find, setText } from "./dom.js";
+import { text } from "../texts/texts.js";
+import { element, find, setText } from "./dom.js";
 
 const COPIED_MS = 1500;
 
 /**
+ * Makes the button beside a field copy what is in it.
  * @param {HTMLElement} root  Has a field `.url` and a button `.copy`.
  */
 export function setUpCopying(root) {
   const url = /** @type {HTMLInputElement} */ (find(".url", root));
   const button = /** @type {HTMLButtonElement} */ (find(".copy", root));
   url.addEventListener("focus", () => url.select());
-  button.addEventListener("click", () => copy(url, button));
+  button.addEventListener("click", () => copyText(url.value, button));
 }
 
 /**
- * @param {HTMLInputElement} url
- * @param {HTMLButtonElement} button
+ * Copies a text; the button says so for a moment.
+ * @param {string} copied
+ * @param {HTMLElement} button
  */
-async function copy(url, button) {
+export async function copyText(copied, button) {
   try {
-    await navigator.clipboard.writeText(url.value);
+    await navigator.clipboard.writeText(copied);
   } catch {
     // Browsers give the clipboard API to secure pages only. Over plain HTTP from another machine, the old command works.
-    url.select();
+    const field = /** @type {HTMLInputElement} */ (element("input", "", { class: "hidden", readonly: "" }));
+    field.value = copied;
+    button.after(field);
+    field.select();
     document.execCommand("copy");
+    field.remove();
+    button.focus();
   }
-  setText(button, "Copied");
-  setTimeout(() => setText(button, "Copy"), COPIED_MS);
+  setText(button, text("copy.done"));
+  setTimeout(() => setText(button, text("copy.copy")), COPIED_MS);
 }

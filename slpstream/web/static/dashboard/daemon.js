@@ -1,11 +1,14 @@
 /** The daemon's state, polled over HTTP: stations, readiness, recent games and metrics. */
 
+import { hasText, number, text } from "../texts/texts.js";
+
 /**
  * @typedef {Record<string, any>} Body
  *
  * @typedef {object} Health
  * @property {"connecting" | "ready" | "not ready" | "unreachable"} state
  * @property {string} text
+ * @property {"" | "required" | "wrong"} refusal  Whether the daemon needs a token that this page lacks.
  * @property {string[]} missing        Parts of the daemon that are not working.
  * @property {number | null} responseMs Response time of the daemon.
  * @property {number | null} websockets
@@ -15,12 +18,25 @@
 
 const REFRESH_MS = 2000;
 const HIDDEN_REFRESH_MS = 15000;
+/** The daemon counts refusals and raises an alert if there are many. */
+const REFUSED_REFRESH_MS = 15000;
 const TIMEOUT_MS = 5000;
+/** The whole page of metrics would take the daemon 30 ms with 64 stations. */
+const SAMPLES = Object.freeze({
+  websockets: "slpstream_websockets",
+  missed: "slpstream_lagged_messages_total",
+  memory: "process_resident_memory_bytes",
+  unread: "slpstream_tail_lag_seconds",
+  published: "slpstream_append_to_publish_seconds_count",
+  publishedSeconds: "slpstream_append_to_publish_seconds_sum",
+});
 /** Recent games are refreshed in every fifth round. */
 const ROUNDS_PER_GAMES = 5;
 const MAX_GAMES = 20;
+/** Games that have ended, the last one first, of the folders that are watched. */
+const RECENT = "order=ended&watched=true";
 const NOT_FOUND = 404;
-const NO_TOKEN = "access token required: open this page with ?token=TOKEN";
+const UNAUTHORISED = 401;
 /** From this age on, unread bytes count as the lag. */
 const MIN_TAIL_LAG_SECONDS = 0.5;
 const SAMPLE = /^(\w+)(?:\{(?:.*,)?station="((?:[^"\\]|\\.)*)".*\}|\{[^}]*\})? ([-+.\deE]+|NaN|\+Inf)$/;
@@ -28,6 +44,7 @@ const SAMPLE = /^(\w+)(?:\{(?:.*,)?station="((?:[^"\\]|\\.)*)".*\}|\{[^}]*\})? (
 export class Daemon {
   #round = 0;
   #gamesStale = false;
+  /** By station: its last game, if it is not among the recent games. @type {Map<string, Body | null>} */ #last = new Map();
   /** Whether this daemon keeps no list of games. */
   #hasNoGames = false;
   /** @type {Map<string, {sum: number, count: number}>} */ #published = new Map();
@@ -47,14 +64,15 @@ export class Daemon {
     /** @type {Health} */
     this.health = {
       state: "connecting",
-      text: "connecting",
+      text: text("daemon.connecting"),
+      refusal: "",
       missing: [],
       responseMs: null,
       websockets: null,
       missed: null,
       memoryBytes: null,
     };
-    /** The last games, newest first; `null` if the daemon does not list games. @type {Body[] | null} */
+    /** The games that ended last, newest first; `null` if the daemon does not list games. @type {Body[] | null} */
     this.games = null;
     /** By station: the age of messages when they leave the daemon. @type {Map<string, number>} */
     this.lagSeconds = new Map();
@@ -88,6 +106,16 @@ export class Daemon {
 
   /**
    * @param {string} path
+   * @param {Body} body
+   * @returns {Promise<{status: number, body: Body}>}
+   */
+  async post(path, body) {
+    const response = await this.#fetch(path, { method: "POST", body: JSON.stringify(body) });
+    return { status: response.status, body: await response.json() };
+  }
+
+  /**
+   * @param {string} path
    * @param {RequestInit} [request]
    */
   #fetch(path, request = {}) {
@@ -115,14 +143,12 @@ export class Daemon {
     try {
       await this.#poll();
     } catch {
-      this.#setHealth("unreachable", "daemon not reachable");
+      this.#setHealth("unreachable", text("daemon.unreachable"));
     }
     this.#onChange();
     this.#round += 1;
-    this.#timer = setTimeout(
-      () => this.#refresh(),
-      document.visibilityState === "visible" ? REFRESH_MS : HIDDEN_REFRESH_MS,
-    );
+    const refreshMs = this.health.refusal === "" ? REFRESH_MS : REFUSED_REFRESH_MS;
+    this.#timer = setTimeout(() => this.#refresh(), document.visibilityState === "visible" ? refreshMs : HIDDEN_REFRESH_MS);
   }
 
   async #poll() {
@@ -130,20 +156,46 @@ export class Daemon {
     const stations = await this.get("v1/stations");
     this.health.responseMs = performance.now() - start;
     if (stations.status !== 200) {
-      this.#setHealth("unreachable", stations.status === 401 ? NO_TOKEN : stations.body.detail);
+      const refused = stations.status === UNAUTHORISED;
+      this.#setHealth("unreachable", refused ? text("daemon.refused") : stations.body.detail);
+      this.health.refusal = refused ? (this.token === undefined ? "required" : "wrong") : "";
       return;
     }
+    this.health.refusal = "";
     this.stations = stations.body.stations;
     const ready = await this.get("readyz");
     const { status, missing, starting } = ready.body;
-    this.#setHealth(status, missing.length === 0 && starting ? "starting" : status, missing);
-    this.#readMetrics(await (await this.#fetch("metrics")).text());
+    this.#setHealth(status, stateText(missing.length === 0 && starting ? "starting" : status), missing);
+    this.#readMetrics(await (await this.#fetch(`metrics?names=${Object.values(SAMPLES)}`)).text());
     if (!this.#hasNoGames && (this.#gamesStale || this.#round % ROUNDS_PER_GAMES === 0)) {
       this.#gamesStale = false;
-      const games = await this.get(`v1/games?limit=${MAX_GAMES}`);
+      const games = await this.get(`v1/games?${RECENT}&limit=${MAX_GAMES}`);
       this.games = games.status === 200 ? (games.body.games ?? []) : null;
       this.#hasNoGames = games.status === NOT_FOUND;
+      for (const item of [...(this.games ?? [])].reverse()) {
+        this.#last.set(item.station, item);
+      }
+      await this.#loadLastGames();
     }
+  }
+
+  /** Asks, once, for the last game of each station that plays none and has none among the recent games. */
+  async #loadLastGames() {
+    for (const { id, state, files } of this.stations) {
+      if (this.games !== null && !this.#last.has(id) && state !== "playing" && files?.finished > 0) {
+        this.#last.set(id, null);
+        const games = await this.get(`v1/games?${RECENT}&limit=1&station=${encodeURIComponent(id)}`);
+        const [item] = games.status === 200 ? (games.body.games ?? []) : [];
+        if (item !== undefined && this.#last.get(id) === null) {
+          this.#last.set(id, item);
+        }
+      }
+    }
+  }
+
+  /** The last game of a station that has ended, as lists have it; `null` if it is not known (yet). @param {string} station */
+  lastGame(station) {
+    return this.#last.get(station) ?? null;
   }
 
   /**
@@ -167,9 +219,9 @@ export class Daemon {
       }
     }
     const single = (/** @type {string} */ name) => values.get(name)?.get("") ?? null;
-    this.health.websockets = single("slpstream_websockets");
-    this.health.missed = single("slpstream_lagged_messages_total");
-    this.health.memoryBytes = single("process_resident_memory_bytes");
+    this.health.websockets = single(SAMPLES.websockets);
+    this.health.missed = single(SAMPLES.missed);
+    this.health.memoryBytes = single(SAMPLES.memory);
     for (const { id } of this.stations) {
       this.#updateLag(id, (name) => values.get(name)?.get(id) ?? 0);
     }
@@ -181,9 +233,9 @@ export class Daemon {
    * @param {(name: string) => number} value
    */
   #updateLag(id, value) {
-    const waiting = value("slpstream_tail_lag_seconds");
-    const sum = value("slpstream_append_to_publish_seconds_sum");
-    const count = value("slpstream_append_to_publish_seconds_count");
+    const waiting = value(SAMPLES.unread);
+    const sum = value(SAMPLES.publishedSeconds);
+    const count = value(SAMPLES.published);
     const before = this.#published.get(id);
     this.#published.set(id, { sum, count });
     const published = before === undefined ? 0 : count - before.count;
@@ -202,7 +254,7 @@ export class Daemon {
   }
 
   get highestLag() {
-    return this.lagSeconds.size ? durationText(Math.max(...this.lagSeconds.values())) : "none";
+    return this.lagSeconds.size ? durationText(Math.max(...this.lagSeconds.values())) : text("daemon.no_lag");
   }
 }
 
@@ -211,7 +263,15 @@ function durationText(seconds) {
   if (seconds === undefined) {
     return "";
   }
-  return seconds < 1 ? `${Math.max(1, Math.round(seconds * 1000))} ms` : `${seconds.toFixed(1)} s`;
+  return seconds < 1
+    ? text("daemon.milliseconds", { count: Math.max(1, Math.round(seconds * 1000)) })
+    : text("daemon.seconds", { seconds: number(seconds, { minimumFractionDigits: 1, maximumFractionDigits: 1 }) });
+}
+
+/** A state of the daemon or of a station in words. @param {string} state */
+export function stateText(state) {
+  const key = `state.${state.replaceAll(" ", "_")}`;
+  return hasText(key) ? text(key) : state;
 }
 
 /** @param {string} label */

@@ -2,45 +2,60 @@
  * The dashboard: an overview of all stations, details of one of them, recent games, and the health of the daemon.
  *
  * One subscription receives a few frames and fields of all stations. A second one receives all frames of the open station.
- * The URL fragment selects the details: `#station/NAME` or `#game/ID`; `#first-run` is the page of the first run. Options in the URL: `token`; `delta=1` for distant
+ * The URL fragment selects the details: `#station/NAME` or `#game/ID`; `#wall` is the venue wall, `#first-run` the page of the
+ * first run, `#editor` the visual editor of scenes, `#login` the form for the token. Options in the URL: `token`, which is removed from it; `delta=1` for distant
  * viewers.
  */
 
 import { FIELDS, loadNames } from "../slippi.js";
 import { Stream } from "../slpstream.js";
-import { Daemon } from "./daemon.js";
+import { date, fillTexts, number, text } from "../texts/texts.js";
+import { takeToken } from "../token.js";
+import { Daemon, stateText } from "./daemon.js";
 import { clone, fill, find, setAttribute, setText, element } from "./dom.js";
 import { GameDetail, StationDetail } from "./detail.js";
 import { FirstRun } from "./first_run.js";
-import { gameOf, timesOf } from "./listed_game.js";
+import { setUpFooter } from "./footer.js";
+import { endOf, gameOf, timesOf } from "./listed_game.js";
+import { Login } from "./login.js";
 import { Match } from "./match.js";
 import { loadAttackNames } from "./attacks.js";
 import { clockText, placeName, playersOf, resultOf, showPlayers, whoText, winnersOf } from "./rows.js";
+import { isWall } from "./wall/options.js";
+import { attentionOf, remarkOf } from "./wall/order.js";
+import { WALL_FIELDS, Wall, rateOf } from "./wall/wall.js";
 
 /**
  * @typedef {Record<string, any>} Station  As `/v1/stations` describes it.
- * @typedef {{kind: "" | "station" | "game", id: string}} Route
+ * @typedef {{kind: "" | "station" | "game" | "wall" | "editor", id: string}} Route
  */
 
 /** Frames per second that the cards show. */
 const RATE = 4;
+/** With more stations than this, the overview is the wall. */
+const MAX_CARDS = 16;
 const DRAW_MS = 100;
+/** The wall draws frames by itself; this is for everything else. */
+const DRAW_WALL_MS = 250;
 const FIRST_RUN = "#first-run";
+const EDITOR = "#editor";
 
 const query = new URLSearchParams(location.search);
-const token = query.get("token") ?? undefined;
+const token = takeToken();
 /** Token and encoding of the subscriptions. */
 const access = {
   protocol: /** @type {"json" | "delta"} */ (query.get("delta") === "1" ? "delta" : "json"),
   ...(token === undefined ? {} : { token }),
 };
 const base = new URL("../..", import.meta.url);
+fillTexts();
 const list = find(".stations");
 const panel = find(".detail");
 
 /** The current game of each station. @type {Map<string, Match>} */
 const matches = new Map();
 let drawnAt = -Infinity;
+let subscribedRate = RATE;
 let drawing = false;
 /** @type {StationDetail | GameDetail | null} */
 let detail = null;
@@ -48,10 +63,16 @@ let detail = null;
 let openRoute = "";
 /** Whether a station has been seen playing. */
 let played = false;
+/** The visual editor, once it has been opened. @type {import("./editor/editor.js").Editor | null} */
+let editor = null;
+/** @type {Promise<import("./editor/editor.js").Editor> | null} */
+let opening = null;
 /** The station of the demo, while there is one. */
 let demo = "";
 /** Fragment of the link that opened the details. */
 let openedFrom = "";
+/** Fragment of the overview to which the details lead back: that of the wall, or none. */
+let overview = "";
 
 const daemon = new Daemon(base, token, drawSoon);
 const feed = new Stream({
@@ -59,25 +80,37 @@ const feed = new Stream({
   topics: ["game", "frame", "event"],
   fields: [...FIELDS],
   rate: RATE,
+  finality: false,
   base,
   ...access,
   onMessage: take,
   onChange: drawSoon,
 });
+const login = new Login(find(".login"), daemon);
+const wall = new Wall(find(".wall"), sceneOf, drawSoon);
 const firstRun = new FirstRun(find(".first-run"), overlayOf, drawSoon);
-loadNames(drawSoon);
+loadNames(() => {
+  wall.invalidate();
+  drawSoon();
+});
 loadAttackNames(drawSoon);
-for (const link of document.querySelectorAll("a[data-keep-token]")) {
-  const anchor = /** @type {HTMLAnchorElement} */ (link);
-  anchor.href = withToken(new URL(anchor.href));
-}
-addEventListener("hashchange", () => {
+setUpFooter(daemon);
+addEventListener("hashchange", async () => {
   openDetail();
-  moveFocus();
+  if (isEditor(location.hash)) {
+    await showEditor();
+    editor?.focus();
+  } else {
+    moveFocus();
+  }
+});
+find(".skip").addEventListener("click", (event) => {
+  event.preventDefault(); // the fragment of the address says what is shown
+  mainHeading().focus();
 });
 addEventListener("keydown", (event) => {
   if (event.key === "Escape" && detail !== null && location.hash !== "") {
-    location.hash = "";
+    location.hash = overview;
   }
 });
 document.addEventListener("visibilitychange", drawSoon);
@@ -94,6 +127,7 @@ function take(message, view) {
     matches.set(view.station, match);
   }
   match.take(message);
+  wall.take(view.station, message);
   if (message.type === "game_end" && !view.catchingUp) {
     daemon.gamesChanged();
     announceResult(view);
@@ -105,7 +139,7 @@ function drawSoon() {
     return;
   }
   drawing = true;
-  const wait = DRAW_MS - (performance.now() - drawnAt);
+  const wait = (wall.shown ? DRAW_WALL_MS : DRAW_MS) - (performance.now() - drawnAt);
   setTimeout(() => requestAnimationFrame(draw), Math.max(0, wait));
 }
 
@@ -115,14 +149,21 @@ function draw() {
   const { stations, health } = daemon;
   document.body.classList.toggle("stale", health.state === "unreachable" || feed.connection !== "open");
   find(".empty").hidden = stations.length > 0 || health.state !== "ready";
-  fill(list, stations, () => clone("station-card"), drawCard);
-  setText(find(".count"), countText(stations));
-  drawHealth();
-  drawGames();
   followDemo();
   openDetail();
+  login.draw();
+  if (wall.shown) {
+    showWall(true); // at the rate for this number of stations
+    wall.draw(stations.map(wallStation));
+  } else {
+    fill(list, stations, () => clone("station-card"), drawCard);
+    drawGames();
+  }
+  setText(find(".count"), countText(stations));
+  drawHealth();
   drawFirstRun();
   detail?.draw(daemon);
+  editor?.draw(stations);
 }
 
 /** The page of the first run is shown until there is anything else to see. A link leads back to it. */
@@ -159,10 +200,15 @@ function followDemo() {
   demo = station;
 }
 
+/** @param {string} hash */
+function isEditor(hash) {
+  return hash === EDITOR || hash.startsWith(`${EDITOR}/`);
+}
+
 /** @param {Station[]} stations */
 function countText(stations) {
   const playing = stations.filter((station) => stateOf(station) === "playing").length;
-  return stations.length ? `${playing} of ${stations.length} playing` : "";
+  return stations.length ? text("stations.playing", { playing, count: stations.length }) : "";
 }
 
 /** @param {Station} station */
@@ -170,6 +216,54 @@ function stateOf(station) {
   const view = feed.station(station.id);
   const { state, starting } = feed.connection === "open" && view.state !== "unknown" ? view : station;
   return starting ? "starting" : state;
+}
+
+/**
+ * A station as the wall shows it.
+ * @param {Station} station
+ * @returns {import("./wall/wall.js").WallStation}
+ */
+function wallStation(station) {
+  const { id, name } = station;
+  const view = feed.station(id);
+  const state = stateOf(station);
+  const game = view.catchingUp ? null : (view.game ?? lastGame(station));
+  const set = view.game === null ? null : view.set;
+  const players = playersOf(game, set);
+  const running = game !== null && game.end === null;
+  const attention = attentionOf(station, state, daemon.lagSeconds.get(id));
+  const round = String(/** @type {Record<string, any> | null} */ (set)?.round ?? "");
+  const played = (set?.sides ?? []).reduce((sum, side) => sum + (side.score ?? 0), 0);
+  return {
+    id,
+    name,
+    state,
+    stateText: stateText(state),
+    attention,
+    round,
+    lag: "",
+    note: wallNote(station, game, state),
+    result: game === null ? "" : resultOf(game, set),
+    game,
+    set,
+    lastStocks: running ? players.filter(({ stocks, startStocks }) => stocks === 1 && startStocks > 1).length : 0,
+    gameNumber: running && set !== null ? played + 1 : 0,
+    words: [name, id, round, game === null ? "" : placeName(game), ...players.flatMap((each) => [each.name, each.character])].join(" "),
+  };
+}
+
+/**
+ * Why a station needs attention.
+ * @param {Station} station
+ * @param {import("../slpstream.js").Game | null} game
+ * @param {string} state
+ */
+function wallNote(station, game, state) {
+  const lag = daemon.lag(station.id);
+  const isLate = attentionOf({}, state, daemon.lagSeconds.get(station.id)) > 0 && state === "playing" && lag !== "";
+  return [isLate ? text("stations.lag", { lag }) : "", remarkOf(station), noteOf(station, game, state)]
+    .filter(Boolean)
+    .join(" · ");
 }
 
 /**
@@ -186,7 +280,7 @@ function drawCard(card, station) {
   setText(link, station.name);
   const route = routeOf(location.hash);
   setAttribute(link, "aria-current", String(route.kind === "station" && route.id === station.id));
-  setText(find(".state", card), state);
+  setText(find(".state", card), stateText(state));
   find(".state", card).dataset.state = state;
   if (view.catchingUp) {
     return;
@@ -198,30 +292,29 @@ function drawCard(card, station) {
   setText(find(".clock", card), game === null ? "" : clockText(game));
   setText(find(".lag", card), lagText(station, state));
   const set = view.game === null ? null : view.set;
-  showPlayers(find(".players", card), playersOf(game, set), winnersOf(game), set);
-  setText(find(".note", card), noteOf(station, game, set, state));
+  showPlayers(find(".players", card), playersOf(game, set), winnersOf(game, set), set);
+  const result = game === null ? "" : resultOf(game, set);
+  setText(find(".note", card), [result, noteOf(station, game, state)].filter(Boolean).join(" · "));
 }
 
 /**
  * @param {Station} station
  * @param {import("../slpstream.js").Game | null} game
- * @param {import("../slpstream_types.js").SetScore | null} set
  * @param {string} state
  */
-function noteOf(station, game, set, state) {
+function noteOf(station, game, state) {
   const reason = ["playing", "idle", "starting"].includes(state) ? "" : station.reason;
-  const result = game === null ? "" : resultOf(game, set);
-  const noGame = game === null && state === "idle" ? "No game yet" : "";
-  return [reason, result, noGame, station.degraded].filter(Boolean).join(" · ");
+  const noGame = game === null && state === "idle" ? text("stations.no_game") : "";
+  return [reason, noGame, station.degraded].filter(Boolean).join(" · ");
 }
 
 /**
- * The last game, for a page that is opened after it: the newest one in the list, or else that of the station.
+ * The last game, for a page that is opened after it: the one that ended last, or else that of the station.
  * @param {Station} station
  */
 function lastGame(station) {
-  const item = daemon.games?.find((each) => each.station === station.id && each.reason) ?? station.game;
-  return item === undefined || item.inProgress ? null : gameOf(item);
+  const item = daemon.lastGame(station.id) ?? station.game;
+  return !item || item.inProgress ? null : gameOf(item);
 }
 
 /**
@@ -230,27 +323,27 @@ function lastGame(station) {
  */
 function lagText(station, state) {
   const lag = daemon.lag(station.id);
-  return lag === "" || state !== "playing" ? "" : `lag ${lag}`;
+  return lag === "" || state !== "playing" ? "" : text("stations.lag", { lag });
 }
 
 function drawHealth() {
   const { health, stations } = daemon;
   const pill = find(".health");
   pill.dataset.health = health.state;
-  const problem = health.state === "ready" && feed.connection === "waiting" ? feed.problem || "live updates interrupted" : "";
+  const problem = health.state === "ready" && feed.connection === "waiting" ? feed.problem || text("stations.interrupted") : "";
   setText(find(".text", pill), problem || health.text);
   const missing = find(".missing");
   missing.hidden = health.missing.length === 0;
   fill(missing, health.missing, () => element("li"), setText);
   const subscribers = stations.reduce((sum, station) => sum + (station.subscribers ?? 0), 0);
   const figures = [
-    ["Version", feed.version],
-    ["Response time", health.responseMs === null ? "" : `${Math.max(1, Math.round(health.responseMs))} ms`],
-    ["Subscribers", String(subscribers)],
-    ["Websockets", health.websockets === null ? "" : String(health.websockets)],
-    ["Missed messages", health.missed === null ? "" : String(health.missed)],
-    ["Memory", health.memoryBytes === null ? "" : `${Math.round(health.memoryBytes / 2 ** 20)} MiB`],
-    ["Highest lag", daemon.highestLag],
+    [text("stations.version"), feed.version],
+    [text("stations.response"), health.responseMs === null ? "" : `${number(Math.max(1, Math.round(health.responseMs)))} ms`],
+    [text("stations.subscribers"), number(subscribers)],
+    [text("stations.websockets"), health.websockets === null ? "" : number(health.websockets)],
+    [text("stations.missed"), health.missed === null ? "" : number(health.missed)],
+    [text("stations.memory"), health.memoryBytes === null ? "" : `${number(Math.round(health.memoryBytes / 2 ** 20))} MiB`],
+    [text("stations.highest_lag"), daemon.highestLag],
   ];
   fill(find(".figures"), figures.filter(([, value]) => value !== ""), newFigure, (row, [name, value]) => {
     setText(find("dt", row), name);
@@ -277,9 +370,11 @@ function drawGames() {
     const result = players.length ? resultOf(game) : "";
     setText(find(".facts", row), [result, placeName(game), stationName(item.station)].filter(Boolean).join(" · "));
     const time = find("time", row);
-    const { moment, own } = timesOf(item);
-    setAttribute(time, "datetime", moment);
-    setText(time, moment ? `· ${timeOfDay(moment)}${own ? ` (own clock: ${timeOfDay(own)})` : ""}` : "");
+    const { own } = timesOf(item);
+    const ended = endOf(item);
+    setAttribute(time, "datetime", ended);
+    const ownText = own ? ` ${text("games.own_clock", { time: timeOfDay(own) })}` : "";
+    setText(time, ended ? `· ${timeOfDay(ended)}${ownText}` : "");
   });
 }
 
@@ -290,10 +385,9 @@ function stationName(id) {
 
 /** @param {string} moment */
 function timeOfDay(moment) {
-  const date = new Date(moment);
-  const today = new Date().toDateString() === date.toDateString();
-  const time = date.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
-  return today ? time : `${date.toLocaleDateString()} ${time}`;
+  const at = new Date(moment);
+  const today = new Date().toDateString() === at.toDateString();
+  return date(at, today ? { hour: "2-digit", minute: "2-digit" } : { dateStyle: "medium", timeStyle: "short" });
 }
 
 /**
@@ -312,6 +406,12 @@ function announceResult(view) {
  * @returns {Route}
  */
 function routeOf(hash) {
+  if (isEditor(hash)) {
+    return { kind: "editor", id: "" };
+  }
+  if (isWall(hash) || (hash === "" && daemon.stations.length > MAX_CARDS)) {
+    return { kind: "wall", id: "" };
+  }
   const [, kind, id] = /^#(station|game)\/(.+)$/.exec(hash) ?? [];
   if (kind === "station" || kind === "game") {
     return { kind, id: decodeURIComponent(id) };
@@ -324,6 +424,9 @@ function routeOf(hash) {
 function openDetail() {
   const route = routeOf(location.hash);
   const key = `${route.kind}/${route.id}`;
+  if (route.kind === "" || route.kind === "wall") {
+    overview = location.hash;
+  }
   if (key === openRoute) {
     return;
   }
@@ -331,16 +434,49 @@ function openDetail() {
   detail?.close();
   detail = null;
   panel.replaceChildren();
-  panel.hidden = route.kind === "";
+  panel.hidden = route.kind !== "station" && route.kind !== "game";
+  showWall(route.kind === "wall");
+  showEditor();
   document.body.dataset.route = route.kind;
   document.body.classList.toggle("single", location.hash === "" && route.kind === "station");
   if (route.kind === "station") {
     detail = new StationDetail(panel, route.id, { access, base, overlay: overlayOf(route.id), onChange: drawSoon });
+    setAttribute(find(".adjust", panel), "href", `${EDITOR}/${encodeURIComponent(route.id)}`);
   } else if (route.kind === "game") {
     detail = new GameDetail(panel, route.id, drawSoon);
   }
-  document.title = route.kind === "station" ? `${stationName(route.id)} · slpstream` : "slpstream";
+  panel.querySelector("a.back")?.setAttribute("href", overview || "#");
+  const page = route.kind === "station" ? stationName(route.id) : route.kind === "editor" ? text("editor.title") : "";
+  document.title = page === "" ? "slpstream" : `${page} · slpstream`;
   drawSoon();
+}
+
+/** Shows or hides the wall, whose miniatures need more of each game than the cards. @param {boolean} shown */
+function showWall(shown) {
+  wall.shown = shown;
+  const rate = shown ? rateOf(daemon.stations.length) : RATE;
+  if (rate !== subscribedRate) {
+    subscribedRate = rate;
+    feed.subscribe({ rate, fields: shown ? [...FIELDS, ...WALL_FIELDS] : [...FIELDS] });
+  }
+}
+
+/** Shows the visual editor at its fragment, and hides it at others. Its modules are loaded when it is opened first. */
+async function showEditor() {
+  const section = find(".editor");
+  if (isEditor(location.hash) && editor === null) {
+    const { openEditor } = await import("./editor/editor.js");
+    opening ??= openEditor(section, { base, token });
+    editor = await opening;
+  }
+  const shown = isEditor(location.hash);
+  section.hidden = !shown;
+  if (shown) {
+    editor?.open(location.hash, overview);
+    editor?.draw(daemon.stations);
+  } else {
+    editor?.close();
+  }
 }
 
 /** Moves the focus, for keyboards and screen readers: to the heading of the opened details, or back to their link. */
@@ -352,10 +488,27 @@ function moveFocus() {
       scrollTo(0, 0); // on phones the details replace the list
     }
   } else if (openedFrom) {
-    const links = /** @type {HTMLAnchorElement[]} */ ([...document.querySelectorAll(".lists .open")]);
-    (links.find((link) => link.hash === openedFrom) ?? find("#stations")).focus();
+    const links = /** @type {HTMLAnchorElement[]} */ ([...document.querySelectorAll(".lists .open, .wall .open")]);
+    const shown = links.find((link) => link.hash === openedFrom && link.offsetParent !== null);
+    (shown ?? mainHeading()).focus();
     openedFrom = "";
+  } else if (/** @type {HTMLElement} */ (document.activeElement).offsetParent === null && document.activeElement !== document.body) {
+    mainHeading().focus(); // what had the focus is not shown there, such as the link to the wall on the wall
   }
+}
+
+/** The heading of what the page shows. */
+function mainHeading() {
+  const headings = /** @type {HTMLElement[]} */ ([...document.querySelectorAll("#wall-title, #stations, #detail-title, #first-run-title")]);
+  return headings.find((each) => each.offsetParent !== null) ?? find("#stations");
+}
+
+/**
+ * @param {string} scene
+ * @param {string} station
+ */
+function sceneOf(scene, station) {
+  return withToken(new URL(`scenes/${scene}/${encodeURIComponent(station)}`, base));
 }
 
 /** @param {string} station */

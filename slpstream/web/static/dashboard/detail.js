@@ -2,7 +2,9 @@
 
 import { FIELDS, FORMAT, minutesText } from "../slippi.js";
 import { Stream } from "../slpstream.js";
+import { date, text } from "../texts/texts.js";
 import { setUpCopying } from "./copying.js";
+import { stateText } from "./daemon.js";
 import { clone, find, setAttribute, setText } from "./dom.js";
 import { GameSummary } from "./game_summary.js";
 import { InstantReplay, STAGE_FIELDS } from "./instant_replay.js";
@@ -17,6 +19,8 @@ import { StageView } from "./stage_view.js";
 
 const SUMMARY_MS = 500;
 const RETRY_MS = 3000;
+/** A panel appears at once when all of it has arrived, so that nothing moves, and after this time in any case. */
+const MAX_LOADING_MS = 1000;
 
 /** A station, with all frames of its live game. */
 export class StationDetail {
@@ -34,6 +38,7 @@ export class StationDetail {
   /** @type {Daemon | null} */ #daemon = null;
   #summaryAt = -Infinity;
   #summaryKey = "";
+  #openedAt = performance.now();
 
   /**
    * @param {HTMLElement} panel
@@ -42,6 +47,8 @@ export class StationDetail {
    */
   constructor(panel, station, { access, base, overlay, onChange }) {
     this.#root = clone("station-detail");
+    this.#root.classList.add("loading");
+    setTimeout(onChange, MAX_LOADING_MS);
     panel.append(this.#root);
     this.#station = station;
     this.#overlay = overlay;
@@ -135,14 +142,14 @@ export class StationDetail {
     const root = this.#root;
     const name = described?.name ?? this.#station;
     setText(find("#detail-title", root), name);
-    setAttribute(find(".url", root), "aria-label", `Overlay address of ${name}, for OBS`);
-    setAttribute(find(".copy", root), "aria-label", `Copy overlay address of ${name}`);
-    setText(find(".state", root), state);
+    setAttribute(find(".url", root), "aria-label", text("detail.address_of", { name }));
+    setAttribute(find(".copy", root), "aria-label", text("detail.copy_address_of", { name }));
+    setText(find(".state", root), stateText(state));
     find(".state", root).dataset.state = state;
     const exists = described !== undefined || daemon.health.state !== "ready";
     const reason = ["idle", "playing", "starting"].includes(state) ? "" : (described?.reason ?? "");
     const lag = daemon.lag(this.#station);
-    setText(find(".lag", root), lag === "" || state !== "playing" ? "" : `lag ${lag}`);
+    setText(find(".lag", root), lag === "" || state !== "playing" ? "" : text("detail.lag", { lag }));
     this.#daemon = daemon;
     const isDemo = described?.demo === true;
     find(".end-demo", root).hidden = !isDemo;
@@ -150,10 +157,14 @@ export class StationDetail {
     if (isDemo) {
       find(".set", root).hidden = true; // it counts for no set
     }
-    setText(find(".note", root), exists ? this.#feed.problem || reason : `No station is named ${this.#station}.`);
+    setText(find(".note", root), exists ? this.#feed.problem || reason : text("detail.no_station", { station: this.#station }));
     if (!view.catchingUp) {
       this.#drawGame(daemon);
     }
+    const arrived = this.#feed.connection === "open" && view.state !== "unknown" && !view.catchingUp && this.#setPanel.isKnown;
+    const hasGame = this.#match.game !== null || this.#lastGame !== null;
+    const isLate = performance.now() - this.#openedAt >= MAX_LOADING_MS;
+    root.classList.toggle("loading", root.classList.contains("loading") && !(arrived && hasGame) && !isLate);
   }
 
   /** @param {Daemon} daemon */
@@ -173,11 +184,11 @@ export class StationDetail {
     const players = playersOf(displayed, set);
     root.dataset.game = game?.gameId ?? "";
     root.dataset.ended = String(ended);
-    setText(find(".stage", root), game === null ? "No game yet" : placeName(game));
+    setText(find(".stage", root), game === null ? text("detail.no_game") : placeName(game));
     const time = displayed === null ? "" : over ? minutesText(match.durationSeconds) : clockText(displayed);
     setText(find(".clock", root), time);
     setText(find(".result", root), over ? resultOf(game, set) : "");
-    showPlayers(find(".players", root), players, winnersOf(displayed), set);
+    showPlayers(find(".players", root), players, winnersOf(displayed, set), set);
     this.#stageView.hidden = !melee || over;
     const summary = /** @type {GameSummary} */ (find("game-summary", root));
     summary.hidden = !melee;
@@ -251,8 +262,8 @@ export class GameDetail {
     setText(find(".stage", root), [station, placeName(game)].filter(Boolean).join(" · "));
     setText(find(".clock", root), typeof item.durationSeconds === "number" ? minutesText(item.durationSeconds) : "");
     const { moment, own } = timesOf(item);
-    const ownText = own ? ` (own clock: ${new Date(own).toLocaleString()})` : "";
-    setText(find(".when", root), moment ? new Date(moment).toLocaleString() + ownText : "");
+    const shown = moment ? date(new Date(moment)) : "";
+    setText(find(".when", root), own ? text("detail.own_clock", { moment: shown, own: date(new Date(own)) }) : shown);
     setText(find(".result", root), players.length ? resultOf(game) : "");
     const melee = game.format === FORMAT;
     const summary = /** @type {GameSummary} */ (find("game-summary", root));
@@ -274,17 +285,17 @@ export class GameDetail {
       const [item, stats] = await Promise.all([daemon.get(path), daemon.get(`${path}/stats`)]);
       this.#item = item.status === 200 ? item.body : null;
       this.#stats = stats.status === 200 ? (stats.body.stats ?? stats.body) : null;
-      this.#showNote(item.status === 200 ? (stats.status === 200 ? "" : "This game has no stats.") : item.body.detail);
+      this.#showNote(item.status === 200 ? (stats.status === 200 ? "" : text("detail.no_stats")) : item.body.detail);
     } catch {
-      this.#showNote("The daemon is not responding.");
+      this.#showNote(text("detail.no_response"));
       setTimeout(() => (this.#requested = false), RETRY_MS);
     }
     this.#onChange();
   }
 
-  /** @param {string} text */
-  #showNote(text) {
-    setText(find(".note", this.#root), text);
+  /** @param {string} note */
+  #showNote(note) {
+    setText(find(".note", this.#root), note);
   }
 }
 

@@ -3,6 +3,7 @@
  * and at the fragment `#first-run`.
  */
 
+import { text } from "../texts/texts.js";
 import { setUpCopying } from "./copying.js";
 import { element, fill, find, setAttribute, setText } from "./dom.js";
 
@@ -44,7 +45,7 @@ export class FirstRun {
       this.#loadedAt = now;
       this.#load(daemon);
     }
-    setText(find("h2", root), `Waiting for your ${daemon.games?.length ? "next" : "first"} game`);
+    setText(find("h2", root), text(daemon.games?.length ? "first_run.waiting_next" : "first_run.waiting_first"));
     const own = daemon.stations.filter((station) => !station.demo);
     const folders = this.#setup?.folders ?? own.map((station) => ({ station: station.id, name: station.name }));
     fill(find(".folders", root), folders, newFolder, (row, folder) => {
@@ -62,8 +63,8 @@ export class FirstRun {
       if (url.value !== address) {
         url.value = address;
       }
-      setAttribute(url, "aria-label", `Overlay address of ${first.name}, for OBS`);
-      setAttribute(find(".copy", root), "aria-label", `Copy overlay address of ${first.name}`);
+      setAttribute(url, "aria-label", text("detail.address_of", { name: first.name }));
+      setAttribute(find(".copy", root), "aria-label", text("detail.copy_address_of", { name: first.name }));
     }
     const button = /** @type {HTMLButtonElement} */ (find(".demo", root));
     button.hidden = this.#setup === null;
@@ -95,10 +96,10 @@ export class FirstRun {
       if (status === 200 && body.demo) {
         location.hash = `#station/${encodeURIComponent(body.demo)}`;
       } else {
-        this.#problem = `The demo cannot start: ${body.detail ?? "the daemon does not answer"}.`;
+        this.#problem = text("first_run.no_demo", { reason: body.detail ?? text("detail.no_response") });
       }
     } catch {
-      this.#problem = "The demo cannot start: the daemon does not answer.";
+      this.#problem = text("first_run.no_demo", { reason: text("detail.no_response") });
     }
     this.#waiting = false;
     this.#onChange();
@@ -117,8 +118,8 @@ function newFolder() {
  */
 function folderNote(folder, station) {
   if (folder.exists === false) {
-    return "This folder does not exist yet. It is watched as soon as it does.";
+    return text("first_run.no_folder");
   }
   const replays = station === undefined ? 0 : station.files.finished + station.files.inProgress;
-  return replays === 0 ? "No replays yet." : replays === 1 ? "1 replay." : `${replays} replays.`;
+  return replays === 0 ? text("first_run.no_replays") : text("first_run.replays", { count: replays });
 }

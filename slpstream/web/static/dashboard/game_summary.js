@@ -5,6 +5,7 @@
  * The stats have the shape of slippi-js's `StatsType`; its `extra` is optional.
  */
 
+import { number as numberText, text } from "../texts/texts.js";
 import { colourOf, element, fill, gameTime, setText } from "./dom.js";
 import { attackName } from "./attacks.js";
 import { PercentPlot } from "./percent_plot.js";
@@ -21,19 +22,10 @@ import { PercentPlot } from "./percent_plot.js";
  * @property {number} toFrame     End of the plot.
  * @property {boolean} ended
  *
- * @typedef {{name: string, value: (stats: Stats, index: number) => string}} Row
+ * @typedef {{key: string, value: (stats: Stats, index: number) => string}} Row  `summary.KEY` is its text.
  */
 
-const OPENINGS = /** @type {const} */ ([
-  ["neutral-win", "Neutral wins"],
-  ["counter-attack", "Counter-attacks"],
-  ["trade", "Trades"],
-]);
-const OPENING_NAMES = /** @type {Record<string, string>} */ ({
-  "neutral-win": "neutral win",
-  "counter-attack": "counter-attack",
-  trade: "trade",
-});
+const OPENINGS = /** @type {const} */ (["neutral-win", "counter-attack", "trade"]);
 
 /** @type {(stats: Stats, index: number) => Record<string, any>} */
 const overall = (stats, index) => stats.overall?.find((/** @type {any} */ o) => o.playerIndex === index) ?? {};
@@ -45,21 +37,21 @@ const extra = (stats, index) => stats.extra?.players?.find((/** @type {any} */ p
 
 /** Further rows for games without stocks. @type {Row[]} */
 const FALL_ROWS = [
-  { name: "Score", value: (stats, i) => number(extra(stats, i).score) },
-  { name: "KOs", value: (stats, i) => number(extra(stats, i).kos) },
-  { name: "Falls", value: (stats, i) => number(extra(stats, i).falls) },
-  { name: "Self-destructs", value: (stats, i) => number(extra(stats, i).selfDestructs) },
+  { key: "score", value: (stats, i) => number(extra(stats, i).score) },
+  { key: "kos", value: (stats, i) => number(extra(stats, i).kos) },
+  { key: "falls", value: (stats, i) => number(extra(stats, i).falls) },
+  { key: "self_destructs", value: (stats, i) => number(extra(stats, i).selfDestructs) },
 ];
 
 /** The rows of the table. @type {Row[]} */
 const ROWS = [
-  { name: "Kills", value: (stats, i) => number(overall(stats, i).killCount) },
-  { name: "Damage done", value: (stats, i) => number(overall(stats, i).totalDamage, 0, "%") },
-  { name: "Openings per kill", value: (stats, i) => number(overall(stats, i).openingsPerKill?.ratio, 1) },
-  { name: "Damage per opening", value: (stats, i) => number(overall(stats, i).damagePerOpening?.ratio, 1, "%") },
-  ...OPENINGS.map(([type, name]) => /** @type {Row} */ ({ name, value: (stats, i) => number(openings(stats, i, type)) })),
-  { name: "L-cancels", value: (stats, i) => successes(actions(stats, i).lCancelCount) },
-  { name: "Inputs per minute", value: (stats, i) => number(overall(stats, i).inputsPerMinute?.ratio, 0) },
+  { key: "kills", value: (stats, i) => number(overall(stats, i).killCount) },
+  { key: "damage", value: (stats, i) => number(overall(stats, i).totalDamage, 0, "%") },
+  { key: "openings_per_kill", value: (stats, i) => number(overall(stats, i).openingsPerKill?.ratio, 1) },
+  { key: "damage_per_opening", value: (stats, i) => number(overall(stats, i).damagePerOpening?.ratio, 1, "%") },
+  ...OPENINGS.map((type) => /** @type {Row} */ ({ key: `${type}s`, value: (stats, i) => number(openings(stats, i, type)) })),
+  { key: "l_cancels", value: (stats, i) => successes(actions(stats, i).lCancelCount) },
+  { key: "inputs_per_minute", value: (stats, i) => number(overall(stats, i).inputsPerMinute?.ratio, 0) },
 ];
 
 export class GameSummary extends HTMLElement {
@@ -68,39 +60,39 @@ export class GameSummary extends HTMLElement {
   #head = element("tr");
   #body = element("tbody");
   #kills = element("ol", "", { class: "kills" });
-  #killsTitle = element("h4", "Kills");
-  #noKills = element("p", "None yet.", { class: "quiet" });
+  #killsTitle = element("h3", text("summary.kills"));
+  #noKills = element("p", "", { class: "quiet" });
 
   connectedCallback() {
     const head = element("thead");
     head.append(this.#head);
-    this.#numbers.append(element("caption", "Player stats", { class: "hidden" }), head, this.#body);
-    const scroll = element("div", "", { class: "scroll", role: "region", tabindex: "0", "aria-label": "Player stats" });
+    this.#numbers.append(element("caption", text("summary.stats"), { class: "hidden" }), head, this.#body);
+    const scroll = element("div", "", { class: "scroll", role: "region", tabindex: "0", "aria-label": text("summary.stats") });
     scroll.append(this.#numbers);
-    this.append(element("h4", "Percent and stocks"), this.#plot, scroll, this.#killsTitle, this.#kills, this.#noKills);
+    this.append(element("h3", text("summary.percent")), this.#plot, scroll, this.#killsTitle, this.#kills, this.#noKills);
   }
 
   /** @param {Summary} summary */
   show({ players, history, stats, toFrame, ended }) {
-    const lines = players.map((player) => ({ ...player, percent: player.percent }));
+    const lines = players.map((player) => ({ ...player, percent: player.percent ?? null }));
     this.#plot.show(history, lines, toFrame);
     fill(this.#head, [null, ...players], () => element("th", "", { scope: "col" }), (cell, player) => {
       cell.dataset.colour = player === null ? "" : colourOf(player);
-      setText(cell, player?.name ?? "Player");
+      setText(cell, player?.name ?? text("summary.player"));
     });
     const falls = stats !== null && players.some(({ index }) => extra(stats, index).falls !== undefined);
-    fill(this.#body, falls ? [...FALL_ROWS, ...ROWS] : ROWS, () => element("tr"), (row, { name, value }) => {
+    fill(this.#body, falls ? [...FALL_ROWS, ...ROWS] : ROWS, () => element("tr"), (row, { key, value }) => {
       const values = players.map((player) => (stats === null ? "–" : value(stats, player.index)));
-      fill(row, [name, ...values], () => element(row.children.length ? "td" : "th"), (cell, text) => {
+      fill(row, [text(`summary.${key}`), ...values], () => element(row.children.length ? "td" : "th"), (cell, shown) => {
         if (cell.tagName === "TH") {
           cell.setAttribute("scope", "row");
         }
-        setText(cell, text);
+        setText(cell, shown);
       });
     });
     const kills = stats === null ? [] : killsOf(stats);
     this.#noKills.hidden = kills.length > 0;
-    setText(this.#noKills, ended ? "None." : "None yet.");
+    setText(this.#noKills, text(ended ? "summary.no_kills" : "summary.no_kills_yet"));
     fill(this.#kills, kills, () => element("li"), (row, kill) => showKill(row, kill, players));
   }
 }
@@ -148,9 +140,10 @@ export function killsOf(stats) {
  * @param {Player[]} players
  */
 function showKill(row, { frame, by, victim, moveId, percent, opening }, players) {
-  const name = (/** @type {number | null} */ index) => players.find((player) => player.index === index)?.name ?? "Unknown";
-  const openingName = OPENING_NAMES[opening] ?? "";
-  const cells = [gameTime(frame), name(by), attackName(moveId), `${name(victim)} at ${Math.floor(percent)}%`, openingName];
+  const name = (/** @type {number | null} */ index) => players.find((player) => player.index === index)?.name ?? text("summary.unknown");
+  const openingName = OPENINGS.some((type) => type === opening) ? text(`summary.${opening}`) : "";
+  const victimText = text("summary.victim", { name: name(victim), percent: Math.floor(percent) });
+  const cells = [gameTime(frame), name(by), attackName(moveId), victimText, openingName];
   fill(row, cells, () => element("span"), setText);
   const killer = players.find((player) => player.index === by);
   row.dataset.colour = killer === undefined ? "" : colourOf(killer);
@@ -175,7 +168,7 @@ function successes(counts) {
     return "–";
   }
   const attempts = counts.success + counts.fail;
-  return attempts === 0 ? "–" : `${counts.success}/${attempts} · ${Math.round((100 * counts.success) / attempts)}%`;
+  return attempts === 0 ? "–" : `${number(counts.success)}/${number(attempts)} · ${number((100 * counts.success) / attempts, 0, "%")}`;
 }
 
 /**
@@ -184,7 +177,9 @@ function successes(counts) {
  * @param {string} [unit]
  */
 function number(value, digits = 0, unit = "") {
-  return typeof value === "number" ? value.toFixed(digits) + unit : "–";
+  return typeof value === "number"
+    ? numberText(value, { minimumFractionDigits: digits, maximumFractionDigits: digits }) + unit
+    : "–";
 }
 
 customElements.define("game-summary", GameSummary);

@@ -24,7 +24,7 @@ export function gameOf(item, stats = null) {
     settings,
     summary: item.summary ?? null,
     frame: item.lastFrame ?? stats?.lastFrame ?? null,
-    players: new Map(stats === null ? unknownValues(settings) : lastLives(stats)),
+    players: new Map(stats !== null ? lastLives(stats) : item.standings ? lastValues(item.standings) : unknownValues(settings)),
     scores: new Map(scoresOf(item)),
     end: over
       ? { reason: item.reason, winners, gameEnd: item.end?.gameEnd ?? null, durationSeconds, tied: item.summary?.tied ?? false }
@@ -34,6 +34,14 @@ export function gameOf(item, stats = null) {
 
 /** Clocks that differ by less than this agree, in milliseconds. */
 const SAME_TIME_MS = 60_000;
+
+/**
+ * When a game ended, by the daemon's clock; its beginning for games from a daemon that does not say it.
+ * @param {Item} item
+ */
+export function endOf(item) {
+  return item.endedAt ?? timesOf(item).moment;
+}
 
 /**
  * When a game was played: when it arrived if that is known, else its own time. `own` is its own time where it differs.
@@ -53,7 +61,7 @@ export function timesOf({ arrivedAt, startedAt }) {
  */
 function scoresOf(item) {
   const players = item.summary?.players ?? [];
-  return players.filter((/** @type {any} */ { score }) => score !== undefined).map(({ index, score }) => [index, score]);
+  return players.flatMap((/** @type {any} */ { index, score }) => (score === undefined ? [] : [[index, score]]));
 }
 
 /**
@@ -63,6 +71,18 @@ function scoresOf(item) {
  */
 function unknownValues(settings) {
   return (settings.players ?? []).map((/** @type {any} */ player) => [player.playerIndex, { post: {} }]);
+}
+
+/**
+ * Percent and stocks of each player at the end of the game, as lists have them.
+ * @param {Record<string, {stocks?: number, percent?: number}>} standings  By player index.
+ * @returns {[number, Record<string, any>][]}
+ */
+function lastValues(standings) {
+  return Object.entries(standings).map(([index, { stocks, percent }]) => [
+    Number(index),
+    { post: { ...(stocks === undefined ? {} : { stocksRemaining: stocks }), ...(percent === undefined ? {} : { percent }) } },
+  ]);
 }
 
 /**

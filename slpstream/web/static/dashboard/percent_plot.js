@@ -3,6 +3,7 @@
  * each stock is a bar, labelled with the percent at its end. Lines differ in their dashes as well as in colour.
  */
 
+import { list, text } from "../texts/texts.js";
 import { colourOf, gameTime, setAttribute, resized, styleValue } from "./dom.js";
 
 /**
@@ -67,10 +68,10 @@ export class PercentPlot extends HTMLElement {
     const history = this.#history;
     const descriptions = this.#lines.map((line) => {
       const losses = history?.losses.get(line.index) ?? [];
-      const lost = losses.map((loss) => `${Math.floor(loss.percent)} percent at ${gameTime(loss.frame)}`);
-      return `${line.name}: ${lost.length ? `stocks lost at ${lost.join(", ")}` : "no stocks lost"}`;
+      const lost = losses.map((loss) => text("plot.loss", { percent: Math.floor(loss.percent), time: gameTime(loss.frame) }));
+      return text(lost.length ? "plot.losses" : "plot.no_losses", { name: line.name, losses: list(lost) });
     });
-    return `Percent over ${gameTime(this.#toFrame)} of game time. ${descriptions.join(". ")}.`;
+    return [text("plot.title", { time: gameTime(this.#toFrame) }), ...descriptions].join(" ");
   }
 
   #draw() {

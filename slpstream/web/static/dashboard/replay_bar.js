@@ -5,6 +5,7 @@
  * fields and scrollable elements.
  */
 
+import { number, text } from "../texts/texts.js";
 import { element, gameTime, setAttribute, setText } from "./dom.js";
 
 /**
@@ -27,7 +28,6 @@ import { element, gameTime, setAttribute, setText } from "./dom.js";
  */
 
 const BACK_SECONDS = 10;
-const BACK_TEXT = "−10 s";
 /** Elements that use the arrow keys themselves. */
 const KEY_USERS = "input:not([type=range]), select, textarea, [contenteditable], .scroll, percent-plot";
 const PLAY = "M4 2.5v11l9.5-5.5z";
@@ -36,22 +36,22 @@ const BACK = "M8 2.5a5.5 5.5 0 1 1-5.3 4h1.7A3.9 3.9 0 1 0 8 4.1V6.5L4.2 3.3 8 0
 
 export class ReplayBar extends HTMLElement {
   /** @type {Actions | null} */ actions = null;
-  #back = button("back-ten", `${BACK_TEXT}: back ten seconds`);
-  #play = button("play", "Play");
-  #speed = button("speed", "Speed");
-  #slider = /** @type {HTMLInputElement} */ (element("input", "", { type: "range", step: "1", "aria-label": "Position in the game" }));
+  #back = button("back-ten", text("replay.back_label", { seconds: BACK_SECONDS }));
+  #play = button("play", text("replay.play"));
+  #speed = button("speed", text("replay.speed"));
+  #slider = /** @type {HTMLInputElement} */ (element("input", "", { type: "range", step: "1", "aria-label": text("replay.position") }));
   #time = element("span", "", { class: "time" });
-  #live = button("live", "Live");
+  #live = button("live", text("replay.live"));
   #icon = icon(PLAY);
   #framesPerSecond = 60;
 
   connectedCallback() {
     if (this.children.length === 0) {
       setAttribute(this, "role", "group");
-      setAttribute(this, "aria-label", "Replay");
-      this.#back.append(icon(BACK), element("span", BACK_TEXT));
+      setAttribute(this, "aria-label", text("replay.title"));
+      this.#back.append(icon(BACK), element("span", text("replay.back", { seconds: BACK_SECONDS })));
       this.#play.append(this.#icon);
-      this.#live.append(element("span", "", { class: "dot", "aria-hidden": "true" }), element("span", "LIVE"));
+      this.#live.append(element("span", "", { class: "dot", "aria-hidden": "true" }), element("span", text("replay.live_button")));
       this.append(this.#back, this.#play, this.#speed, this.#slider, this.#time, this.#live);
       this.#back.addEventListener("click", () => this.actions?.move(-BACK_SECONDS * this.#framesPerSecond));
       this.#play.addEventListener("click", () => this.actions?.playOrPause());
@@ -72,20 +72,20 @@ export class ReplayBar extends HTMLElement {
     this.dataset.live = String(live ?? "");
     this.dataset.waiting = String(waiting);
     setAttribute(this.#icon.firstElementChild, "d", playing ? PAUSE : PLAY);
-    setAttribute(this.#play, "aria-label", playing ? "Pause" : "Play");
-    setText(this.#speed, speed === 1 ? "1×" : `${speed}×`);
-    setAttribute(this.#speed, "aria-label", `${speed}× speed`);
+    setAttribute(this.#play, "aria-label", text(playing ? "replay.pause" : "replay.play"));
+    setText(this.#speed, `${number(speed)}×`);
+    setAttribute(this.#speed, "aria-label", text("replay.speed_label", { speed }));
     this.#speed.dataset.slow = String(speed < 1);
     setAttribute(this.#slider, "min", String(first));
     setAttribute(this.#slider, "max", String(last));
     this.#slider.value = String(at);
     this.#slider.style.setProperty("--share", String(last > first ? (at - first) / (last - first) : 1));
     const [position, duration] = [gameTime(at), gameTime(last)];
-    setAttribute(this.#slider, "aria-valuetext", `${position} of ${duration}`);
+    setAttribute(this.#slider, "aria-valuetext", text("replay.position_of", { position, duration }));
     setText(this.#time, `${position} / ${duration}`);
     this.#live.hidden = live === null;
     setAttribute(this.#live, "aria-pressed", String(live === true));
-    setAttribute(this.#live, "aria-label", live ? "Live" : "Back to live");
+    setAttribute(this.#live, "aria-label", text(live ? "replay.live" : "replay.back_to_live"));
   }
 
   #key = (/** @type {KeyboardEvent} */ event) => {

@@ -1,8 +1,9 @@
 /** Displays players and games, in cards, details and lists alike. */
 
-import { scoreOf } from "../set_score.js";
+import { chosenWinners, scoreOf } from "../set_score.js";
 import { FORMAT, clock, gamePlayers, pointsText, resultText, stageName, stocksText } from "../slippi.js";
-import { summaryOutcome, summaryPlayers, thingText } from "../summary.js";
+import { outcomeText, summaryOutcome, summaryPlayers, thingText } from "../summary.js";
+import { number, text } from "../texts/texts.js";
 import { clone, colourOf, fill, find, setAttribute, setText } from "./dom.js";
 
 /**
@@ -36,8 +37,8 @@ export function showPlayers(list, players, winners, set = null) {
 function showPlayer(row, player, won, score) {
   const badge = find(".score", row);
   badge.hidden = score === null;
-  setText(badge, score === null ? "" : String(score));
-  setAttribute(badge, "title", "Games won in the set");
+  setText(badge, score === null ? "" : number(score));
+  setAttribute(badge, "title", text("games.set_score"));
   row.dataset.index = String(player.index);
   row.dataset.colour = colourOf(player);
   row.classList.toggle("out", player.stocks === 0);
@@ -48,9 +49,9 @@ function showPlayer(row, player, won, score) {
   const [left, total] = [player.stocks ?? 0, Math.min(MAX_DOTS, player.startStocks ?? 0)];
   const dots = "●".repeat(left) + "○".repeat(Math.max(0, total - left));
   const points = player.points === null ? "" : pointsText(player.points);
-  setText(find(".dots", row), many ? `×${player.stocks}` : player.stocks === null ? points : dots);
+  setText(find(".dots", row), many ? `×${number(player.stocks ?? 0)}` : player.stocks === null ? points : dots);
   setText(find(".stocks .hidden", row), player.stocks === null ? points : stocksText(player.stocks));
-  setText(find(".percent", row), player.stocks === 0 ? "out" : percentText(player.percent));
+  setText(find(".percent", row), player.stocks === 0 ? text("games.out") : percentText(player.percent));
 }
 
 /** @param {Player["percent"]} percent */
@@ -61,7 +62,7 @@ function percentText(percent) {
 /**
  * Whether the page knows the format and has the settings of the game. Games in lists have no settings.
  * @param {Game | null} game
- * @returns {game is Game}
+ * @returns {game is Game & {format: typeof FORMAT}}
  */
 function isKnown(game) {
   return game?.format === FORMAT && game.settings.players !== undefined;
@@ -72,9 +73,9 @@ function isKnown(game) {
  * @param {Game} game
  */
 export function placeName(game) {
-  const place = isKnown(game) ? stageName(game) : thingText(game.summary?.place);
+  const place = isKnown(game) ? stageName(game) : thingText(game.summary?.place, game.format);
   if (game.format === FORMAT) {
-    return game.summary?.suddenDeath ? `${place} · sudden death` : place;
+    return game.summary?.suddenDeath ? `${place} · ${text("games.sudden_death")}` : place;
   }
   return [game.format.toUpperCase(), place].filter(Boolean).join(" · ");
 }
@@ -102,10 +103,15 @@ export function whoText(game, players) {
 }
 
 /**
- * Player indexes.
+ * Player indexes of the winners of a game, those that the operator has chosen if so.
  * @param {Game | null} game
+ * @param {SetScore | null} [set]  The set that the game belongs to.
  */
-export function winnersOf(game) {
+export function winnersOf(game, set = null) {
+  const chosen = game === null || game.end === null ? null : chosenWinners(set, game.gameId);
+  if (chosen !== null) {
+    return chosen;
+  }
   if (isKnown(game)) {
     return (game.end?.winners ?? []).map((winner) => winner.playerIndex);
   }
@@ -118,10 +124,14 @@ export function winnersOf(game) {
  * @param {SetScore | null} [set]  The set that the game belongs to.
  */
 export function resultOf(game, set = null) {
+  if (game.end !== null && chosenWinners(set, game.gameId) !== null) {
+    const winners = winnersOf(game, set);
+    return outcomeText(playersOf(game, set).filter(({ index }) => winners.includes(index)));
+  }
   if (isKnown(game)) {
     return resultText(game, set);
   }
-  return summaryOutcome(game, set) || (game.format === FORMAT && game.end !== null ? "Game over" : "");
+  return summaryOutcome(game, set) || (game.format === FORMAT && game.end !== null ? text("game.over") : "");
 }
 
 /** @param {Player[]} players */
@@ -129,8 +139,8 @@ export function versus(players) {
   const teams = [...new Set(players.map((player) => player.team))];
   const name = (/** @type {Player} */ player) => player.name;
   if (teams.length > 1) {
-    const side = (/** @type {string} */ team) => players.filter((player) => player.team === team).map(name).join(" and ");
-    return teams.map(side).join(" against ");
+    const side = (/** @type {string} */ team) => players.filter((player) => player.team === team).map(name).join(text("games.and"));
+    return teams.map(side).join(text("games.against"));
   }
-  return players.map(name).join(players.length > 2 ? ", " : " against ");
+  return players.map(name).join(players.length > 2 ? ", " : text("games.against"));
 }

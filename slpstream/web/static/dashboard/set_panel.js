@@ -1,12 +1,15 @@
 /**
- * The panel in which operators correct the set of a station: names, score, length, and which games count.
+ * The panel in which operators correct the set of a station, with the list of their changes.
  *
- * Each change is sent to the daemon at once, and the panel displays the daemon's response, so there is nothing to save. A
- * field with the focus is not overwritten.
+ * Each change is sent to the daemon at once, and the panel displays the daemon's response, so there is nothing to save.
+ * Changes by other operators appear as they are made, except in a field that is being edited.
  */
 
 import { stageOf, teamOf } from "../slippi.js";
+import { fillTexts, text } from "../texts/texts.js";
+import { ChangeList } from "./change_list.js";
 import { colourOf, clone, element, fill, find, setAttribute, setText } from "./dom.js";
+import { reasonOf, sideName } from "./set_words.js";
 
 /**
  * @typedef {import("./daemon.js").Daemon} Daemon
@@ -14,22 +17,34 @@ import { colourOf, clone, element, fill, find, setAttribute, setText } from "./d
  * @typedef {import("../slpstream_types.js").SetSide} SetSide
  * @typedef {import("../slpstream_types.js").SetGame} SetGame
  * @typedef {import("../slpstream_types.js").SetPlayer} SetPlayer
+ * @typedef {HTMLInputElement | HTMLSelectElement} Field
  */
 
 const LENGTHS = [1, 3, 5, 7, 9, 11];
 const REFUSED = [401, 403];
-const NOT_OPERATOR = "Only operators can change sets: open this page with ?token=OPERATOR_TOKEN";
+const CONFLICT = 409;
 const RETRY_MS = 3000;
-const STATES = { upcoming: "has not started", running: "is in progress", over: "is over" };
+const OPERATOR = "slpstream.operator";
+const SEPARATOR = /[,、，;]/u;
+const DETAILS = /** @type {const} */ (["sponsor", "pronouns", "seed"]);
 
 export class SetPanel {
   #root;
   #path;
   #onChange;
+  #changes;
   /** @type {Daemon | null} */ #daemon = null;
   /** From the stream, or from the last response. @type {SetScore | null} */ #set = null;
   #loadedAt = -Infinity;
   #problem = "";
+  /** Whether the daemon refused the last request because the token is not an operator's. */
+  #isRefused = false;
+  /** Whether the last request had no response: what was entered then stays in its field. */
+  #isCutOff = false;
+  /** Requests that have no response yet. They are sent one after the other. */
+  #pending = 0;
+  /** @type {Promise<void>} */ #queue = Promise.resolve();
+  /** Scores that were sent but have no response yet, by player index. @type {Map<string, number>} */ #sentScores = new Map();
 
   /**
    * @param {HTMLElement} root
@@ -40,8 +55,18 @@ export class SetPanel {
     this.#root = root;
     this.#path = `v1/stations/${encodeURIComponent(station)}/set`;
     this.#onChange = onChange;
+    fillTexts(root);
+    this.#changes = new ChangeList(find(".changes", root), `${this.#path}/changes`, (change) => this.#undo(change), onChange);
     this.#bestOf.addEventListener("change", () => this.#change({ bestOf: Number(this.#bestOf.value) }));
-    find(".new", root).addEventListener("click", () => this.#change({ newSet: true }));
+    find(".new", root).addEventListener("click", () => this.#askForNewSet());
+    find(".swap", root).addEventListener("click", () => this.#change({ swapped: !this.#set?.swapped }));
+    this.#whenEdited(this.#input(".round"), (value) => ({ round: value || null }));
+    this.#whenEdited(this.#input(".event"), (value) => ({ event: value || null }));
+    this.#whenEdited(this.#input(".casters"), (value) => ({ casters: castersIn(value) }));
+    const operator = this.#input(".operator");
+    operator.value = rememberedOperator();
+    operator.addEventListener("change", () => rememberOperator(operator.value.trim()));
+    root.addEventListener("keydown", (event) => stopEscape(event));
   }
 
   /**
@@ -53,6 +78,11 @@ export class SetPanel {
     const { games, gameId: newest } = set ?? {};
     const ids = games?.flatMap((game) => [game, ...(game.suddenDeaths ?? [])]).map((game) => game.gameId);
     return ids === undefined || newest === undefined || ids.includes(gameId ?? "") ? set : null;
+  }
+
+  /** Whether the set has arrived. */
+  get isKnown() {
+    return this.#set !== null;
   }
 
   /**
@@ -68,10 +98,12 @@ export class SetPanel {
     this.#root.hidden = this.#set?.sides === undefined;
     if (this.#set?.sides !== undefined) {
       this.#show(this.#set);
+      this.#changes.draw(daemon, this.#set);
     }
-    const problem = find(".problem", this.#root);
+    const problem = find(".set-problem", this.#root);
     problem.hidden = this.#problem === "";
-    setText(problem, this.#problem);
+    setText(find(".words", problem), this.#problem);
+    find(".to-login", problem).hidden = !this.#isRefused;
   }
 
   /** @returns {HTMLSelectElement} */
@@ -79,32 +111,47 @@ export class SetPanel {
     return /** @type {HTMLSelectElement} */ (find(".best-of", this.#root));
   }
 
+  /** @param {string} selector */
+  #input(selector) {
+    return /** @type {HTMLInputElement} */ (find(selector, this.#root));
+  }
+
   /** @param {SetScore} set */
   #show(set) {
-    const { sides = [], games = [], players, state = "running", winner, bestOf = 3 } = set;
-    const won = winner === undefined ? "" : ` · ${sideName(sides[winner], players)} wins`;
-    setText(find(".standing", this.#root), `The set ${STATES[state]}${won}`);
+    const { sides = [], games = [], players, state = "running", winner, bestOf = 3, swapped = false } = set;
+    const won = winner === undefined ? "" : ` · ${text("panel.wins", { who: sideName(sides[winner], players) })}`;
+    setText(find(".standing", this.#root), `${text(`panel.state_${state}`)}${won}`);
     const lengths = LENGTHS.includes(bestOf) ? LENGTHS : [...LENGTHS, bestOf].sort((a, b) => a - b);
     fill(this.#bestOf, lengths, () => element("option"), (option, length) => setText(option, String(length)));
-    if (document.activeElement !== this.#bestOf) {
-      this.#bestOf.value = String(bestOf);
-    }
-    fill(find(".sides", this.#root), sides, () => this.#newSide(), (row, side) => {
+    this.#put(this.#bestOf, String(bestOf));
+    this.#put(this.#input(".round"), set.round ?? "");
+    this.#put(this.#input(".event"), set.event ?? "");
+    this.#put(this.#input(".casters"), (set.casters ?? []).join(", "));
+    const swap = find(".swap", this.#root);
+    swap.hidden = sides.length !== 2;
+    setAttribute(swap, "aria-pressed", String(swapped));
+    fill(find(".sides", this.#root), sides, () => this.#newSide(), (row, side, place) => {
       const members = players.filter(({ playerIndex }) => side.players.includes(playerIndex ?? -1));
+      const isLeft = (place === 0) !== swapped;
+      row.dataset.place = sides.length === 2 && !isLeft ? "right" : "left";
+      setText(find(".place", row), sides.length === 2 ? text(isLeft ? "panel.left" : "panel.right") : "");
       this.#showSide(row, side, members);
     });
-    fill(find(".set-games", this.#root), games, () => this.#newGame(), (row, game, i) => {
-      showGame(row, game, set, (set.olderGames ?? 0) + i + 1);
-    });
+    const list = find(".set-games", this.#root);
+    list.hidden = games.length === 0;
+    fill(list, games, () => this.#newGame(), (row, game, i) => this.#showGame(row, game, set, i));
   }
 
   #newSide() {
     const row = clone("set-side");
+    fillTexts(row);
     for (const [button, step] of /** @type {const} */ ([[".less", -1], [".more", 1]])) {
       find(button, row).addEventListener("click", () => {
-        const score = Number(row.dataset.score) + step;
+        const index = row.dataset.index ?? "";
+        const score = (this.#sentScores.get(index) ?? Number(row.dataset.score)) + step;
         if (score >= 0) {
-          this.#change({ score: { [row.dataset.index ?? ""]: score } });
+          this.#sentScores.set(index, score);
+          this.#change({ score: { [index]: score } });
         }
       });
     }
@@ -118,109 +165,306 @@ export class SetPanel {
    */
   #showSide(row, side, members) {
     const name = sideName(side, members);
+    const score = this.#sentScores.get(String(side.players[0])) ?? side.score;
     row.dataset.index = String(side.players[0]);
     row.dataset.score = String(side.score);
     row.dataset.colour = colourOf({ team: teamOf(members[0]?.team), port: members[0]?.port ?? 1 });
-    fill(find(".names", row), members, () => this.#newName(), (field, member) => showName(field, member));
+    fill(find(".names", row), members, () => this.#newPlayer(), (fields, member) => this.#showPlayer(fields, member));
     const points = find(".points", row);
-    setText(points, String(side.score));
-    setAttribute(points, "aria-label", `Games won by ${name}`);
-    setAttribute(find(".less", row), "aria-label", `Remove a game from ${name}`);
-    setAttribute(find(".more", row), "aria-label", `Add a game to ${name}`);
-    /** @type {HTMLButtonElement} */ (find(".less", row)).disabled = side.score === 0;
+    setText(points, String(score));
+    setAttribute(points, "aria-label", text("panel.games_won", { who: name }));
+    setAttribute(find(".less", row), "aria-label", text("panel.less", { who: name }));
+    setAttribute(find(".more", row), "aria-label", text("panel.more", { who: name }));
+    /** @type {HTMLButtonElement} */ (find(".less", row)).disabled = score === 0;
   }
 
-  #newName() {
-    const field = /** @type {HTMLInputElement} */ (element("input", "", { maxlength: "60", spellcheck: "false", autocomplete: "off" }));
-    field.addEventListener("change", () => this.#change({ names: { [field.dataset.index ?? ""]: field.value.trim() || null } }));
-    field.addEventListener("keydown", (event) => {
-      if (event.key === "Enter") {
-        field.blur();
+  #newPlayer() {
+    const fields = clone("set-player");
+    fillTexts(fields);
+    const name = /** @type {HTMLInputElement} */ (find(".name", fields));
+    this.#whenEdited(name, (value) => ({ names: { [name.dataset.index ?? ""]: value || null } }));
+    for (const detail of DETAILS) {
+      const field = /** @type {HTMLInputElement} */ (find(`.${detail}`, fields));
+      this.#whenEdited(field, (value) => {
+        const said = detail === "seed" ? Number(value) || null : value || null;
+        return { players: { [field.dataset.index ?? ""]: { [detail]: said } } };
+      });
+    }
+    return fields;
+  }
+
+  /**
+   * @param {HTMLElement} fields
+   * @param {SetPlayer} player
+   */
+  #showPlayer(fields, player) {
+    const { playerIndex, port = 1, name = "", namedByOperator = false, netplayName, tag } = player;
+    const values = {
+      name: namedByOperator ? name : "",
+      sponsor: player.sponsor ?? "",
+      pronouns: player.pronouns ?? "",
+      seed: String(player.seed ?? ""),
+    };
+    for (const [what, value] of Object.entries(values)) {
+      const input = /** @type {HTMLInputElement} */ (find(`.${what}`, fields));
+      if (this.#put(input, value)) {
+        input.dataset.index = String(playerIndex);
+        setAttribute(input, "aria-label", text(`panel.${what}_of`, { port }));
       }
-    });
-    return field;
+    }
+    setAttribute(find(".name", fields), "placeholder", netplayName || tag || text("panel.port", { port }));
   }
 
   #newGame() {
     const row = clone("set-game");
+    fillTexts(row);
+    const winner = /** @type {HTMLSelectElement} */ (find(".winner", row));
+    winner.addEventListener("change", () => {
+      const index = winner.value === "" ? null : Number(winner.value);
+      this.#change({ games: { [winner.dataset.game ?? ""]: { winner: index } } });
+    });
+    find(".sides-swapped", row).addEventListener("click", () => {
+      const { game = "", sides = "null" } = row.dataset;
+      this.#change({ games: { [game]: { sides: JSON.parse(sides) } } });
+    });
     find(".toggle", row).addEventListener("click", () => {
-      this.#change({ games: { [row.dataset.game ?? ""]: { counts: row.dataset.counts !== "true" } } });
+      const { game = "", counts, number = "" } = row.dataset;
+      const change = { games: { [game]: { counts: counts !== "true" } } };
+      if (counts === "true") {
+        this.#ask("panel.ask_dont_count", "panel.dont_count_lost", "panel.dont_count", change, { number });
+      } else {
+        this.#change(change);
+      }
     });
     return row;
   }
 
+  /**
+   * @param {HTMLElement} row
+   * @param {SetGame} game
+   * @param {SetScore} set
+   * @param {number} i
+   */
+  #showGame(row, game, set, i) {
+    const { sides = [], players } = set;
+    const number = (set.olderGames ?? 0) + i + 1;
+    row.dataset.game = game.gameId;
+    row.dataset.counts = String(game.counts);
+    row.dataset.verdict = game.verdict;
+    row.dataset.number = String(number);
+    const side = game.winner === undefined ? undefined : sides[game.winner];
+    const winner = side === undefined ? "" : sideName(side, players);
+    const won = winner && (game.counts ? text("panel.won", { who: winner }) : winner);
+    setText(find(".what", row), [text("panel.game", { number }), stageOf(game.stageId), won].filter(Boolean).join(" · "));
+    const accepted = game.counts || game.verdict === "playing";
+    setText(find(".why", row), accepted ? reasonOf(game) : text("panel.not_counted", { reason: reasonOf(game) }));
+
+    const choice = /** @type {HTMLSelectElement} */ (find(".winner", row));
+    const decided = game.operator?.winner;
+    const options = [
+      { value: "", name: text("panel.automatic") },
+      ...sides.map((each, place) => ({ value: String(playerOn(game, place) ?? ""), name: sideName(each, players) })),
+    ].filter(({ value }, place) => place === 0 || value !== "");
+    fill(choice, options, () => element("option"), (option, { value, name }) => {
+      setAttribute(option, "value", value);
+      setText(option, name);
+    });
+    const decidedSide = game.players.find(({ playerIndex }) => playerIndex === decided)?.side;
+    const chosen = decidedSide === undefined ? "" : String(playerOn(game, decidedSide) ?? "");
+    if (this.#put(choice, chosen)) {
+      choice.dataset.game = game.gameId;
+      setAttribute(choice, "aria-label", text("panel.winner_of", { number }));
+    }
+
+    // Names in the replays show who sits where. Without them, the operator may know better.
+    const swap = find(".sides-swapped", row);
+    const isNamed = players.some(({ connectCode, netplayName }) => connectCode || netplayName);
+    swap.hidden = sides.length !== 2 || isNamed;
+    const swapped = Object.fromEntries(game.players.map(({ playerIndex, side: place }) => [playerIndex, 1 - place]));
+    row.dataset.sides = JSON.stringify(game.operator?.sides === undefined ? swapped : null);
+    setAttribute(swap, "aria-pressed", String(game.operator?.sides !== undefined));
+    setAttribute(swap, "aria-label", text("panel.swap_sides_of", { number }));
+
+    const toggle = find(".toggle", row);
+    toggle.hidden = game.verdict === "playing" || (!game.counts && side === undefined);
+    setText(toggle, text(game.counts ? "panel.dont_count" : "panel.count"));
+    setAttribute(toggle, "aria-label", text(game.counts ? "panel.dont_count_game" : "panel.count_game", { number }));
+  }
+
+  /**
+   * Shows a value in a field, unless the operator is editing it. Returns whether the field may be changed.
+   * @param {Field} field
+   * @param {string} value
+   */
+  #put(field, value) {
+    const { shown, sent } = field.dataset;
+    const isEdited = shown !== undefined && field.value !== shown;
+    const isTyping = document.activeElement === field && field.value !== sent;
+    if (isEdited && (isTyping || this.#pending > 0 || this.#isCutOff)) {
+      return false;
+    }
+    delete field.dataset.sent;
+    field.dataset.shown = value;
+    if (field.value !== value) {
+      field.value = value;
+    }
+    return true;
+  }
+
+  /**
+   * Sends a change when the text of a field has been edited. Escape restores the text.
+   * @param {HTMLInputElement} field
+   * @param {(value: string) => Record<string, any>} patchOf
+   */
+  #whenEdited(field, patchOf) {
+    field.addEventListener("change", () => {
+      if (field.value.trim() !== field.dataset.shown) {
+        field.dataset.sent = field.value;
+        this.#change(patchOf(field.value.trim()));
+      }
+    });
+    field.addEventListener("keydown", (event) => {
+      if (event.key === "Enter" && !event.isComposing) {
+        field.blur();
+        field.focus();
+      } else if (event.key === "Escape") {
+        field.value = field.dataset.shown ?? "";
+      }
+    });
+  }
+
+  #askForNewSet() {
+    const { sides = [], players = [], games = [] } = this.#set ?? {};
+    if (games.length === 0) {
+      this.#change({ newSet: true });
+      return;
+    }
+    const score = sides.map((side) => `${sideName(side, players)} ${side.score}`).join(" – ");
+    this.#ask("panel.ask_new_set", "panel.new_set_lost", "panel.new_set", { newSet: true }, { score });
+  }
+
+  /**
+   * Asks before a change by which something is lost from sight.
+   * @param {string} question
+   * @param {string} consequence
+   * @param {string} button
+   * @param {Record<string, any>} change
+   * @param {Record<string, string | number>} values
+   */
+  #ask(question, consequence, button, change, values) {
+    const dialog = /** @type {HTMLDialogElement} */ (find(".confirm", this.#root));
+    setText(find(".question", dialog), text(question, values));
+    setText(find(".consequence", dialog), text(consequence, values));
+    setText(find(".yes", dialog), text(button, values));
+    dialog.returnValue = "";
+    dialog.addEventListener("close", () => dialog.returnValue === "yes" && this.#change(change), { once: true });
+    dialog.showModal();
+  }
+
   /** @param {Record<string, any>} patch */
-  async #change(patch) {
-    await this.#request((daemon) => daemon.patch(this.#path, patch));
+  #change(patch) {
+    return this.#send((daemon) => daemon.patch(`${this.#path}${this.#by()}`, patch));
+  }
+
+  /** @param {number} id */
+  #undo(id) {
+    return this.#send((daemon) => daemon.post(`${this.#path}/changes${this.#by()}`, { undo: id }), "panel.cannot_undo");
+  }
+
+  #by() {
+    const by = this.#input(".operator").value.trim();
+    return by === "" ? "" : `?by=${encodeURIComponent(by)}`;
   }
 
   /** Loads the set, because the stream has none before the first game. */
   async #load() {
     if (performance.now() - this.#loadedAt > RETRY_MS) {
       this.#loadedAt = performance.now();
-      await this.#request((daemon) => daemon.get(this.#path));
+      await this.#request((daemon) => daemon.get(this.#path), "");
     }
   }
 
-  /** @param {(daemon: Daemon) => Promise<{status: number, body: Record<string, any>}>} send */
-  async #request(send) {
+  /**
+   * Sends a change after those that were made before it.
+   * @param {(daemon: Daemon) => Promise<{status: number, body: Record<string, any>}>} send
+   * @param {string} [conflict]  The key of the text for a conflict; otherwise the daemon's sentence is shown.
+   */
+  #send(send, conflict = "") {
+    this.#pending += 1;
+    this.#queue = this.#queue.then(async () => {
+      await this.#request(send, conflict);
+      this.#pending -= 1;
+      if (this.#pending === 0) {
+        this.#sentScores.clear();
+      }
+      this.#onChange();
+    });
+    return this.#queue;
+  }
+
+  /**
+   * @param {(daemon: Daemon) => Promise<{status: number, body: Record<string, any>}>} send
+   * @param {string} conflict
+   */
+  async #request(send, conflict) {
     if (this.#daemon === null) {
       return;
     }
     try {
+      const before = this.#set?.lastChange ?? 0;
       const { status, body } = await send(this.#daemon);
-      const refused = REFUSED.includes(status);
-      this.#problem = status === 200 ? "" : refused ? NOT_OPERATOR : body.detail;
-      this.#set = status === 200 ? /** @type {SetScore} */ (body) : this.#set;
+      this.#isCutOff = false;
+      this.#isRefused = REFUSED.includes(status);
+      const told = status === CONFLICT && conflict !== "" ? text(conflict) : body.detail;
+      this.#problem = status === 200 ? "" : this.#isRefused ? text("panel.not_operator") : told;
+      if (status === 200) {
+        this.#set = /** @type {SetScore} */ (body);
+        this.#changes.made(before, this.#set.lastChange ?? 0);
+      }
     } catch {
-      this.#problem = "The daemon is not responding.";
+      this.#isCutOff = true;
+      this.#isRefused = false;
+      this.#problem = text("panel.not_responding");
     }
     this.#onChange();
   }
 }
 
 /**
- * @param {HTMLElement} field
- * @param {SetPlayer} member
+ * The index of a player on a side in a game.
+ * @param {SetGame} game
+ * @param {number} place
  */
-function showName(field, { playerIndex, port, name = "", namedByOperator = false, netplayName, tag }) {
-  const input = /** @type {HTMLInputElement} */ (field);
-  input.dataset.index = String(playerIndex);
-  setAttribute(input, "aria-label", `Name of the player on port ${port}`);
-  setAttribute(input, "placeholder", netplayName || tag || `Port ${port}`);
-  const value = namedByOperator ? name : "";
-  if (document.activeElement !== input && input.value !== value) {
-    input.value = value;
+function playerOn(game, place) {
+  return game.players.find(({ side }) => side === place)?.playerIndex;
+}
+
+/** @param {string} value */
+function castersIn(value) {
+  return value.split(SEPARATOR).map((name) => name.trim()).filter(Boolean);
+}
+
+/** Escape belongs to the field or the dialog that has the focus; elsewhere it closes the details. @param {KeyboardEvent} event */
+function stopEscape(event) {
+  const target = /** @type {HTMLElement} */ (event.target);
+  if (event.key === "Escape" && target.closest("input, select, dialog") !== null) {
+    event.stopPropagation();
   }
 }
 
-/**
- * @param {HTMLElement} row
- * @param {SetGame} game
- * @param {SetScore} set
- * @param {number} number
- */
-function showGame(row, game, set, number) {
-  row.dataset.game = game.gameId;
-  row.dataset.counts = String(game.counts);
-  row.dataset.verdict = game.verdict;
-  const side = game.winner === undefined ? undefined : set.sides?.[game.winner];
-  const winner = side === undefined ? "" : sideName(side, set.players);
-  const parts = [`Game ${number}`, stageOf(game.stageId), winner && (game.counts ? `${winner} won` : winner)];
-  setText(find(".what", row), parts.filter(Boolean).join(" · "));
-  const accepted = game.counts || game.verdict === "playing";
-  setText(find(".why", row), accepted ? game.reason : `not counted: ${game.reason}`);
-  const toggle = find(".toggle", row);
-  toggle.hidden = game.verdict === "playing" || (!game.counts && side === undefined);
-  setText(toggle, game.counts ? "Don't count" : "Count");
-  setAttribute(toggle, "aria-label", `${game.counts ? "Don't count" : "Count"} game ${number}`);
+function rememberedOperator() {
+  try {
+    return localStorage.getItem(OPERATOR) ?? "";
+  } catch {
+    return ""; // the browser blocks storage
+  }
 }
 
-/**
- * @param {SetSide} side
- * @param {SetPlayer[]} players
- */
-function sideName(side, players) {
-  const members = players.filter(({ playerIndex }) => side.players.includes(playerIndex ?? -1));
-  return side.name ?? members.map(({ name, port }) => name ?? `Port ${port}`).join(" & ");
+/** @param {string} name */
+function rememberOperator(name) {
+  try {
+    localStorage.setItem(OPERATOR, name);
+  } catch {
+    // The browser blocks storage: the name is known until the page is closed.
+  }
 }

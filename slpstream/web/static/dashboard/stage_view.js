@@ -8,6 +8,7 @@
  */
 
 import { gamePlayers, pointsText, stageName, stageOutline, stocksText } from "../slippi.js";
+import { text } from "../texts/texts.js";
 import { colourOf, setAttribute, resized, styleValue } from "./dom.js";
 import { OFF_STAGE_Y, ObservedGround } from "./stages.js";
 
@@ -40,6 +41,8 @@ const DYING = /** @type {const} */ ([0x00, 0x0a]);
 const REBIRTH = /** @type {const} */ ([0x0c, 0x0d]);
 const DAMAGED = /** @type {const} */ ([0x4b, 0x5b]);
 const SHIELDING = /** @type {const} */ ([0xb2, 0xb6]);
+/** Height of the letters of names on the dashboard, in CSS pixels. */
+const TAG_SIZE = 13;
 /** @type {(state: number | undefined, range: readonly [number, number]) => boolean} */
 const isWithin = (state, [first, last]) => state !== undefined && state >= first && state <= last;
 
@@ -58,6 +61,8 @@ export class StageView extends HTMLElement {
   #reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
   /** @type {Record<string, string>} */ #style = {};
   #scheme = matchMedia("(prefers-color-scheme: light)");
+  /** Height of the letters of names, in CSS pixels. */
+  tagSize = TAG_SIZE;
 
   connectedCallback() {
     this.#canvas.setAttribute("role", "img");
@@ -138,7 +143,7 @@ export class StageView extends HTMLElement {
     const match = this.#match;
     const game = match?.game ?? null;
     if (match === null || game === null) {
-      setAttribute(this.#canvas, "aria-label", "Stage view: no game");
+      setAttribute(this.#canvas, "aria-label", text("stage_view.no_game"));
       resized(this.#canvas);
       return;
     }
@@ -432,23 +437,25 @@ export class StageView extends HTMLElement {
    * @param {number} width
    */
   #drawTags(context, tags, width) {
-    context.font = `600 13px ${this.#style.font}`;
+    const size = this.tagSize;
+    const [high, edge] = [size * 1.54, size * 0.92];
+    context.font = `600 ${size}px ${this.#style.font}`;
     context.textAlign = "center";
     context.textBaseline = "middle";
     /** @type {{x: number, y: number, half: number}[]} */
     const placed = [];
     for (const tag of tags.sort((a, b) => b.y - a.y)) {
-      const half = context.measureText(tag.text).width / 2 + 6;
+      const half = context.measureText(tag.text).width / 2 + size * 0.46;
       const x = clamp(tag.x, half + 2, width - half - 2);
-      let y = Math.max(12, tag.y);
+      let y = Math.max(edge, tag.y - (high - TAG_SIZE * 1.54) / 2);
       for (const other of placed) {
-        if (Math.abs(other.x - x) < other.half + half && Math.abs(other.y - y) < 21) {
-          y = other.y - 21 < 12 ? other.y + 21 : other.y - 21;
+        if (Math.abs(other.x - x) < other.half + half && Math.abs(other.y - y) <= high) {
+          y = other.y - high - 1 < edge ? other.y + high + 1 : other.y - high - 1;
         }
       }
       placed.push({ x, y, half });
       context.beginPath();
-      context.roundRect(x - half, y - 10, 2 * half, 20, 5);
+      context.roundRect(x - half, y - high / 2, 2 * half, high, size * 0.38);
       context.fillStyle = this.#style.sky;
       context.globalAlpha = 0.85;
       context.fill();
@@ -474,11 +481,11 @@ export class StageView extends HTMLElement {
 export function textAlternative(game, players, frame, stage) {
   const lines = players.map((player) => {
     const post = frame.players?.[player.index]?.post ?? {};
-    const parts = [`${player.name}, ${player.character}`];
+    const parts = [player.name, player.character];
     const percent = post.percent ?? player.percent;
     const stocks = player.stocks === null ? null : (post.stocksRemaining ?? player.stocks);
     if (typeof percent === "number") {
-      parts.push(`${Math.floor(percent)} percent`);
+      parts.push(text("stage_view.percent", { percent: Math.floor(percent) }));
     }
     if (stocks !== null) {
       parts.push(stocksText(stocks));
@@ -489,9 +496,9 @@ export function textAlternative(game, players, frame, stage) {
     if (stocks !== 0 && post.positionX !== undefined) {
       parts.push(whereabouts(post, stage));
     }
-    return parts.join(", ");
+    return parts.join(text("stage_view.comma"));
   });
-  return `Stage view: ${[stageName(game), ...lines].join(". ")}.`;
+  return text("stage_view.title", { contents: [stageName(game), ...lines].join(text("stage_view.stop")) });
 }
 
 /**
@@ -500,15 +507,24 @@ export function textAlternative(game, players, frame, stage) {
  */
 function whereabouts(post, stage) {
   if (isWithin(post.actionStateId, DYING)) {
-    return "losing a stock";
+    return text("stage_view.dying");
   }
-  const facing = post.facingDirection > 0 ? ", facing right" : post.facingDirection < 0 ? ", facing left" : "";
+  const facing = post.facingDirection > 0 ? "facing_right" : post.facingDirection < 0 ? "facing_left" : "";
+  return [placeOf(post, stage), facing].filter(Boolean).map((key) => text(`stage_view.${key}`)).join(text("stage_view.comma"));
+}
+
+/**
+ * Where a player is, as the end of the key of a text.
+ * @param {Record<string, any>} post
+ * @param {import("./stages.js").Outline | null} stage
+ */
+function placeOf(post, stage) {
   const beyond = stage !== null && Math.abs(post.positionX) > stage.edge;
   if (post.isAirborne !== false && (beyond || post.positionY < OFF_STAGE_Y)) {
-    return `off the stage on the ${post.positionX < 0 ? "left" : "right"}${facing}`;
+    return post.positionX < 0 ? "off_left" : "off_right";
   }
-  const side = Math.abs(post.positionX) < 15 ? "in the middle" : post.positionX < 0 ? "on the left" : "on the right";
-  return `${post.isAirborne === true ? "in the air" : "on the ground"} ${side}${facing}`;
+  const side = Math.abs(post.positionX) < 15 ? "middle" : post.positionX < 0 ? "left" : "right";
+  return `${post.isAirborne === true ? "air" : "ground"}_${side}`;
 }
 
 /**

@@ -1,0 +1,202 @@
+"""The pictures in the folders of other stream tools, and the names that they get in an overlay folder.
+
+Melee Stream Tool (commit bcaadfa) has `Resources/Characters/Portraits/{Character}/{Skin}.png` and `Stock Icons` beside
+`Portraits`. Sheik's skins are in Zelda's folder. TournamentStreamHelper 5 has `user_data/games/ssbm`: the names of all
+characters in `base_files/config.json`, and a `config.json` in each folder of pictures, which are named
+`{prefix}{codename}{postfix}{costume}`. Its costume index is that of the replay.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import msgspec
+
+from slpstream.formats.slippi.names import characters
+from slpstream.system.files import read_regular
+
+MELEE_STREAM_TOOL: Final = "melee-stream-tool"
+TOURNAMENT_STREAM_HELPER: Final = "tournament-stream-helper"
+TOOLS: Final = (MELEE_STREAM_TOOL, TOURNAMENT_STREAM_HELPER)
+SUFFIXES: Final = (".png", ".svg", ".webp")
+_MST_PLACES = ("", "Resources", "Stream Tool/Resources")
+_MST_KINDS = {"icons": "Stock Icons", "portraits": "Portraits"}
+_TSH_PLACES = ("", "ssbm", "games/ssbm", "user_data/games/ssbm")
+_TSH_KINDS = {
+    "icons": ("icon_hd", "icon", "stock_icon"),
+    "portraits": ("full", "portrait_hd", "portrait"),
+    "stages": ("stage_icon",),
+}
+"""Types of packs in `config.json`; the first ones are preferred."""
+_ZELDA, _SHEIK = 18, 19
+_PLAYABLE = range(26)
+_MST_SKINS: Mapping[int, str] = {
+    0: "Black Red White Green Blue",
+    1: "Black Red Blue Green",
+    2: "Red Blue Green",
+    3: "Red Blue Green",
+    4: "Yellow Blue Red Green White",
+    5: "Red Blue Black",
+    6: "Red Blue Black White",
+    7: "White Blue Pink",
+    8: "Yellow Brown Blue Green",
+    9: "Red Green Black White",
+    10: "Yellow Blue Green",
+    11: "Yellow Blue Green",
+    12: "Yellow White Blue Green",
+    13: "Red Blue Green",
+    14: "Green Orange Red",
+    15: "Red Blue Green Yellow",
+    16: "Pink Brown Green Purple",
+    17: "Red Blue Yellow Pink Cyan",
+    18: "Red Blue Green Purple",
+    19: "Red Blue Green Purple",
+    20: "Red Blue Green",
+    21: "Red Blue White Black",
+    22: "Red Blue Green Black",
+    23: "Red Blue Green Yellow",
+    24: "Red Blue Green",
+    25: "Red Blue Green Purple",
+}
+"""Melee Stream Tool's names of the costumes from index 1 on, by external character id. Index 0 is `Default`."""
+_TSH_STAGES: Mapping[str, int] = {
+    "fountain_of_dreams": 2,
+    "pokemon_stadium": 3,
+    "peachs_castle": 4,
+    "kongo_jungle": 5,
+    "brinstar": 6,
+    "corneria": 7,
+    "yoshis_story": 8,
+    "onett": 9,
+    "mute_city": 10,
+    "rainbow_cruise": 11,
+    "jungle_japes": 12,
+    "great_bay": 13,
+    "temple": 14,
+    "brinstar_depths": 15,
+    "yoshis_island": 16,
+    "green_greens": 17,
+    "fourside": 18,
+    "mushroom_kingdom": 19,
+    "mushroom_kingdom_ii": 20,
+    "venom": 22,
+    "pokefloats": 23,
+    "big_blue": 24,
+    "icicle_mountain": 25,
+    "flat_zone": 27,
+    "dream_land": 28,
+    "yoshis_island_64": 29,
+    "kong_jungle_64": 30,
+    "battlefield": 31,
+    "final_destination": 32,
+}
+"""Stage ids by the codenames of TournamentStreamHelper."""
+
+
+class Picture(NamedTuple):
+    """A picture of a tool, and its path below an overlay folder, such as `icons/2/0.png`."""
+
+    source: Path
+    target: str
+
+
+class _Codename(msgspec.Struct):
+    codename: str
+
+
+class _Game(msgspec.Struct):
+    """What is needed of `base_files/config.json`."""
+
+    character_to_codename: dict[str, _Codename]
+
+
+class _Pack(msgspec.Struct):
+    """What is needed of the `config.json` of a folder of pictures."""
+
+    type: list[str] = []
+    prefix: str = ""
+    postfix: str = ""
+
+
+def tool_of(folder: Path) -> str | None:
+    """The tool that a folder belongs to; `None` for another folder."""
+    if _mst_resources(folder) is not None:
+        return MELEE_STREAM_TOOL
+    return None if _tsh_game(folder) is None else TOURNAMENT_STREAM_HELPER
+
+
+def pictures(folder: Path, tool: str) -> list[Picture]:
+    """The pictures of Melee in the folder of a tool, in the order of their targets. Empty if it is not of that tool.
+
+    Raises `OSError` for a folder or a list that cannot be read, and `msgspec.DecodeError` for a list that is damaged.
+    """
+    found = _of_mst(folder) if tool == MELEE_STREAM_TOOL else _of_tsh(folder)
+    return sorted(found, key=lambda picture: picture.target)
+
+
+def _mst_resources(folder: Path) -> Path | None:
+    places = [folder / place / "Characters" for place in _MST_PLACES]
+    return next((place for place in places if any((place / kind).is_dir() for kind in _MST_KINDS.values())), None)
+
+
+def _of_mst(folder: Path) -> Iterator[Picture]:
+    resources = _mst_resources(folder)
+    if resources is None:
+        return
+    for kind, below in _MST_KINDS.items():
+        for character_id in _PLAYABLE:
+            prefix = "Sheik " if character_id == _SHEIK else ""
+            owner = characters()[_ZELDA if character_id == _SHEIK else character_id].name.replace(".", "")
+            for costume, skin in enumerate(["Default", *_MST_SKINS[character_id].split()]):
+                source = resources / below / owner / f"{prefix}{skin}.png"
+                if source.is_file():
+                    yield Picture(source, f"{kind}/{character_id}/{costume}.png")
+
+
+def _tsh_game(folder: Path) -> Path | None:
+    places = [folder / place for place in _TSH_PLACES]
+    return next((place for place in places if (place / "base_files/config.json").is_file()), None)
+
+
+def _of_tsh(folder: Path) -> Iterator[Picture]:
+    root = _tsh_game(folder)
+    if root is None:
+        return
+    ids = {character.name: id for id, character in characters().items()}
+    game = msgspec.json.decode(read_regular(root / "base_files/config.json"), type=_Game)
+    codenames = {each.codename: ids[name] for name, each in game.character_to_codename.items() if name in ids}
+    packs = [
+        (config.parent, msgspec.json.decode(read_regular(config), type=_Pack))
+        for config in [*sorted(root.glob("base_files/*/config.json")), *sorted(root.glob("*/config.json"))]
+        if config.parent.name != "base_files"
+    ]
+    for kind, types in _TSH_KINDS.items():
+        # Pictures of different packs do not go together: the fullest one of the preferred type is taken.
+        for wanted in types:
+            candidates = [_of_pack(kind, path, pack, codenames) for path, pack in packs if wanted in pack.type]
+            chosen = max(candidates, key=len, default={})
+            if chosen:
+                yield from (Picture(source, target) for target, source in chosen.items())
+                break
+
+
+def _of_pack(kind: str, folder: Path, pack: _Pack, codenames: Mapping[str, int]) -> dict[str, Path]:
+    """The sources by target, of one file for each thing."""
+    found: dict[str, Path] = {}
+    known = _TSH_STAGES if kind == "stages" else codenames
+    number = "" if kind == "stages" else "0*([0-9]{1,2})"
+    names = "|".join(re.escape(name) for name in sorted(known, key=len, reverse=True))
+    pattern = re.compile(f"{re.escape(pack.prefix)}({names}){re.escape(pack.postfix)}{number}")
+    done = set[str]()
+    for path in sorted(folder.iterdir()):
+        match = pattern.fullmatch(path.stem)
+        if match is None or path.suffix.lower() not in SUFFIXES or not path.is_file():
+            continue
+        place = "/".join([kind, str(known[match[1]]), *(str(int(costume)) for costume in match.groups()[1:])])
+        if place not in done:
+            done.add(place)
+            found[place + path.suffix.lower()] = path
+    return found

@@ -1,0 +1,58 @@
+"""The user's own pictures of characters and stages, below the folder that is served as `/custom/`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+SUFFIXES: Final = (".png", ".svg", ".webp")
+"""Types of pictures. If there are several of the same thing, the first type in this order is shown."""
+_NUMBER = re.compile(r"0|[1-9][0-9]{0,2}")
+
+
+class OwnPictures(msgspec.Struct, frozen=True):
+    """Paths of the pictures below the folder, such as `icons/2/0.png`."""
+
+    icons: dict[str, dict[str, str]] = {}
+    """By external character id, and by costume index: the small picture beside a name."""
+    portraits: dict[str, dict[str, str]] = {}
+    """The same for large pictures."""
+    stages: dict[str, str] = {}
+    """By stage id."""
+
+
+def own_pictures(folder: Path | None) -> OwnPictures:
+    """The pictures that are in the folder now. A folder that is absent or cannot be read has none. Blocks."""
+    if folder is None:
+        return OwnPictures()
+    return OwnPictures(
+        icons=_of_characters(folder, "icons"),
+        portraits=_of_characters(folder, "portraits"),
+        stages=_numbered(folder, "stages"),
+    )
+
+
+def _of_characters(folder: Path, kind: str) -> dict[str, dict[str, str]]:
+    found = {}
+    for name in sorted(_names(folder / kind)):
+        if _NUMBER.fullmatch(name) and (pictures := _numbered(folder, f"{kind}/{name}")):
+            found[name] = pictures
+    return found
+
+
+def _numbered(folder: Path, below: str) -> dict[str, str]:
+    names = set(_names(folder / below))
+    numbers = sorted({name.partition(".")[0] for name in names if _NUMBER.fullmatch(name.partition(".")[0])}, key=int)
+    candidates = {number: [name for suffix in SUFFIXES if (name := number + suffix) in names] for number in numbers}
+    return {number: f"{below}/{files[0]}" for number, files in candidates.items() if files}
+
+
+def _names(folder: Path) -> Iterator[str]:
+    try:
+        yield from [path.name for path in folder.iterdir()]
+    except OSError:
+        return

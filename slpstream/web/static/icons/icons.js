@@ -1,0 +1,155 @@
+/**
+ * Pictures of characters and stages: the user's own where there are any, and otherwise the bundled glyphs.
+ *
+ * They are decoration beside a name, so screen readers skip them. The page includes `icons/icons.css` and loads the names
+ * with `loadNames` first, for the colours of the costumes.
+ */
+
+import { swatch } from "../costumes.js";
+import { costumeName } from "../slippi.js";
+
+/**
+ * Paths below `/custom/`.
+ * @typedef {object} OwnPictures
+ * @property {Record<string, Record<string, string>>} icons      By external character id and costume index.
+ * @property {Record<string, Record<string, string>>} portraits  The same for large pictures.
+ * @property {Record<string, string>} stages                     By stage id.
+ */
+
+const SVG = "http://www.w3.org/2000/svg";
+const CHARACTERS = 33;
+/** Stages that are shown as another one. @type {Readonly<Record<number, number | string>>} */
+const ALIKE = Object.freeze({
+  0: "test", 1: "test",
+  59: 19, 60: 4, 61: 5, 62: 12, 63: "maze", 64: 14, 65: 6, 66: 6, 67: 17, 68: 17, 69: 17, 70: 7, 71: 7, 72: 3, 73: 10,
+  74: 10, 75: 9, 76: 25, 77: 26, 78: 31, 79: 31, 80: 32, 81: 32, 82: "race", 83: "trophies", 84: "home_run", 85: "rest",
+});
+const [FIRST_VERSUS, LAST_VERSUS] = [2, 32];
+const [FIRST_TARGETS, LAST_TARGETS] = [33, 58];
+
+const own = await listOwn();
+
+/** @returns {Promise<OwnPictures>} */
+async function listOwn() {
+  try {
+    const response = await fetch(new URL("own.json", import.meta.url));
+    if (response.ok) {
+      return await response.json();
+    }
+  } catch {
+    // The daemon is unreachable: its own glyphs are what is left, once they can be loaded.
+  }
+  return { icons: {}, portraits: {}, stages: {} };
+}
+
+/**
+ * A square picture of a character. A glyph is drawn in `--glyph-ink` on `--glyph-ground`: by default the colour of the
+ * costume, and black or white on it. `--glyph-port` is the colour of its border, by default none.
+ * @param {number} characterId   External id. An unknown one is shown as a question mark.
+ * @param {number} costumeIndex  Without an own picture of this costume, the one of the default costume is shown.
+ * @returns {HTMLElement}
+ */
+export function characterPicture(characterId, costumeIndex) {
+  const file = ownOf(own.icons, characterId, costumeIndex);
+  const glyph = () => characterGlyph(characterId, costumeIndex);
+  return file === undefined ? glyph() : ownPicture("character-picture", file, glyph);
+}
+
+/**
+ * A large picture of a character. Without an own one, it is the same as `characterPicture`.
+ * @param {number} characterId   External id.
+ * @param {number} costumeIndex
+ * @returns {HTMLElement}
+ */
+export function portraitPicture(characterId, costumeIndex) {
+  const file = ownOf(own.portraits, characterId, costumeIndex);
+  const small = () => characterPicture(characterId, costumeIndex);
+  return file === undefined ? small() : ownPicture("portrait-picture", file, small);
+}
+
+/**
+ * A picture of a stage, 16 by 9. The glyph has the text's colour.
+ * @param {number} stageId  An unknown one is shown as a question mark.
+ * @returns {HTMLElement}
+ */
+export function stagePicture(stageId) {
+  const file = own.stages[stageId];
+  const drawn = () => glyphPicture("stage-picture", `stages/${stageGlyph(stageId)}`, "0 0 64 36");
+  return file === undefined ? drawn() : ownPicture("stage-picture", file, drawn);
+}
+
+/**
+ * The name of the file in `stages/` that shows a stage.
+ * @param {number} stageId
+ */
+export function stageGlyph(stageId) {
+  if (stageId >= FIRST_TARGETS && stageId <= LAST_TARGETS) {
+    return "targets";
+  }
+  return ALIKE[stageId] ?? (stageId >= FIRST_VERSUS && stageId <= LAST_VERSUS ? stageId : "test");
+}
+
+/**
+ * The name of the file in `characters/` that shows a character.
+ * @param {number} characterId
+ */
+export function characterGlyphName(characterId) {
+  return Number.isInteger(characterId) && characterId >= 0 && characterId < CHARACTERS ? String(characterId) : "unknown";
+}
+
+/**
+ * @param {number} characterId
+ * @param {number} costumeIndex
+ */
+function characterGlyph(characterId, costumeIndex) {
+  const picture = glyphPicture("character-picture", `characters/${characterGlyphName(characterId)}`, "0 0 64 64");
+  const { colour, ink } = swatch(characterId, costumeName(characterId, costumeIndex));
+  picture.style.setProperty("--costume", colour);
+  picture.style.setProperty("--costume-ink", ink);
+  return picture;
+}
+
+/**
+ * @param {Record<string, Record<string, string>>} pictures
+ * @param {number} characterId
+ * @param {number} costumeIndex
+ * @returns {string | undefined}
+ */
+function ownOf(pictures, characterId, costumeIndex) {
+  const ofCharacter = pictures[characterId];
+  return ofCharacter?.[costumeIndex] ?? ofCharacter?.[0];
+}
+
+/**
+ * @param {string} kind      Class of the element.
+ * @param {string} file      Path without its suffix.
+ * @param {string} viewBox
+ */
+function glyphPicture(kind, file, viewBox) {
+  const picture = document.createElement("span");
+  picture.className = `${kind} glyph`;
+  picture.setAttribute("aria-hidden", "true");
+  const drawing = document.createElementNS(SVG, "svg");
+  drawing.setAttribute("viewBox", viewBox);
+  const use = document.createElementNS(SVG, "use");
+  use.setAttribute("href", `${new URL(`${file}.svg`, import.meta.url)}#glyph`);
+  drawing.append(use);
+  picture.append(drawing);
+  return picture;
+}
+
+/**
+ * @param {string} kind
+ * @param {string} file
+ * @param {() => HTMLElement} instead  Makes the picture for a file that has been removed since the page was loaded.
+ */
+function ownPicture(kind, file, instead) {
+  const picture = document.createElement("span");
+  picture.className = kind;
+  const image = document.createElement("img");
+  image.alt = "";
+  image.src = new URL(`../../custom/${file}`, import.meta.url).href;
+  image.addEventListener("error", () => picture.replaceWith(instead()), { once: true });
+  picture.append(image);
+  return picture;
+}

@@ -1,0 +1,340 @@
+/**
+ * A made-up set, for a scene whose address ends in `#example`: messages and answers in place of the daemon's, so that a
+ * scene can be placed and adjusted while nobody plays. The visual editor of the dashboard shows scenes with it.
+ */
+
+/**
+ * @typedef {Record<string, any>} Message
+ * @typedef {(message: Message) => void} Push
+ *
+ * @typedef {object} Step  Something that happens in the running game.
+ * @property {number} at        Seconds after the example begins.
+ * @property {number[]} percents
+ * @property {number[]} stocks
+ * @property {Message[]} events
+ */
+
+const GAME = "e".repeat(32);
+const FIRST_FRAME = 7000;
+const FRAMES_PER_SECOND = 60;
+const MESSAGE_MS = 50;
+/** The game ends, its result is shown, and it begins again. */
+const END_SECONDS = 13;
+const LOOP_SECONDS = 18;
+
+const UP_SMASH = 11;
+const FORWARD_SMASH = 10;
+const PEOPLE = [
+  { name: "Vixen", sponsor: "Nova", pronouns: "she/her", seed: 2, characterId: 2, characterColor: 1, code: "VIXE#201" },
+  { name: "Altea", pronouns: "they/them", seed: 5, characterId: 9, characterColor: 0, code: "ALTE#514" },
+];
+const EVENT = { event: "Harbor Clash 7", round: "Winners Final", casters: ["Mika", "Juno"] };
+
+/** Stages, winners, stocks left and lengths in seconds of the games of the set. */
+const GAMES = [
+  { stageId: 31, winner: 0, stocks: 2, durationSeconds: 154 },
+  { stageId: 2, winner: 1, stocks: 1, durationSeconds: 207 },
+  { stageId: 3, winner: 0, stocks: 3, durationSeconds: 128 },
+  { stageId: 32, winner: 1, stocks: 2, durationSeconds: 181 },
+  { stageId: 28, winner: 0, stocks: 1, durationSeconds: 224 },
+];
+const LAST_STAGE = 28;
+const LAST_FRAME = 13_440;
+/** Frame, percent and last move of the stocks that each player loses in the last game. */
+const LOSSES = [
+  [{ frame: 2400, percent: 96, moveId: FORWARD_SMASH }, { frame: 5700, percent: 121, moveId: 14 }, { frame: 9800, percent: 88, moveId: 17 }],
+  [
+    { frame: 1500, percent: 104, moveId: UP_SMASH },
+    { frame: 4300, percent: 87, moveId: 16 },
+    { frame: 8200, percent: 132, moveId: 15 },
+    { frame: 13_300, percent: 109, moveId: UP_SMASH },
+  ],
+];
+const FINAL_PERCENT = 64;
+const STOCKS = 4;
+
+/** Sets of other stations. */
+const OTHERS = [
+  { station: "setup-2", names: ["Orla", "Quill | Pip"], score: [1, 1], round: "Losers Semifinal" },
+  { station: "setup-3", names: ["Bramble", "Tide"], score: [3, 0], round: "Losers Quarterfinal", state: "over", winner: 0 },
+  { station: "setup-4", names: ["Kestrel", "Mochi"], score: [0, 2], round: "Pool B" },
+  { station: "setup-5", names: ["Lumen", "Rook"], score: [0, 0], round: "Grand Final", state: "upcoming" },
+];
+
+/**
+ * Begins to send the messages of a scene.
+ * @param {string} scene    As in its address.
+ * @param {string} station
+ * @param {Push} push
+ */
+export function playExample(scene, station, push) {
+  const send = (/** @type {Message} */ message) => push({ station, ...message });
+  push({ type: "connection", connection: "open", problem: "" });
+  if (["live", "overlay", "versus", "controller"].includes(scene)) {
+    playGame(send);
+    return;
+  }
+  send({ type: "station", state: "idle" });
+  if (scene === "up-next") {
+    send(setOf(PEOPLE, [0, 0], { ...EVENT, state: "upcoming" }));
+  } else if (scene === "ticker") {
+    push(setOf(PEOPLE, [2, 1], { station: "setup-1", ...EVENT }));
+  } else {
+    send(setOf(PEOPLE, [3, 2], { ...EVENT, state: "over", winner: 0, games: gamesOfSet() }));
+  }
+  if (scene === "up-next" || scene === "ticker") {
+    for (const [i, { station: name, names, score, ...values }] of OTHERS.entries()) {
+      push(setOf(names.map((each) => ({ name: each })), score, { station: name, setId: String(i).repeat(32), ...values }));
+    }
+  }
+}
+
+/**
+ * Answers a request of a scene, as the daemon would.
+ * @param {string} path  Relative to the daemon's address.
+ * @returns {Promise<{status: number, body: any}>}
+ */
+export async function answerExample(path) {
+  const url = new URL(path, "http://example/");
+  const body = /\/stats$/.test(url.pathname)
+    ? stats()
+    : /\/frames$/.test(url.pathname)
+      ? { frames: framesBetween(Number(url.searchParams.get("from")), Number(url.searchParams.get("to"))) }
+      : url.pathname === "/v1/games"
+        ? { games: [finishedGame()] }
+        : finishedGame();
+  return { status: 200, body };
+}
+
+/**
+ * A running game, from a combo over two stocks to its end, again and again.
+ * @param {Push} send
+ */
+function playGame(send) {
+  let startedAt = performance.now();
+  let lastSeconds = Infinity;
+  const steps = stepsOfGame();
+  send({ type: "station", state: "playing", gameId: GAME });
+  send(setOf(PEOPLE, [2, 1], EVENT));
+  const tick = () => {
+    const now = performance.now();
+    let seconds = (now - startedAt) / 1000;
+    if (seconds >= LOOP_SECONDS || lastSeconds === Infinity) {
+      startedAt = now;
+      seconds = 0;
+      lastSeconds = -1;
+      send({ type: "game_start", gameId: GAME, format: "slippi", rate: [60, 1], settings: settings() });
+    }
+    const running = Math.min(seconds, END_SECONDS);
+    const { percents, stocks } = steps.filter(({ at }) => at <= running).slice(-1)[0];
+    const frame = FIRST_FRAME + Math.floor(running * FRAMES_PER_SECOND);
+    if (lastSeconds < END_SECONDS) {
+      send({ type: "frame", gameId: GAME, frame: { frame, revision: 0, players: playersAt(running, percents, stocks) } });
+    }
+    for (const { at, events } of steps) {
+      if (at > lastSeconds && at <= seconds) {
+        events.forEach((event) => send({ type: "event", gameId: GAME, frame, ...event }));
+      }
+    }
+    if (lastSeconds < END_SECONDS && seconds >= END_SECONDS) {
+      const winners = [{ playerIndex: 0, position: 0 }];
+      send({ type: "game_end", gameId: GAME, reason: "game_end", winners, gameEnd: { gameEndMethod: 2 }, durationSeconds: 128 });
+    }
+    lastSeconds = seconds;
+  };
+  tick();
+  setInterval(tick, MESSAGE_MS);
+}
+
+/** @returns {Step[]} */
+function stepsOfGame() {
+  const combo = (/** @type {number} */ by, /** @type {number[]} */ ...damages) => ({
+    kind: "combo_extended",
+    playerIndex: 1 - by,
+    combo: { moves: damages.map((damage) => ({ playerIndex: by, hitCount: 1, damage })) },
+  });
+  const loss = (/** @type {number} */ by, /** @type {number} */ endPercent, /** @type {number} */ moveId) => [
+    {
+      kind: "conversion_ended",
+      playerIndex: 1 - by,
+      conversion: { lastHitBy: by, didKill: true, endPercent, moves: [{ moveId }] },
+    },
+    { kind: "stock_lost", playerIndex: 1 - by, stock: { endPercent } },
+  ];
+  return [
+    { at: 0, percents: [62, 88], stocks: [3, 2], events: [combo(0, 9, 12, 10.5)] },
+    { at: 1.5, percents: [62, 102], stocks: [3, 2], events: [combo(0, 9, 12, 10.5, 14)] },
+    { at: 3, percents: [62, 0], stocks: [3, 1], events: loss(0, 117, UP_SMASH) },
+    { at: 6, percents: [81, 0], stocks: [3, 1], events: [combo(1, 8, 11)] },
+    { at: 7.5, percents: [124, 0], stocks: [3, 1], events: [combo(1, 8, 11, 13, 12, 18)] },
+    { at: 8.5, percents: [0, 0], stocks: [2, 1], events: loss(1, 124, FORWARD_SMASH) },
+    { at: 11, percents: [0, 47], stocks: [2, 1], events: [combo(0, 10, 13, 12, 12)] },
+    { at: 12.5, percents: [0, 71], stocks: [2, 0], events: loss(0, 71, 17) },
+  ];
+}
+
+/**
+ * The players in a frame, with hands that move.
+ * @param {number} seconds
+ * @param {number[]} percents
+ * @param {number[]} stocks
+ */
+function playersAt(seconds, percents, stocks) {
+  const entries = PEOPLE.map((_, i) => {
+    const turn = seconds * (2 + i) + i;
+    const pre = {
+      joystickX: 0.8 * Math.cos(turn),
+      joystickY: 0.8 * Math.sin(turn),
+      cStickX: 0,
+      cStickY: Math.floor(seconds + i) % 3 === 0 ? 0.9 : 0,
+      trigger: Math.floor(seconds * 2) % 4 === i ? 0.7 : 0,
+      physicalButtons: Math.floor(seconds * 3 + i) % 2 === 0 ? 0x100 : 0x400,
+    };
+    return [i, { pre, post: { percent: percents[i], stocksRemaining: stocks[i] } }];
+  });
+  return Object.fromEntries(entries);
+}
+
+function settings() {
+  const players = PEOPLE.map(({ name, characterId, characterColor, code }, i) => ({
+    playerIndex: i,
+    port: i + 1,
+    characterId,
+    characterColor,
+    startStocks: STOCKS,
+    displayName: name,
+    nametag: "",
+    connectCode: code,
+  }));
+  return { stageId: LAST_STAGE, inGameMode: 32, timerType: 2, startingTimerSeconds: 480, isTeams: false, players };
+}
+
+/**
+ * @param {Record<string, any>[]} people
+ * @param {number[]} score
+ * @param {Record<string, any>} values
+ */
+function setOf(people, score, values) {
+  const players = people.map((person, i) => ({ playerIndex: i, port: i + 1, side: i, score: score[i], ...person }));
+  const sides = people.map(({ name }, i) => ({ name, score: score[i], won: score[i], players: [i] }));
+  return { type: "set", state: "running", bestOf: 5, winsNeeded: 3, players, score, sides, games: [], ...values };
+}
+
+/** The games of the finished set. */
+function gamesOfSet() {
+  const score = [0, 0];
+  return GAMES.map(({ winner, stocks, ...game }, i) => {
+    score[winner] += 1;
+    const players = PEOPLE.map(({ characterId, characterColor }, side) => ({
+      playerIndex: side,
+      port: side + 1,
+      side,
+      characterId,
+      characterColor,
+      stocks: side === winner ? stocks : 0,
+    }));
+    const gameId = i === GAMES.length - 1 ? GAME : String(i).repeat(GAME.length);
+    return { ...game, gameId, verdict: "counted", counts: true, reason: "", winner, score: [...score], players };
+  });
+}
+
+/** The last game of the finished set, as `/v1/games/{gameId}` describes it. */
+function finishedGame() {
+  return {
+    gameId: GAME,
+    format: "slippi",
+    rate: [60, 1],
+    settings: settings(),
+    lastFrame: LAST_FRAME,
+    winners: [0],
+    reason: "game_end",
+    durationSeconds: GAMES[GAMES.length - 1].durationSeconds,
+    inProgress: false,
+  };
+}
+
+/** The stats of that game. Each stock is taken with hits at equal distances in time, the last of which kills. */
+function stats() {
+  const hits = 6;
+  /** @type {Record<string, any>[]} */
+  const stocks = [];
+  /** @type {Record<string, any>[]} */
+  const conversions = [];
+  for (const [victim, losses] of LOSSES.entries()) {
+    let startFrame = 0;
+    for (const [i, { frame, percent, moveId }] of losses.entries()) {
+      stocks.push({ playerIndex: victim, startFrame, endFrame: frame, startPercent: 0, endPercent: percent, count: STOCKS - i });
+      const moves = Array.from({ length: hits }, (_, hit) => ({
+        playerIndex: 1 - victim,
+        frame: Math.round(startFrame + ((frame - startFrame) * (hit + 1)) / (hits + 0.3)),
+        moveId: hit === hits - 1 ? moveId : 13,
+        hitCount: 1,
+        damage: percent / hits,
+      }));
+      conversions.push({ playerIndex: victim, lastHitBy: 1 - victim, didKill: true, endFrame: frame, endPercent: percent, moves });
+      startFrame = frame;
+    }
+    if (losses.length < STOCKS) {
+      stocks.push({ playerIndex: victim, startFrame, startPercent: 0, currentPercent: FINAL_PERCENT, count: STOCKS - losses.length });
+      const damage = FINAL_PERCENT / 2;
+      const moves = [600, 1900].map((after) => ({ playerIndex: 1 - victim, frame: startFrame + after, moveId: 13, hitCount: 1, damage }));
+      conversions.push({ playerIndex: victim, lastHitBy: 1 - victim, didKill: false, moves });
+    }
+  }
+  const overall = PEOPLE.map((_, i) => {
+    const kills = LOSSES[1 - i].length;
+    const taken = LOSSES[1 - i].reduce((sum, { percent }) => sum + percent, 0) + (i === 1 ? FINAL_PERCENT : 0);
+    const openings = i === 0 ? 23 : 19;
+    return {
+      playerIndex: i,
+      totalDamage: taken,
+      openingsPerKill: { count: openings, total: kills, ratio: openings / kills },
+      damagePerOpening: { count: taken, total: openings, ratio: taken / openings },
+      neutralWinRatio: { count: openings - 7, total: 29, ratio: (openings - 7) / 29 },
+    };
+  });
+  return { gameComplete: true, lastFrame: LAST_FRAME, stocks, conversions, overall };
+}
+
+const KILL_FRAME = LOSSES[1][LOSSES[1].length - 1].frame;
+const LAUNCH_FRAME = KILL_FRAME - 50;
+const JUMP = 25;
+const DAMAGE_FLY = 88;
+const DEAD_UP = 4;
+const WAIT = 14;
+
+/**
+ * The frames around the kill that ends the game: one player chases the other, who is launched over the upper edge.
+ * @param {number} from
+ * @param {number} to  Inclusive.
+ */
+function framesBetween(from, to) {
+  const frames = [];
+  for (let frame = from; frame <= Math.min(to, LAST_FRAME); frame++) {
+    const before = Math.max(0, LAUNCH_FRAME - frame);
+    const flight = Math.max(0, Math.min(frame, KILL_FRAME) - LAUNCH_FRAME);
+    const hop = before > 0 ? 20 * Math.abs(Math.sin(before / 22)) : 0;
+    const isHit = (before > 0 && before % 80 > 55) || flight > 0;
+    const percent = before > 170 ? 71 : before > 0 ? 95 : 109;
+    const chaser = {
+      percent: FINAL_PERCENT,
+      stocksRemaining: 1,
+      positionX: 18 - before * 0.28,
+      positionY: hop,
+      facingDirection: 1,
+      actionStateId: hop > 1 ? JUMP : WAIT,
+      isAirborne: hop > 1,
+    };
+    const chased = {
+      percent,
+      stocksRemaining: frame > KILL_FRAME ? 0 : 1,
+      positionX: 26 + 8 * Math.sin(before / 25) + flight * 0.5,
+      positionY: flight * 4.2,
+      facingDirection: -1,
+      actionStateId: frame >= KILL_FRAME ? DEAD_UP : isHit ? DAMAGE_FLY : WAIT,
+      isAirborne: flight > 0,
+    };
+    frames.push({ frame, revision: 0, players: { 0: { post: chaser }, 1: { post: chased } } });
+  }
+  return frames;
+}

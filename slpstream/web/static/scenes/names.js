@@ -1,0 +1,9 @@
+/** The names of the scenes, as they are in addresses. */
+
+/** The scenes of one station. */
+export const STATION_SCENES = Object.freeze(
+  /** @type {const} */ (["live", "versus", "game-result", "set-result", "up-next", "replay", "controller"]),
+);
+/** The scene of all stations. */
+export const TICKER = "ticker";
+export const SCENES = Object.freeze(/** @type {const} */ ([...STATION_SCENES, TICKER]));

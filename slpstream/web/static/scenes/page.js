@@ -1,0 +1,250 @@
+/**
+ * What all scenes have in common: options, theme, stylesheet, connection, delay, and drawing.
+ *
+ *     openScene({ stations: [station], topics: ["game"], take: (message, now) => …, draw: (now) => … });
+ *
+ * Messages pass through the playout buffer. The page is drawn at most once per animation frame, and only after a change.
+ *
+ * If the address ends in `#example`, a made-up set takes the place of the daemon's messages and answers; see `example.js`.
+ */
+
+import { loadNames } from "../slippi.js";
+import { Playout } from "../playout.js";
+import { CloseCode, connect } from "../slpstream.js";
+import { fillTexts, language, text } from "../texts/texts.js";
+import { followGameArea } from "./area.js";
+import { ASPECTS, readOptions } from "./options.js";
+
+/**
+ * @typedef {import("./options.js").SceneOptions} SceneOptions
+ *
+ * @typedef {object} Scene
+ * @property {string[] | "*"} stations
+ * @property {import("../slpstream_types.js").Topic[]} topics
+ * @property {string[]} [fields]   Fields of a frame. Default: whole frames.
+ * @property {(message: Record<string, any>, now: number) => void} take  Receives each message when it is due, and the
+ *     page's own: `connection` and `reset`.
+ * @property {(now: number) => number | null} draw  Draws, and returns when to draw again without a message.
+ */
+
+/** @type {(selector: string, root?: ParentNode) => HTMLElement} */
+export const find = (selector, root = document) => /** @type {HTMLElement} */ (root.querySelector(selector));
+
+/** The station in the address: `/scenes/{scene}/{station}`, or `/overlay/{station}`. */
+export const station = decodeURIComponent(location.pathname.split("/").pop() ?? "");
+
+/** Whether the scene shows a made-up set. */
+export const isExample = location.hash === "#example";
+
+/**
+ * Reads the options and applies those that concern the page as a whole. Adds the list of problems to the page.
+ * @param {{layout?: import("./options.js").Layout}} [defaults]
+ * @returns {SceneOptions}
+ */
+export function preparePage(defaults = {}) {
+  const { options, problems } = readOptions(new URLSearchParams(location.search), defaults);
+  const root = document.documentElement;
+  root.lang = language;
+  root.dataset.theme = options.theme;
+  root.dataset.motion = options.motion ? "1" : "0";
+  root.style.setProperty("--scale", String(options.scale));
+  for (const [name, factor] of Object.entries(options.sizes)) {
+    root.style.setProperty(`--size-${name}`, String(factor));
+  }
+  fillTexts();
+  if (options.css !== null) {
+    addStylesheet(options.css);
+  }
+  problems.forEach(addNote);
+  return options;
+}
+
+/**
+ * Connects, and draws after changes.
+ * @param {SceneOptions} options
+ * @param {Scene} scene
+ * @returns {() => void} Draws soon.
+ */
+export function openScene(options, { stations, topics, fields, take, draw }) {
+  // Whoever adjusts a scene does not want to wait for the made-up set.
+  const playout = new Playout((message) => take(message, performance.now()), isExample ? 0 : options.delay);
+  let scheduled = false;
+  let changed = true;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let drawTimer;
+
+  const drawSoon = () => {
+    changed = true;
+    loop();
+  };
+  /** Schedules an animation frame. They continue while messages are waiting. */
+  const loop = () => {
+    if (!scheduled) {
+      scheduled = true;
+      requestAnimationFrame(() => {
+        scheduled = false;
+        step(performance.now());
+        if (playout.busy) {
+          loop();
+        }
+      });
+    }
+  };
+  const step = (/** @type {number} */ now) => {
+    if (playout.advance(now) || changed) {
+      changed = false;
+      const at = draw(now);
+      clearTimeout(drawTimer);
+      drawTimer = at === null ? undefined : setTimeout(drawSoon, Math.max(0, at - performance.now()) + 1);
+    }
+  };
+  const push = (/** @type {Record<string, any>} */ message) => {
+    playout.push(message, performance.now());
+    if (document.hidden) {
+      step(performance.now()); // browsers run no animation frames for hidden pages
+    } else {
+      loop();
+    }
+  };
+
+  followGameArea(ASPECTS[options.aspect], drawSoon);
+  loadNames(drawSoon);
+  drawSoon();
+  if (isExample) {
+    playInstead(push);
+    return drawSoon;
+  }
+  const client = connect({
+    stations,
+    topics,
+    ...(fields === undefined ? {} : { fields }),
+    protocol: options.delta ? "delta" : "json",
+    token: options.token,
+  });
+  client.on("message", (message) => {
+    if (message.type !== "hello" && message.type !== "error") {
+      push(message);
+    }
+  });
+  client.on("reset", (name) => push({ type: "reset", station: name }));
+  client.on("connection", (connection) => {
+    push({ type: "connection", connection, problem: refusalWords(client, options.token) });
+  });
+  return drawSoon;
+}
+
+/** @param {(message: Record<string, any>) => void} push */
+async function playInstead(push) {
+  const { playExample } = await import("./example.js");
+  const [, scene] = /\/(?:scenes\/)?([^/]+)(?:\/[^/]*)?$/.exec(location.pathname) ?? [];
+  playExample(scene ?? "", station, push);
+}
+
+/**
+ * Why the daemon refuses the connection, in the page's language; empty if it does not. Rare reasons are in the daemon's words.
+ * @param {import("../slpstream.js").Client} client
+ * @param {string | undefined} token
+ */
+function refusalWords({ problem, problemCode }, token) {
+  switch (problemCode) {
+    case CloseCode.NOT_AUTHORISED:
+      return text(token === undefined ? "problem.no_token" : "problem.wrong_token");
+    case CloseCode.NOT_FOUND:
+      return text("problem.unknown_station", { station });
+    default:
+      return problem;
+  }
+}
+
+/**
+ * The status of a station in words; empty while something is shown without problems.
+ * @param {import("./state.js").SceneState} state
+ * @param {boolean} canShow  Whether the scene can show the game.
+ */
+export function statusWords(state, canShow) {
+  const { view } = state;
+  if (state.problem) {
+    return state.problem;
+  }
+  if (state.connection !== "open") {
+    return text(view.game === null ? "scene.connecting" : "scene.reconnecting");
+  }
+  if (view.game !== null) {
+    return canShow ? "" : text("scene.unknown_format", { format: view.game.format });
+  }
+  return text(view.state === "offline" && !view.starting ? "scene.offline" : "scene.waiting");
+}
+
+/**
+ * Adds the user's stylesheet after the built-in one, so that it takes precedence.
+ * @param {string} path
+ */
+function addStylesheet(path) {
+  const link = document.createElement("link");
+  link.rel = "stylesheet";
+  link.href = new URL(`../../custom/${path}`, import.meta.url).href;
+  link.onerror = () => addNote(text("scene.css_not_found", { path }));
+  document.head.append(link);
+}
+
+/** @param {string} note */
+function addNote(note) {
+  console.warn(`slpstream overlay: ${note}`);
+  const notes = find(".notes");
+  const item = document.createElement("li");
+  item.textContent = note;
+  notes.append(item);
+  notes.hidden = false;
+}
+
+/**
+ * @param {HTMLElement} element
+ * @param {string} value
+ */
+export function setText(element, value) {
+  const node = element.firstChild;
+  if (node instanceof Text && element.lastChild === node) {
+    if (node.data !== value) {
+      node.data = value;
+    }
+  } else if (element.textContent !== value) {
+    element.textContent = value;
+  }
+}
+
+/**
+ * @param {HTMLElement} element
+ * @param {string} name
+ * @param {string} value
+ */
+export function setData(element, name, value) {
+  if (element.dataset[name] !== value) {
+    element.dataset[name] = value;
+  }
+}
+
+/**
+ * An element with a class and children. Texts go into text nodes.
+ * @param {string} kind  Tag and classes: `p.name.large`.
+ * @param {...(Node | string)} children
+ */
+export function make(kind, ...children) {
+  const [tag, ...classes] = kind.split(".");
+  const element = document.createElement(tag);
+  if (classes.length > 0) {
+    element.className = classes.join(" ");
+  }
+  element.append(...children);
+  return element;
+}
+
+/**
+ * Restarts an animation. CSS restarts it only when its name changes, so there are two names for each animation.
+ * @param {HTMLElement} element
+ * @param {string} name
+ */
+export function restartAnimation(element, name) {
+  const playing = element.classList.contains(name);
+  element.classList.toggle(name, !playing);
+  element.classList.toggle(`${name}-again`, playing);
+}

@@ -1,0 +1,142 @@
+/**
+ * Finished games and their stats, fetched from the daemon when a scene first asks for them. A request that fails, and stats
+ * that are not final yet, are asked for again.
+ */
+
+/**
+ * @typedef {import("../slpstream.js").Game} Game
+ * @typedef {import("../slpstream_types.js").Stats} Stats
+ * @typedef {{status: number, body: any}} Answer
+ */
+
+const RETRY_MS = 1500;
+const MAX_TRIES = 40;
+const TIMEOUT_MS = 10_000;
+
+export class Results {
+  #onChange;
+  /** @type {Map<string, {value: any, tries: number}>} */ #known = new Map();
+
+  /**
+   * @param {(path: string) => Promise<Answer>} get  Asks the daemon for a path relative to its address; see `askDaemon`.
+   * @param {() => void} onChange  Called when something has arrived.
+   */
+  constructor(get, onChange) {
+    this.get = get;
+    this.#onChange = onChange;
+  }
+
+  /**
+   * A game in the form that scenes draw; `null` until it is known. The daemon may list a game whose end it has not recorded
+   * yet: that game has no `end`.
+   * @param {string} gameId
+   * @returns {Game | null}
+   */
+  game(gameId) {
+    return this.#fetched(`v1/games/${encodeURIComponent(gameId)}`, isOver, gameOf);
+  }
+
+  /**
+   * The final stats of a game; `null` until they are known.
+   * @param {string} gameId
+   * @returns {Stats | null}
+   */
+  stats(gameId) {
+    const isFinal = (/** @type {any} */ stats) => stats.gameComplete;
+    return this.#fetched(`v1/games/${encodeURIComponent(gameId)}/stats`, isFinal, (body) => body);
+  }
+
+  /**
+   * The id of the newest finished game of a station when the page was opened; empty if there is none.
+   * @param {string} station
+   * @returns {string}
+   */
+  newest(station) {
+    const path = `v1/games?station=${encodeURIComponent(station)}&limit=5`;
+    const finished = (/** @type {any} */ body) =>
+      body.games.find((/** @type {any} */ game) => isOver(game))?.gameId ?? "";
+    return this.#fetched(path, () => true, finished) ?? "";
+  }
+
+  /**
+   * @param {string} path
+   * @param {(body: any) => boolean} isFinal  Whether the answer will not change any more.
+   * @param {(body: any) => any} convert
+   */
+  #fetched(path, isFinal, convert) {
+    let entry = this.#known.get(path);
+    if (entry === undefined) {
+      entry = { value: null, tries: 0 };
+      this.#known.set(path, entry);
+      this.#load(path, entry, isFinal, convert);
+    }
+    return entry.value;
+  }
+
+  /**
+   * @param {string} path
+   * @param {{value: any, tries: number}} entry
+   * @param {(body: any) => boolean} isFinal
+   * @param {(body: any) => any} convert
+   */
+  async #load(path, entry, isFinal, convert) {
+    for (; entry.tries < MAX_TRIES; entry.tries++) {
+      try {
+        const { status, body } = await this.get(path);
+        if (status === 200) {
+          entry.value = convert(body);
+          this.#onChange();
+          if (isFinal(body)) {
+            return;
+          }
+        }
+      } catch {
+        // The daemon is unreachable at the moment.
+      }
+      await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+    }
+  }
+}
+
+/**
+ * Whether the end of a game is known. A file that was found a moment ago can be listed before its end has been read.
+ * @param {any} body
+ */
+function isOver({ inProgress, reason }) {
+  return !inProgress && Boolean(reason);
+}
+
+/**
+ * Asks the daemon. Rejects if it is unreachable.
+ * @param {string} path  Relative to the daemon's address.
+ * @param {string | undefined} token
+ * @returns {Promise<Answer>}
+ */
+export async function askDaemon(path, token) {
+  const response = await fetch(new URL(path, new URL("../..", import.meta.url)), {
+    headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
+    signal: AbortSignal.timeout?.(TIMEOUT_MS),
+  });
+  return { status: response.status, body: await response.json() };
+}
+
+/**
+ * @param {any} body  As `/v1/games/{gameId}` describes a game.
+ * @returns {Game}
+ */
+function gameOf(body) {
+  const { gameId, format, rate, settings, summary, lastFrame, winners, reason, durationSeconds, end } = body;
+  const { gameEnd = null, tied = false } = end ?? {};
+  const won = end?.winners ?? winners.map((/** @type {number} */ playerIndex) => ({ playerIndex, position: 0 }));
+  return {
+    gameId,
+    format,
+    rate: rate ?? [60, 1],
+    settings: settings ?? {},
+    summary: summary ?? null,
+    frame: lastFrame ?? null,
+    players: new Map(),
+    scores: new Map(),
+    end: isOver(body) ? { reason, winners: won, gameEnd, durationSeconds: durationSeconds ?? null, tied } : null,
+  };
+}

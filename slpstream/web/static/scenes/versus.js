@@ -1,0 +1,40 @@
+/** The versus scene, `/scenes/versus/{station}`: who plays whom, with characters, seeds, stage and the score so far. */
+
+import { canShow, peopleOf, sidesOf } from "./people.js";
+import { coloured, heading, openBoard, plate, rebuild, stagePlate } from "./boards.js";
+import { make } from "./page.js";
+import { number, text } from "../texts/texts.js";
+import { lengthWords, placeWords } from "./words.js";
+
+openBoard({ draw });
+
+/** @param {import("./boards.js").Board} board */
+function draw({ element, state }) {
+  const { set } = state.view;
+  const game = canShow(state.view.game) ? state.view.game : null;
+  const people = peopleOf(game, set);
+  const sides = sidesOf(people, set);
+  if (sides.length < 2 || sides[1].people.length === 0) {
+    return false;
+  }
+  const playing = game !== null && game.end === null;
+  const stage = playing ? placeWords(/** @type {import("../slpstream.js").Game} */ (game)) : "";
+  const stageId = playing ? game?.settings.stageId : undefined;
+  const scores = sides.map(({ score }) => score);
+  const known = people.map(({ index, percent, stocks, points, ...others }) => others);
+  rebuild(element, [known, scores, stage, set?.event, set?.round, set?.bestOf], () => {
+    const [left, right] = sides.map((side, i) =>
+      coloured(make(`section.side.${i === 0 ? "left" : "right"}`, ...side.people.map((person) => plate(person))), side.people[0]),
+    );
+    const begun = scores.some((score) => (score ?? 0) > 0);
+    const middle = begun
+      ? make("p.versus.score-so-far", ...scores.map((score) => make("span.score", number(score ?? 0))))
+      : make("p.versus", text("scene.versus"));
+    const foot = make("footer.foot", make("p.best-of", lengthWords(set)));
+    if (stage !== "") {
+      foot.append(stagePlate(stageId, stage));
+    }
+    return [heading(set), make("div.sides", left, middle, right), foot];
+  });
+  return true;
+}

@@ -1,0 +1,97 @@
+"""What the pages name exists: commands with their options, modules, files, keys, metrics and endpoints.
+
+`test_commands.py` runs the blocks of commands. Commands in sentences and tables have placeholders, so these are parsed.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator
+
+import click
+import msgspec
+import pytest
+
+from slpstream import config
+from slpstream.cli import cli
+from slpstream.cli.reference import PAGES as REFERENCE
+from slpstream.model.version import __version__
+from slpstream.system import metrics
+from slpstream.web import openapi
+from slpstream.web.app import described_endpoints
+from tests.docs.pages import DOCUMENTS, Block, blocks, code_in_text
+from tests.project import ROOT
+
+CODE = sorted({code for page in DOCUMENTS for code in code_in_text(page)})
+KEYS = {f"{key.section}.{key.name}" for key in config.all_keys()}
+SECTIONS = {key.section for key in config.all_keys()}
+WEBSOCKET = "/v1/stream"
+PLACEHOLDER = re.compile(r"NAME|VERSION|\.\.\.")
+COMMAND = re.compile(rf"\bslpstream ({'|'.join(cli.list_commands(click.Context(cli)))})\b([^;&]*)")
+
+
+def named_commands() -> Iterator[tuple[str, str]]:
+    """Name and arguments of the commands of slpstream that sentences and tables contain."""
+    for code in CODE:
+        yield from COMMAND.findall(code)
+
+
+def test_enough_is_found() -> None:
+    assert len(list(named_commands())) > 15
+    assert len(CODE) > 500
+
+
+@pytest.mark.parametrize(("name", "arguments"), sorted(set(named_commands())))
+def test_options_of_commands_exist(name: str, arguments: str) -> None:
+    context = click.Context(cli)
+    command = cli.get_command(context, name)
+    assert command is not None
+    options = {opt for each in command.params for opt in each.opts}
+    assert {each for each in arguments.split() if each.startswith("-")} <= options | {"--help"}
+    if name == "reference" and arguments:
+        assert set(arguments.split()) <= set(REFERENCE)
+
+
+@pytest.mark.parametrize(
+    "code", [code for code in CODE if "-m tests." in code or re.search(r"\bpytest .*tests/", code)]
+)
+def test_modules_and_tests_exist(code: str) -> None:
+    for module in re.findall(r"-m (tests[\w.]*)", code):
+        path = ROOT / module.replace(".", "/")
+        assert path.with_suffix(".py").is_file() or (path / "__main__.py").is_file()
+    for path in re.findall(r"\btests/[\w/.]+", code):
+        assert (ROOT / path).exists()
+
+
+def test_files_exist() -> None:
+    named = [code for code in CODE if re.match(r"(?:docs|slpstream|tests|deploy|\.ci)/[\w/.*-]+$", code)]
+    assert len(named) > 30
+    assert not [code for code in named if not PLACEHOLDER.search(code) and not list(ROOT.glob(code.rstrip("/")))]
+
+
+def test_keys_exist() -> None:
+    named = {(code, *found.groups()) for code in CODE if (found := re.match(r"(\w+)\.(\w+)(?: =.*)?$", code))}
+    keys = {f"{section}.{key}" for _, section, key in named if section in SECTIONS}
+    assert len(keys) > 20
+    assert keys <= KEYS
+
+
+def test_metrics_exist() -> None:
+    named = {name for code in CODE for name in re.findall(r"^slpstream_\w+(?=$|\{)", code)}
+    assert len(named) > 20
+    assert named <= {row.name for row in metrics.TABLE}
+
+
+def test_endpoints_exist() -> None:
+    there = {WEBSOCKET, *openapi.document(described_endpoints(), __version__)["paths"]}
+    named = {path for code in CODE for path in re.findall(r"^(?:[A-Z]+ )?(/v1/[\w/{}]*)$", code)}
+    assert len(named) > 5
+    assert named <= there
+
+
+@pytest.mark.parametrize(
+    "block", [block for block in blocks("toml") if "[build-system]" not in block.text], ids=lambda block: block.page
+)
+def test_configurations_are_valid(block: Block) -> None:
+    msgspec.convert(tomllib.loads(block.text), config.Config)

@@ -1,0 +1,21 @@
+"""The browser that the tests of the pages share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Chromium, started once for each module. Tests open pages in contexts of their own."""
+    # Not at the top: Windows' Python runs the other tests of this folder, and has no Playwright.
+    from tests.web.pages import chromium
+
+    with chromium() as browser:
+        yield browser

@@ -1,0 +1,154 @@
+"""The reference of the API, `/docs`, in a real browser: complete, readable, and with a console that subscribes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, expect
+from websockets.sync.client import connect
+
+from slpstream.model.errors import SubscriberError
+from slpstream.model.messages import PAYLOADS, STATUS_PAYLOADS
+from slpstream.stream.subscription import SubscribeRequest
+from slpstream.web import stream_reference
+from slpstream.web.app import STATIC, described_endpoints
+from tests.daemon_process import running
+from tests.shared_data import IN_CI
+from tests.web import javascript
+from tests.web.javascript import needs_node
+from tests.web.pages import Demo, demo, open_page, screenshot
+from tests.web.test_dashboard import AXE, PHONE, WIDE, serious
+
+
+@pytest.fixture(scope="module")
+def playing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
+    with demo(log=tmp_path_factory.mktemp("demo") / "stderr") as playing:
+        yield playing
+
+
+def test_stream_is_described_from_its_types() -> None:
+    described = stream_reference.description()
+    assert {option["name"] for option in described["options"]} == set(SubscribeRequest.__struct_fields__)
+    assert all(option["description"] for option in described["options"])
+    assert [message["type"] for message in described["messages"]] == [*PAYLOADS, *STATUS_PAYLOADS]
+    codes = {each["code"]: each["description"] for each in described["closeCodes"]}
+    assert codes.keys() >= {kind.close_code for kind in SubscriberError.__subclasses__()}
+    assert all(codes.values())
+
+
+@needs_node
+def test_every_message_has_typed_fields(tmp_path: Path) -> None:
+    script = """
+    const { fieldsOf, parseTypes } = await import("./docs/types.js");
+    const types = parseTypes(given.source);
+    return Object.fromEntries(given.kinds.map((kind) => [kind, fieldsOf(types, kind)]));
+    """
+    source = (STATIC / "slpstream_types.js").read_text(encoding="utf-8")
+    kinds = [*PAYLOADS, *STATUS_PAYLOADS]
+    fields = javascript.run(script, {"source": source, "kinds": kinds}, tmp_path)
+    names = {kind: {field["name"]: field for field in each} for kind, each in fields.items()}
+    assert all(names.values())
+    assert list(names["frame"]) == ["station", "gameId", "cursor", "frame"]
+    assert names["frame"]["frame"]["kind"] == "FrameEntry"
+    assert names["diagnostic"]["gameId"]["optional"]
+    assert names["hello"]["stations"]["kind"] == "string[]"
+    assert names["game_end"]["winners"] == {
+        "name": "winners", "optional": True, "kind": "{playerIndex: number, position: number}[]", "description": "",
+    }  # fmt: skip
+
+
+def test_everything_is_on_the_page(browser: Browser, playing: Demo) -> None:
+    with open_page(browser, viewport=WIDE) as watched:
+        page = watched.page
+        page.goto(f"{playing.url}/")
+        page.get_by_role("link", name="API", exact=True).click()
+        page.locator("[id^=operation-]").first.wait_for()
+        for endpoint in described_endpoints():
+            section = page.locator(f"#operation-{endpoint.name}")
+            expect(section.locator("h3")).to_have_text(f"{endpoint.method} {endpoint.path}")
+        for kind in (*PAYLOADS, *STATUS_PAYLOADS):
+            assert page.locator(f"#message-{kind} tbody tr").count() > 0
+        for code in ("1001", "4400", "4401", "4404", "4410"):
+            expect(page.locator(".stream").get_by_role("rowheader", name=code, exact=True)).to_be_attached()
+        links = page.locator("a[href^='#']").evaluate_all("links => links.map((link) => link.hash.slice(1))")
+        missing = page.evaluate("ids => ids.filter((id) => document.getElementById(id) === null)", links)
+        assert missing == []
+        page.locator("#operation-listGames summary").click()
+        example = json.loads(page.locator("#operation-listGames details pre").text_content() or "")
+        assert set(example["games"][0]) >= {"gameId", "station", "players", "summary"}
+        screenshot(page, "docs-endpoints")
+        watched.check(playing.url)
+
+
+def test_console(browser: Browser, playing: Demo) -> None:
+    with open_page(browser, viewport=WIDE) as watched:
+        page = watched.page
+        page.goto(f"{playing.url}/docs")
+        console = page.locator(".console")
+        console.get_by_label("frame", exact=True).check()
+        console.get_by_label("Station").select_option("demo")
+        console.get_by_label("Fields of a frame").fill("post.percent")
+        console.get_by_label("Frames per second").fill("30")
+        console.locator("[name=frames]").select_option("finalized")
+        console.get_by_role("button", name="Connect", exact=True).click()
+        expect(console.locator(".state")).to_have_text("connected")
+        frame = console.locator("li", has=page.locator(".type", has_text="frame")).first
+        frame.locator("summary").wait_for()
+        screenshot(page, "docs-console")
+        console.get_by_role("button", name="Pause").click()
+        shown = console.locator(".messages li").count()
+        assert 0 < shown <= 200
+        console.locator("summary").last.click()
+        assert '"type"' in console.locator(".messages pre").last.inner_text()
+        address, message = (field.input_value() for field in console.locator(".url").all())
+        assert json.loads(message) == {
+            "op": "subscribe", "stations": ["demo"], "frames": "finalized", "fields": ["post.percent"], "rate": 30,
+        }  # fmt: skip
+        with connect(address) as by_address, connect(address.partition("?")[0]) as by_message:
+            by_message.send(message)
+            for socket in (by_address, by_message):
+                assert json.loads(socket.recv(10))["type"] == "hello"
+                assert json.loads(socket.recv(10))["station"] == "demo"
+        console.get_by_role("button", name="Clear").click()
+        expect(console.locator(".messages li")).to_have_count(0)
+        console.get_by_role("button", name="Disconnect").click()
+        expect(console.locator(".state")).to_have_text("")
+        watched.check(playing.url)
+
+
+@pytest.mark.skipif(not AXE.is_file() and not IN_CI, reason="no axe-core; run: npm install --prefix tests/oracles")
+@pytest.mark.parametrize(("scheme", "language", "viewport"), [("dark", "ja", WIDE), ("light", "en", PHONE)])
+def test_axe_finds_nothing_serious(
+    browser: Browser, playing: Demo, scheme: str, language: str, viewport: dict[str, int]
+) -> None:
+    with open_page(browser, viewport=viewport, color_scheme=scheme, bypass_csp=True) as watched:
+        page = watched.page
+        page.goto(f"{playing.url}/docs?lang={language}")
+        page.locator("[id^=type-]").first.wait_for()
+        page.evaluate(AXE.read_text(encoding="utf-8"))
+        serious(page)
+        assert page.evaluate("document.documentElement.scrollWidth") == viewport["width"]
+        screenshot(page, f"docs-{language}")
+
+
+def test_page_asks_for_the_token(browser: Browser, tmp_path: Path) -> None:
+    folder = tmp_path / "station"
+    folder.mkdir()
+    (tmp_path / "token").write_text("sesame\n")
+    config = tmp_path / "slpstream.toml"
+    config.write_text(f'[server]\nrequire_token = true\ntoken_file = "{tmp_path / "token"}"\n')
+    with running(folder, arguments=("--config", str(config))) as daemon, open_page(browser, viewport=WIDE) as watched:
+        page = watched.page
+        page.goto(f"{daemon.url}/docs")
+        page.locator("body > .problem").get_by_role("link", name="Log in").click()
+        page.get_by_label("Access token").fill("sesame")
+        page.keyboard.press("Enter")
+        page.get_by_role("link", name="API", exact=True).click()
+        page.locator("[id^=operation-]").first.wait_for()
+        page.get_by_role("button", name="Connect", exact=True).click()
+        expect(page.locator(".console .state")).to_have_text("connected")
+        assert "sesame" not in page.url
+        assert "sesame" not in page.locator(".console .url").first.input_value()

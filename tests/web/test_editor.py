@@ -1,0 +1,541 @@
+"""The visual editor of scenes: controls and address follow each other, and the preview shows the scene itself."""
+
+from __future__ import annotations
+
+import base64
+import re
+import struct
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, FilePayload, FrameLocator, Locator, Page, ViewportSize, expect
+
+from slpstream.web.app import STATIC
+from tests.daemon_process import DaemonProcess, running
+from tests.oracles.slippi_js import MODULES
+from tests.shared_data import IN_CI
+from tests.web.javascript import needs_node, run
+from tests.web.pages import WatchedPage, open_page, screenshot
+
+WIDE = ViewportSize(width=1280, height=800)
+PHONE = ViewportSize(width=390, height=844)
+AXE = MODULES / "axe-core" / "axe.min.js"
+BASE = "http://127.0.0.1:5151/"
+SHOWN = {
+    "live": (".name bdi", "Vixen"),
+    "versus": (".plate .name", "Vixen"),
+    "game-result": (".outcome", "Vixen wins"),
+    "set-result": ("h1", "Vixen wins the set 3–2"),
+    "up-next": (".sides .name", "Vixen"),
+    "replay": (".caption", "Vixen: Up Smash at 109%"),
+    "controller": (".pad .name", "Vixen"),
+    "ticker": (".items", "Vixen"),
+}
+"""A text of the made-up set in each scene."""
+NAMES = ("Live", "Versus", "Game result", "Set result", "Up next", "Replay", "Controllers", "Ticker")
+CUT = """() => [...document.querySelectorAll(
+    ".editor :is(.pick-name, legend, label, button, .about, .hint, summary, h2)")]
+  .filter((each) => each.getClientRects().length > 0 && getComputedStyle(each).clipPath === "none")
+  .filter((each) => each.scrollWidth > each.clientWidth + 1 && getComputedStyle(each).display !== "inline"
+    || each.getBoundingClientRect().right > document.documentElement.clientWidth + 0.5)
+  .map((each) => each.textContent)"""
+"""The texts of the editor that are wider than their places."""
+
+
+@pytest.fixture(scope="module")
+def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
+    base = tmp_path_factory.mktemp("editor")
+    for name in ("main", "side"):
+        (base / name).mkdir()
+    with running(base / "main", base / "side") as daemon:
+        daemon.wait_ready()
+        yield daemon
+
+
+@contextmanager
+def editor(
+    browser: Browser, daemon: DaemonProcess, fragment: str = "#editor", **options: Any
+) -> Iterator[tuple[WatchedPage, Page]]:
+    """The editor in a page that is watched, and the page."""
+    with open_page(browser, **({"viewport": WIDE, "color_scheme": "dark"} | options)) as watched:
+        watched.page.goto(f"{daemon.url}/{fragment}")
+        expect(address(watched.page)).to_have_value(re.compile("/scenes/"))
+        yield watched, watched.page
+
+
+def address(page: Page) -> Locator:
+    return page.locator("#editor-url")
+
+
+def choose(page: Page, name: str) -> None:
+    """Press a radio button."""
+    page.get_by_role("radio", name=name, exact=True).check(force=True)
+
+
+def preview(page: Page) -> FrameLocator:
+    """The scene that is shown."""
+    return page.frame_locator(".preview-stage iframe:not(.coming)")
+
+
+def colours_at(page: Page, *places: tuple[float, float]) -> list[list[int]]:
+    """Colours of the preview, red, green and blue, at places in shares of its width and height."""
+    picture = base64.b64encode(page.locator(".preview-stage").screenshot()).decode()
+    script = """async ([picture, places]) => {
+      const image = new Image();
+      image.src = `data:image/png;base64,${picture}`;
+      await image.decode();
+      const canvas = new OffscreenCanvas(image.width, image.height);
+      const context = canvas.getContext("2d", { willReadFrequently: true });
+      context.drawImage(image, 0, 0);
+      const at = (share, length) => Math.floor(share * (length - 1));
+      return places.map(([x, y]) =>
+        [...context.getImageData(at(x, image.width), at(y, image.height), 1, 1).data].slice(0, 3));
+    }"""
+    found: list[list[int]] = page.evaluate(script, [picture, places])
+    return found
+
+
+def red_picture(width: int = 64, height: int = 48) -> FilePayload:
+    """A red PNG of 4:3, as a file to choose."""
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    rows = (b"\x00" + b"\xff\x00\x00" * width) * height
+    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    parts = chunk(b"IHDR", header), chunk(b"IDAT", zlib.compress(rows)), chunk(b"IEND", b"")
+    return FilePayload(name="game.png", mimeType="image/png", buffer=b"\x89PNG\r\n\x1a\n" + b"".join(parts))
+
+
+def is_red(colour: list[int]) -> bool:
+    return colour[0] > 240 and colour[1] < 15 and colour[2] < 15
+
+
+@needs_node
+def test_addresses_and_drafts(tmp_path: Path) -> None:
+    """Options without effect are left out, and everything else is the same after it was read again."""
+    script = """
+      const { addressOf, draftOf, hashOf, readAddress } = await import("./dashboard/editor/address.js");
+      return given.map((address) => {
+        const read = readAddress(address, "http://127.0.0.1:5151/");
+        if (read === null) return null;
+        const { draft, token, problems } = read;
+        return [addressOf(draft, "http://127.0.0.1:5151/", token), problems.length, addressOf(draftOf(hashOf(draft)), "http://h/")];
+      });
+    """
+    live, other = f"{BASE}scenes/live/main", "http://h/scenes/live/main"
+    wanted: dict[str, tuple[str, int, str] | None] = {
+        live: (live, 0, other),
+        f"{live}?theme=dark&scale=1&hold=10s&motion=1&delta=0&players=all": (live, 0, other),
+        f"{BASE}overlay/main": (f"{live}?layout=hud", 0, f"{other}?layout=hud"),
+        f"{BASE}overlay/main?layout=top": (f"{live}?layout=top", 0, f"{other}?layout=top"),
+        f"{live}?layout=hud&hud=1": (f"{live}?layout=hud", 0, f"{other}?layout=hud"),
+        f"{live}?layout=hud&hud=0": (f"{live}?layout=hud&hud=0", 0, f"{other}?layout=hud&hud=0"),
+        f"{live}?hud=0": (live, 0, other),
+        f"{live}?show=score,names": (f"{live}?show=names,score", 0, f"{other}?show=names,score"),
+        f"{live}?show=names,combo,stage,score": (live, 0, other),
+        f"{live}?show=": (f"{live}?show=", 0, f"{other}?show="),
+        f"{live}?players=2,1&sizes=name:120%25,score:1": (
+            f"{live}?players=1,2&sizes=name:1.2", 0, f"{other}?players=1,2&sizes=name:1.2"),
+        f"{live}?delay=1500ms&hold=2m&scale=133.3%25": (
+            f"{live}?delay=1500ms&scale=1.333&hold=120s", 0, f"{other}?delay=1500ms&scale=1.333&hold=120s"),
+        f"{live}?css=a%2Fb.css&lang=ja": (f"{live}?lang=ja&css=a/b.css", 0, f"{other}?lang=ja&css=a/b.css"),
+        f"{live}?token=s3cret": (f"{live}?token=s3cret", 0, other),
+        f"{live}?colour=red&theme=pink&aspect=16:9": (f"{live}?aspect=16:9", 2, f"{other}?aspect=16:9"),
+        f"{BASE}scenes/versus/main?layout=top&theme=neon": (
+            f"{BASE}scenes/versus/main?theme=neon", 0, "http://h/scenes/versus/main?theme=neon"),
+        f"{BASE}scenes/ticker?theme=light": (f"{BASE}scenes/ticker?theme=light", 0, "http://h/scenes/ticker?theme=light"),
+        "https://example.org/prefix/scenes/live/a%2Fb%20c": (
+            f"{BASE}scenes/live/a%2Fb%20c", 1, "http://h/scenes/live/a%2Fb%20c"),
+        "/scenes/live/main": (live, 0, other),
+        f"{BASE}scenes/nothing/main": None,
+        f"{BASE}scenes/live": None,
+        f"{BASE}scenes/ticker/main": None,
+        f"{BASE}scenes/live/%E0%A4%A": None,
+        f"{BASE}v1/stations": None,
+        "javascript:alert(1)": None,
+        "": None,
+    }  # fmt: skip
+    found = run(script, list(wanted), tmp_path)
+    for given, (expected, read) in zip(wanted, zip(wanted.values(), found, strict=True), strict=True):
+        assert read == (None if expected is None else list(expected)), given
+
+
+@needs_node
+def test_every_option_has_a_control_and_a_label(tmp_path: Path) -> None:
+    script = """
+      const { OPTIONS } = await import("./scenes/options.js");
+      const { SCENES } = await import("./scenes/names.js");
+      const { optionsOf } = await import("./dashboard/editor/address.js");
+      const texts = (await import("./texts/en.js")).default;
+      const names = [...new Set(SCENES.flatMap(optionsOf))];
+      const unlabelled = names.filter((name) => !(`editor.option.${name}` in texts));
+      return { all: Object.keys(OPTIONS), names, unlabelled };
+    """
+    found = run(script, None, tmp_path)
+    assert set(found["all"]) - set(found["names"]) == {"token"}
+    assert found["unlabelled"] == []
+
+
+def test_controls_write_the_address(browser: Browser, daemon: DaemonProcess) -> None:
+    """And a default leaves it again."""
+    with editor(browser, daemon, "#editor/main") as (_, page):
+        field = address(page)
+        live = f"{daemon.url}/scenes/live/main"
+        expect(field).to_have_value(live)
+        steps = {"Neon": "?theme=neon", "Top": "?theme=neon&layout=top", "Dark": "?layout=top", "Sides": ""}
+        for name, query in steps.items():
+            choose(page, name)
+            expect(field).to_have_value(live + query)
+        choose(page, "16:9")
+        page.get_by_label("Percents, stocks and timer too").check()
+        expect(field).to_have_value(f"{live}?aspect=16:9&hud=1")
+        page.get_by_label("Timer", exact=True).uncheck(force=True)
+        page.get_by_label("Controllers", exact=True).last.check(force=True)
+        show = "show=names,stocks,percent,combo,stage,score,controller"
+        expect(field).to_have_value(f"{live}?{show}&aspect=16:9&hud=1")
+        page.get_by_role("button", name="Reset all options").click()
+        expect(field).to_have_value(live)
+        page.get_by_label("Ports").check(force=True)
+        page.get_by_label("Port 1").uncheck(force=True)
+        expect(field).to_have_value(f"{live}?players=2")
+        page.get_by_label("Port 2").click(force=True)
+        expect(page.get_by_label("Port 2")).to_be_checked()  # the last one stays
+        choose(page, "All")
+        page.get_by_label("Whole scene").fill("125")
+        page.get_by_label("Names").last.fill("80")
+        expect(field).to_have_value(f"{live}?sizes=name:0.8&scale=1.25")
+        page.get_by_role("button", name="Reset all options").click()
+        page.get_by_label("Result of a game stays").fill("2.5")
+        page.get_by_label("Delay").fill("61")
+        expect(page.get_by_label("Delay")).to_have_attribute("aria-invalid", "true")
+        page.get_by_label("Delay").fill("3")
+        page.get_by_label("Animations").uncheck()
+        expect(field).to_have_value(f"{live}?delay=3s&hold=2500ms&motion=0")
+        page.get_by_role("button", name="Reset all options").click()
+        page.get_by_text("Further options").click()
+        page.get_by_label("Language").first.select_option("ja")
+        page.get_by_label("Save traffic").check()
+        page.get_by_label("Stylesheet of your own").fill("../x")
+        page.keyboard.press("Enter")
+        expect(page.locator("[data-option=css] .problem")).to_contain_text("the path of a stylesheet")
+        page.get_by_label("Stylesheet of your own").fill("my.css")
+        page.keyboard.press("Enter")
+        expect(field).to_have_value(f"{live}?lang=ja&css=my.css&delta=1")
+        page.get_by_label("Stylesheet of your own").fill("")
+        page.keyboard.press("Enter")
+        page.get_by_role("combobox", name="Station").select_option("side")
+        expect(field).to_have_value(f"{daemon.url}/scenes/live/side?lang=ja&delta=1")
+        choose(page, "Ticker")
+        expect(field).to_have_value(f"{daemon.url}/scenes/ticker?lang=ja&delta=1")
+        expect(page.get_by_role("combobox", name="Station")).to_be_disabled()
+
+
+def test_options_follow_the_scene(browser: Browser, daemon: DaemonProcess) -> None:
+    """Those of another scene are not shown and not in the address, and come back with it."""
+    with editor(browser, daemon, "#editor/main") as (_, page):
+        choose(page, "Top")
+        choose(page, "Set result")
+        expect(page.get_by_role("group", name="Layout")).to_be_hidden()
+        expect(page.locator("[data-group=game]")).to_be_hidden()
+        expect(page.get_by_role("group", name="Theme")).to_be_visible()
+        expect(address(page)).to_have_value(f"{daemon.url}/scenes/set-result/main")
+        page.reload()
+        expect(address(page)).to_have_value(f"{daemon.url}/scenes/set-result/main")
+        choose(page, "Live")
+        expect(page.get_by_role("radio", name="Top")).to_be_checked()
+        expect(address(page)).to_have_value(f"{daemon.url}/scenes/live/main?layout=top")
+
+
+def test_controls_follow_a_pasted_address(browser: Browser, daemon: DaemonProcess) -> None:
+    with editor(browser, daemon) as (watched, page):
+        field = address(page)
+        field.fill(f"{daemon.url}/overlay/main?theme=varsity&show=names,score&sizes=score:150%25&shoe=1&delay=9h")
+        expect(page.get_by_role("radio", name="HUD", exact=True)).to_be_checked()
+        expect(page.get_by_role("radio", name="Varsity")).to_be_checked()
+        expect(page.get_by_label("Score").last).to_have_value("150")
+        expect(page.get_by_label("Combos")).not_to_be_checked()
+        expect(page.locator(".left-out")).to_contain_text("unknown option: shoe")
+        expect(page.locator(".left-out")).to_contain_text("delay=9h: expected a duration")
+        expect(preview(page).locator(".score").first).to_be_visible()
+        field.blur()
+        query = "show=names,score&theme=varsity&layout=hud&sizes=score:1.5"
+        expect(field).to_have_value(f"{daemon.url}/scenes/live/main?{query}")
+        expect(page.locator(".left-out")).to_contain_text("shoe")
+        field.fill("https://example.org/")
+        expect(field).to_have_attribute("aria-invalid", "true")
+        expect(page.locator(".left-out")).to_have_text("This is not the address of a scene.")
+        expect(page.get_by_role("radio", name="Varsity")).to_be_checked()
+        field.blur()
+        expect(field).to_have_value(f"{daemon.url}/scenes/live/main?{query}")
+        expect(field).to_have_attribute("aria-invalid", "false")
+        watched.check(daemon.url)
+
+
+def test_preview_shows_every_scene_over_the_picture(browser: Browser, daemon: DaemonProcess) -> None:
+    """The frame is transparent, and nothing is asked of the station while the set is made up."""
+    with editor(browser, daemon, reduced_motion="reduce") as (watched, page):
+        page.get_by_role("combobox", name="Below it").select_option("white")
+        for name, (selector, text) in zip(NAMES, SHOWN.values(), strict=True):
+            choose(page, name)
+            expect(preview(page).locator(selector).first).to_contain_text(text)
+            if name != "Replay":
+                (corner,) = colours_at(page, (0.3, 0.02) if name == "Live" else (0.01, 0.02))
+                assert corner == [255, 255, 255], name
+            screenshot(page, f"editor-{name.lower().replace(' ', '-')}")
+        assert not any("/v1/stream?" in url and "station=main" in url for url in watched.requested)
+        watched.check(daemon.url)
+
+
+def test_preview_follows_options_size_and_data(browser: Browser, daemon: DaemonProcess) -> None:
+    with editor(browser, daemon, "#editor/main/versus") as (watched, page):
+        root = preview(page).locator("html")
+        expect(root).to_have_attribute("data-theme", "dark")
+        choose(page, "Neon")
+        expect(root).to_have_attribute("data-theme", "neon")
+        assert page.locator(".preview-stage iframe").evaluate("frame => frame.clientWidth") == 1920
+        page.get_by_role("combobox", name="Size").select_option("300 × 360")
+        box = page.locator(".preview-stage").bounding_box()
+        assert box is not None
+        assert abs(box["width"] / box["height"] - 300 / 360) < 0.01
+        assert page.locator(".preview-stage iframe").evaluate("frame => frame.clientWidth") == 300
+        page.get_by_role("button", name="Play the entrance").click()
+        expect(page.locator(".preview-stage iframe.coming")).to_have_count(0)
+        expect(preview(page).locator(".plate .name").first).to_have_text("Vixen")
+        page.get_by_role("combobox", name="Shows").select_option("the station now")
+        expect(preview(page).locator(".scene[data-phase=waiting]")).to_be_attached()
+        page.get_by_role("link", name="All stations").click()
+        expect(page.locator(".preview-stage iframe")).to_have_count(0)
+        expect(page.locator(".stations .station")).to_have_count(2)
+        watched.check(daemon.url)
+
+
+def test_only_the_dashboard_may_contain_pages(daemon: DaemonProcess) -> None:
+    """And only those of the daemon. A scene may be contained in them only."""
+    import urllib.request
+
+    for path in ("/", "/scenes/live/main", "/docs"):
+        with urllib.request.urlopen(daemon.url + path) as response:
+            policy = response.headers["content-security-policy"]
+        assert ("frame-src 'self'" in policy) == (path == "/")
+        assert "frame-src 'self';" not in policy.replace("frame-src 'self'", "", 1)
+        assert "frame-ancestors 'self'" in policy
+        assert "img-src 'self' data:;" in policy
+        assert "blob:" not in policy
+
+
+@pytest.mark.parametrize("way", ["file", "drop", "paste"])
+def test_own_picture_stays_in_the_browser(browser: Browser, daemon: DaemonProcess, way: str) -> None:
+    with editor(browser, daemon, "#editor/main/ticker") as (watched, page):
+        expect(preview(page).locator(".items").first).to_be_visible()
+        remove = page.get_by_role("button", name="Remove the picture")
+        expect(remove).to_be_disabled()
+        before = list(watched.requested)
+        picture = red_picture()
+        if way == "file":
+            with page.expect_file_chooser() as chooser:
+                page.get_by_role("button", name="Choose a picture…").click()
+            chooser.value.set_files(picture)
+        else:
+            script = """([way, bytes]) => {
+              const data = new DataTransfer();
+              data.items.add(new File([new Uint8Array(bytes)], "game.png", { type: "image/png" }));
+              if (way === "drop") {
+                for (const type of ["dragenter", "dragover", "drop"]) {
+                  document.querySelector(".preview-stage").dispatchEvent(
+                    new DragEvent(type, { dataTransfer: data, bubbles: true, cancelable: true }));
+                }
+              } else {
+                document.dispatchEvent(
+                  new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true }));
+              }
+            }"""
+            page.evaluate(script, [way, list(picture["buffer"])])
+        expect(remove).to_be_enabled()
+        expect(page.get_by_role("combobox", name="Below it")).to_have_value("own")
+        left, middle = colours_at(page, (0.05, 0.3), (0.5, 0.3))
+        assert is_red(middle), "the picture is in the middle"
+        assert left == [0, 0, 0], "with black beside it"
+        remove.click()
+        expect(remove).to_be_disabled()
+        assert not is_red(colours_at(page, (0.5, 0.3))[0])
+        new = [url for url in watched.requested if url not in before]
+        assert [url for url in new if "/v1/" not in url] == []
+        watched.check(daemon.url)
+
+
+def test_a_file_that_is_no_picture_is_refused(browser: Browser, daemon: DaemonProcess) -> None:
+    with editor(browser, daemon) as (watched, page):
+        page.locator(".picture-file").set_input_files(
+            FilePayload(name="notes.png", mimeType="image/png", buffer=b"text")
+        )
+        expect(page.locator(".left-out")).to_have_text("notes.png is not a picture that this browser can show.")
+        expect(page.get_by_role("combobox", name="Below it")).to_have_value("game")
+        watched.check(daemon.url)
+
+
+def test_address_is_copied_with_the_token(browser: Browser, tmp_path: Path) -> None:
+    (tmp_path / "main").mkdir()
+    config = tmp_path / "slpstream.toml"
+    (tmp_path / "token").write_text("s3cret-s3cret-s3cret\n")
+    (tmp_path / "token").chmod(0o600)
+    config.write_text(f'[server]\nrequire_token = true\ntoken_file = "{tmp_path / "token"}"\n')
+    with (
+        running(tmp_path / "main", arguments=("--config", str(config))) as daemon,
+        open_page(browser, viewport=WIDE, permissions=["clipboard-read", "clipboard-write"]) as watched,
+    ):
+        page = watched.page
+        page.goto(f"{daemon.url}/?token=s3cret-s3cret-s3cret#editor/main/versus?theme=light")
+        wanted = f"{daemon.url}/scenes/versus/main?theme=light&token=s3cret-s3cret-s3cret"
+        expect(address(page)).to_have_value(wanted)
+        copy = page.locator(".editor .copy")
+        width = copy.evaluate("button => button.offsetWidth")
+        copy.click()
+        expect(copy).to_have_text("Copied")
+        assert copy.evaluate("button => button.offsetWidth") == width
+        assert page.evaluate("navigator.clipboard.readText()") == wanted
+        assert "token" not in page.url
+        expect(page.get_by_role("link", name="Open the scene")).to_have_attribute("href", wanted)
+        expect(preview(page).locator(".plate .name").first).to_have_text("Vixen")
+
+
+def test_keyboard_alone(browser: Browser, daemon: DaemonProcess) -> None:
+    """From the dashboard to a copied address, and back."""
+    with open_page(
+        browser, viewport=WIDE, permissions=["clipboard-read", "clipboard-write"], color_scheme="light"
+    ) as watched:
+        page = watched.page
+        page.goto(f"{daemon.url}/")
+        expect(page.locator(".stations .station")).to_have_count(2)
+        page.get_by_role("link", name="Scene editor").focus()
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("heading", name="Scene editor")).to_be_focused()
+        reached = []
+        for _ in range(40):
+            page.keyboard.press("Tab")
+            name = page.evaluate(
+                "() => { const { activeElement: element } = document;"
+                " return element.name || element.id || element.className || element.tagName; }"
+            )
+            reached.append(name)
+            if name == "editor-scene":
+                page.keyboard.press("ArrowRight")
+                page.keyboard.press("ArrowRight")
+                expect(page.get_by_role("radio", name="Game result")).to_be_checked()
+            elif name == "editor-theme":
+                page.keyboard.press("ArrowLeft")
+                expect(page.get_by_role("radio", name="Varsity")).to_be_checked()
+                break
+        order = ["station-choice", "editor-scene", "editor-url", "copy", "size", "choose-picture", "editor-theme"]
+        assert [name for name in reached if name in order] == order
+        page.keyboard.press("Tab")
+        expect(page.get_by_label("Whole scene")).to_be_focused()
+        page.keyboard.press("ArrowRight")
+        wanted = re.compile(r"/scenes/game-result/main\?theme=varsity&scale=1\.05$")
+        expect(address(page)).to_have_value(wanted)
+        page.locator(".editor .copy").focus()
+        page.keyboard.press("Enter")
+        expect(page.locator(".editor .copy")).to_have_text("Copied")
+        assert wanted.search(page.evaluate("navigator.clipboard.readText()"))
+        page.get_by_role("link", name="All stations").focus()
+        page.keyboard.press("Enter")
+        expect(page.locator(".stations .station")).to_have_count(2)
+        watched.check(daemon.url)
+
+
+def test_links_lead_to_the_editor(browser: Browser, daemon: DaemonProcess) -> None:
+    with open_page(browser, viewport=WIDE) as watched:
+        page = watched.page
+        page.goto(f"{daemon.url}/#station/side")
+        page.locator(".detail").get_by_role("link", name="Adjust a scene…").click()
+        expect(address(page)).to_have_value(f"{daemon.url}/scenes/live/side")
+        page.goto(f"{daemon.url}/#wall")
+        page.get_by_role("button", name="Scenes of side").click()
+        page.get_by_role("button", name="Adjust a scene…").click()
+        expect(page.get_by_role("heading", name="Scene editor")).to_be_focused()
+        expect(address(page)).to_have_value(f"{daemon.url}/scenes/live/side")
+        page.get_by_role("link", name="All stations").click()
+        expect(page.locator(".tile")).to_have_count(2)
+
+
+def test_costs_nothing_until_it_is_opened(browser: Browser, daemon: DaemonProcess) -> None:
+    with open_page(browser, viewport=WIDE) as watched:
+        page = watched.page
+        page.goto(f"{daemon.url}/")
+        expect(page.locator(".stations .station")).to_have_count(2)
+        early = [url for url in watched.requested if "/editor/" in url or "/scenes/" in url]
+        assert [url.rsplit("/", 1)[1] for url in early] == ["names.js"]  # which the wall needs
+        page.get_by_role("link", name="Scene editor").click()
+        expect(address(page)).not_to_have_value("")
+        assert {url.rsplit("/", 1)[1] for url in watched.requested if "/dashboard/editor/" in url} >= {
+            path.name for path in (STATIC / "dashboard" / "editor").iterdir()
+        }
+
+
+def test_a_new_option_has_a_control_by_itself(browser: Browser, daemon: DaemonProcess) -> None:
+    """Without a group or a text in the editor, it is among the further options under its own name."""
+    source = (STATIC / "scenes" / "options.js").read_text(encoding="utf-8")
+    changed = source.replace(
+        'motion: { kind: "switch" },',
+        'motion: { kind: "switch" },\n  sparkle: { kind: "choice", values: ["few", "many"] },',
+    ).replace("  motion: true,", '  motion: true,\n  sparkle: "few",')
+    assert changed != source
+    with open_page(browser, viewport=WIDE) as watched:
+        page = watched.page
+        page.route("**/scenes/options.js", lambda route: route.fulfill(body=changed, content_type="text/javascript"))
+        page.goto(f"{daemon.url}/#editor/main")
+        page.get_by_text("Further options").click()
+        page.get_by_role("radio", name="many").check(force=True)
+        expect(address(page)).to_have_value(f"{daemon.url}/scenes/live/main?sparkle=many")
+
+
+@pytest.mark.parametrize("language", ["en", "ja", "es"])
+@pytest.mark.parametrize("viewport", [pytest.param(WIDE, id="1280"), pytest.param(PHONE, id="390")])
+def test_texts_fit_in_every_language(
+    browser: Browser, daemon: DaemonProcess, viewport: ViewportSize, language: str
+) -> None:
+    with editor(browser, daemon, "#editor/main/live?players=1,2", viewport=viewport, locale=language) as (_, page):
+        page.locator("[data-group=more] summary").click()
+        expect(preview(page).locator(".name").first).to_be_visible()
+        assert page.evaluate(CUT) == []
+        assert page.evaluate("document.documentElement.scrollWidth") == viewport["width"]
+        screenshot(page, f"editor-{language}-{viewport['width']}")
+
+
+@pytest.mark.parametrize("viewport", [pytest.param(WIDE, id="1280"), pytest.param(PHONE, id="390")])
+def test_nothing_shifts(browser: Browser, daemon: DaemonProcess, viewport: ViewportSize) -> None:
+    """Neither while the editor loads, nor when the preview comes."""
+    with open_page(browser, viewport=viewport) as watched:
+        page = watched.page
+        page.add_init_script(
+            "globalThis.shift = 0; new PerformanceObserver((list) => { for (const entry of list.getEntries())"
+            " if (!entry.hadRecentInput) globalThis.shift += entry.value; })"
+            ".observe({type: 'layout-shift', buffered: true});"
+        )
+        page.goto(f"{daemon.url}/#editor/main")
+        expect(preview(page).locator(".name").first).to_be_visible()
+        page.wait_for_timeout(300)
+        assert page.evaluate("shift") < 0.1
+
+
+@pytest.mark.skipif(not AXE.is_file() and not IN_CI, reason="no axe-core; run: npm install --prefix tests/oracles")
+@pytest.mark.parametrize("scheme", ["dark", "light"])
+@pytest.mark.parametrize("viewport", [pytest.param(WIDE, id="1280"), pytest.param(PHONE, id="390")])
+def test_axe_finds_nothing(browser: Browser, daemon: DaemonProcess, viewport: ViewportSize, scheme: str) -> None:
+    """The scene in the preview has tests of its own."""
+    options: dict[str, Any] = {"viewport": viewport, "color_scheme": scheme, "bypass_csp": True}
+    with editor(browser, daemon, "#editor/main/live?theme=neon&players=1", **options) as (_, page):
+        page.locator("[data-group=more] summary").click()
+        address(page).fill("nothing")
+        page.get_by_label("Stylesheet of your own").fill("x")
+        page.get_by_label("Stylesheet of your own").blur()
+        expect(preview(page).locator(".name").first).to_be_visible()
+        page.evaluate(AXE.read_text(encoding="utf-8"))
+        found = page.evaluate("axe.run(document, {resultTypes: ['violations'], iframes: false})")
+        assert found["passes"], "axe checked nothing"
+        assert [(each["id"], [node["html"] for node in each["nodes"]]) for each in found["violations"]] == []
+        screenshot(page, f"editor-{scheme}-{viewport['width']}")

@@ -1,0 +1,217 @@
+"""Pictures of characters and stages: the bundled glyphs, and the user's own before them."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Iterator
+from itertools import combinations
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from slpstream.formats.slippi import names
+from slpstream.web.app import STATIC
+from slpstream.web.own_pictures import OwnPictures, own_pictures
+from tests.web.pages import open_page, screenshot
+from tests.web.served import served
+from tests.web.static_site import BASE, serve_static
+
+ICONS = STATIC / "icons"
+FILES = sorted([*ICONS.glob("characters/*.svg"), *ICONS.glob("stages/*.svg")])
+SVG = "{http://www.w3.org/2000/svg}"
+STYLESHEET = '<link rel="stylesheet" href="/static/icons/icons.css">'
+MIN_DIFFERENT_SHARE = 0.058
+"""At a width of 32 pixels, at least this share of them differs between two glyphs by more than half of the scale."""
+PIXEL = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+
+
+def _ids(table: str) -> list[int]:
+    return [int(key) for key in json.loads((names.FOLDER / f"{table}.json").read_text(encoding="utf-8"))["rows"]]
+
+
+CHARACTERS = _ids("characters")
+STAGES = _ids("stages")
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    with open_page(browser, viewport={"width": 1000, "height": 800}) as watched:
+        yield watched.page
+        watched.check(BASE)
+
+
+def load(page: Page, own: Path | None = None) -> None:
+    """Opens a page with the module as `icons`, and with the names loaded."""
+    serve_static(page, STYLESHEET, own=own)
+    page.evaluate(
+        """async () => {
+            const { loadNames } = await import("/static/slippi.js");
+            await new Promise(loadNames);
+            globalThis.icons = await import("/static/icons/icons.js");
+            document.body.style.cssText = "margin: 0; background: #1a1e27; color: #fff; font-size: 96px";
+        }"""
+    )
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_glyph_is_one_path_in_the_colour_of_its_place(path: Path) -> None:
+    drawing = ET.fromstring(path.read_text(encoding="utf-8"))
+    wide = path.parent.name == "stages"
+    assert drawing.tag == f"{SVG}svg"
+    assert drawing.attrib == {"viewBox": "0 0 64 36" if wide else "0 0 64 64"}
+    [glyph] = drawing
+    assert glyph.tag == f"{SVG}path"
+    assert glyph.attrib.keys() == {"id", "fill", "d"}
+    assert (glyph.get("id"), glyph.get("fill")) == ("glyph", "currentColor")
+    assert re.fullmatch(r"[MLQCZ0-9. -]+", glyph.get("d") or "")
+    assert len(glyph) == 0
+
+
+@pytest.mark.browser
+def test_every_character_and_stage_has_a_picture_that_can_be_seen(page: Page) -> None:
+    load(page)
+    for method, ids, folder in (("characterGlyphName", CHARACTERS, "characters"), ("stageGlyph", STAGES, "stages")):
+        shown = page.evaluate(f"(ids) => ids.map((id) => String(icons.{method}(id)))", ids)
+        assert set(shown) <= {path.stem for path in FILES if path.parent.name == folder}
+        assert set(shown) | {"unknown"} == {path.stem for path in FILES if path.parent.name == folder} | {"unknown"}
+    assert page.evaluate("() => [33, -1, 1.5].map(icons.characterGlyphName)") == ["unknown"] * 3
+    assert page.evaluate("() => [86, -1].map(icons.stageGlyph)") == ["test"] * 2
+    page.evaluate(
+        """async ([characters, stages]) => {
+            document.body.append(...characters.map((id) => icons.characterPicture(id, 0)));
+            document.body.append(...stages.map((id) => icons.stagePicture(id)));
+        }""",
+        [CHARACTERS, [id for id in STAGES if id <= 33 or id >= 82]],
+    )
+    page.wait_for_load_state("networkidle")
+    boxes = page.evaluate(
+        """() => [...document.querySelectorAll("use")].map((each) => {
+            const { width, height } = each.getBoundingClientRect();
+            return Math.min(width, height);
+        })"""
+    )
+    assert len(boxes) > len(CHARACTERS)
+    assert min(boxes) > 20, "each is drawn"
+    screenshot(page, "icons")
+
+
+COMPARE = """async ([folder, names, height]) => {
+    const drawn = [];
+    for (const name of names) {
+        const text = await (await fetch(`/static/icons/${folder}/${name}.svg`)).text();
+        const image = new Image();
+        const sized = text.replace("<svg ", `<svg width="32" height="${height}" `);
+        image.src = `data:image/svg+xml,${encodeURIComponent(sized)}`;
+        await image.decode();
+        const canvas = new OffscreenCanvas(32, 32);
+        const context = canvas.getContext("2d");
+        context.drawImage(image, 0, 0, 32, height);
+        drawn.push([...context.getImageData(0, 0, 32, 32).data].filter((_, i) => i % 4 === 3));
+    }
+    return drawn;
+}"""
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(("folder", "height"), [("characters", 32), ("stages", 18)])
+def test_no_two_glyphs_look_alike_at_32_pixels(page: Page, folder: str, height: int) -> None:
+    serve_static(page, "")
+    shown = [path.stem for path in FILES if path.parent.name == folder]
+    drawn = page.evaluate(COMPARE, [folder, shown, height])
+    for name, alphas in zip(shown, drawn, strict=True):
+        assert sum(alpha > 127 for alpha in alphas) > 80, f"{name} is hardly visible"
+    alike = {
+        (first, second): different
+        for (first, one), (second, other) in combinations(zip(shown, drawn, strict=True), 2)
+        if (different := sum(abs(a - b) > 127 for a, b in zip(one, other, strict=True)))
+        < MIN_DIFFERENT_SHARE * 32 * height
+    }
+    assert alike == {}
+
+
+@pytest.mark.browser
+def test_glyph_has_the_colours_of_costume_and_port(page: Page) -> None:
+    load(page)
+    colours = page.evaluate(
+        """() => {
+            document.body.style.setProperty("--glyph-port", "rgb(1, 2, 3)");
+            const shown = [icons.characterPicture(2, 0), icons.characterPicture(2, 1), icons.characterPicture(99, 0)];
+            document.body.append(...shown);
+            return shown.map((each) => {
+                const { backgroundColor, borderTopColor, color } = getComputedStyle(each);
+                return [backgroundColor, borderTopColor, color];
+            });
+        }"""
+    )
+    assert len({ground for ground, _, _ in colours}) == 3
+    assert {port for _, port, _ in colours} == {"rgb(1, 2, 3)"}
+    assert {ink for _, _, ink in colours} <= {"rgb(16, 19, 26)", "rgb(255, 255, 255)"}
+
+
+@pytest.mark.browser
+def test_own_pictures_are_preferred(page: Page, tmp_path: Path) -> None:
+    for name in ("icons/2/0.png", "icons/2/3.webp", "portraits/2/0.png", "stages/31.png"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(PIXEL)
+    load(page, tmp_path)
+    sources = page.evaluate(
+        """() => {
+            const shown = [
+                icons.characterPicture(2, 0), icons.characterPicture(2, 3), icons.characterPicture(2, 1),
+                icons.portraitPicture(2, 1), icons.portraitPicture(9, 0), icons.stagePicture(31), icons.stagePicture(2),
+            ];
+            document.body.append(...shown);
+            return shown.map((each) => each.querySelector("img")?.getAttribute("src") ?? null);
+        }"""
+    )
+    assert sources == [
+        f"{BASE}/custom/icons/2/0.png",
+        f"{BASE}/custom/icons/2/3.webp",
+        f"{BASE}/custom/icons/2/0.png",
+        f"{BASE}/custom/portraits/2/0.png",
+        None,
+        f"{BASE}/custom/stages/31.png",
+        None,
+    ]
+
+
+def test_own_pictures_are_listed_by_number_only(tmp_path: Path) -> None:
+    for name in (
+        "icons/2/0.png",
+        "icons/2/0.webp",
+        "icons/2/10.svg",
+        "icons/2/red.png",
+        "icons/2/01.png",
+        "icons/Fox/0.png",
+        "icons/3.png",
+        "portraits/20/1.webp",
+        "stages/32.png",
+        "stages/32.txt",
+    ):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    assert own_pictures(tmp_path) == OwnPictures(
+        icons={"2": {"0": "icons/2/0.png", "10": "icons/2/10.svg"}},
+        portraits={"20": {"1": "portraits/20/1.webp"}},
+        stages={"32": "stages/32.png"},
+    )
+    assert own_pictures(tmp_path / "absent") == own_pictures(None) == OwnPictures()
+
+
+@pytest.mark.trio
+async def test_list_of_own_pictures_is_served(tmp_path: Path) -> None:
+    async with served(overlay_folder=tmp_path) as server:
+        assert (await server.ask("/static/icons/own.json")).json == {"icons": {}, "portraits": {}, "stages": {}}
+        (tmp_path / "stages").mkdir()
+        (tmp_path / "stages/31.svg").touch()
+        answer = await server.ask("/static/icons/own.json")
+        assert answer.json["stages"] == {"31": "stages/31.svg"}
+        assert answer.headers["cache-control"] == "no-store"
+    async with served() as server:
+        assert (await server.ask("/static/icons/own.json")).json == {"icons": {}, "portraits": {}, "stages": {}}

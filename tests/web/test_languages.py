@@ -1,0 +1,199 @@
+"""The pages in Japanese and Spanish, in a real browser: nothing is left in English but names."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.daemon_process import running
+from tests.synthetic.match import synthetic_match
+from tests.web import javascript
+from tests.web.javascript import needs_node
+from tests.web.pages import demo, open_page, screenshot
+from tests.web.test_dashboard import WIDE
+
+PROPER_NAMES = {
+    "slpstream",
+    "API",
+    "OBS",
+    "Slippi",
+    "Launcher",
+    "Game",
+    "L",
+    "N",
+    "KO",
+    "MiB",
+    "WebSocket",
+    "ms",
+    "v1",
+    "stations",
+}
+"""Words of Latin letters that stay in every language, besides what is named in the game."""
+LANGUAGE_NAMES = ("English", "日本語", "Español")
+READ = """() => {
+    const found = [];
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT | NodeFilter.SHOW_ELEMENT);
+    for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
+        const element = node.nodeType === Node.TEXT_NODE ? node.parentElement : node;
+        if (element.closest("script, style, code, noscript, bdi") || !element.checkVisibility()) {
+            continue;
+        }
+        if (node.nodeType === Node.TEXT_NODE) {
+            found.push(node.data);
+        } else {
+            for (const name of ["aria-label", "aria-valuetext", "title", "placeholder", "alt"]) {
+                found.push(node.getAttribute(name) ?? "");
+            }
+        }
+    }
+    return found.map((text) => text.trim()).filter(Boolean);
+}"""
+"""All visible texts, and the texts of attributes."""
+WORD = re.compile(r"[A-Za-zÀ-ÿ]+")
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    script = """
+    const tables = {};
+    for (const each of ["en", "es"]) tables[each] = (await import(`./texts/${each}.js`)).default;
+    return tables;
+    """
+    return javascript.run(script, None, tmp_path_factory.mktemp("tables"))
+
+
+def texts(page: Page) -> list[str]:
+    """The texts of the page."""
+    read: list[str] = page.evaluate(READ)
+    return read
+
+
+def check_japanese(page: Page, names: set[str]) -> None:
+    """Checks that no text has words of Latin letters but proper names."""
+    known = PROPER_NAMES | {word for name in names for word in WORD.findall(name)}
+    left = [
+        text
+        for text in texts(page)
+        if text not in LANGUAGE_NAMES and not {word for word in WORD.findall(text) if len(word) > 1} <= known
+    ]
+    assert left == []
+
+
+def check_spanish(page: Page, tables: Any) -> None:
+    """Checks that no text is one that the English table has and the Spanish one does not."""
+    english = {text for text in tables["en"].values() if isinstance(text, str)}
+    spanish = {text for text in tables["es"].values() if isinstance(text, str)}
+    assert [text for text in texts(page) if text in english - spanish] == []
+
+
+@needs_node
+@pytest.mark.parametrize("language", ["ja", "es"])
+def test_running_and_finished_games(browser: Browser, tmp_path: Path, tables: Any, language: str) -> None:
+    folder = tmp_path / "Slippi"
+    folder.mkdir()
+    (folder / "Game_1.slp").write_bytes(synthetic_match(seed=3, frames=900))
+    with running(folder) as daemon, open_page(browser, viewport=WIDE) as watched:
+        page = watched.page
+        game = daemon.get("/v1/games")["games"][0]
+        names = {player["name"] or f"P{player['port']}" for player in game["players"]} | {"Slippi"}
+
+        def check() -> None:
+            if language == "ja":
+                check_japanese(page, names)
+            else:
+                check_spanish(page, tables)
+
+        page.goto(f"{daemon.url}/?lang={language}#first-run")
+        expect(page.locator("html")).to_have_attribute("lang", language)
+        expect(page.locator(".first-run .demo")).to_be_visible()
+        check()
+        page.goto(f"{daemon.url}/?lang={language}#login")
+        expect(page.locator(".login")).to_be_visible()
+        check()
+        page.goto(f"{daemon.url}/?lang={language}#game/{game['gameId']}")
+        expect(page.locator(".panel .numbers td").first).to_be_visible()
+        check()
+        page.goto(f"{daemon.url}/?lang={language}#station/Slippi")
+        (folder / "Game_2.slp").write_bytes(synthetic_match(seed=4, frames=900, ended=False))
+        expect(page.locator(".panel .state")).to_have_text({"ja": "対戦中", "es": "en juego"}[language])
+        expect(page.locator(".panel .numbers td").first).to_be_visible()
+        check()
+        screenshot(page, f"dashboard-{language}")
+        watched.check(daemon.url)
+
+
+def test_language_is_chosen_on_the_dashboard(browser: Browser, tmp_path: Path) -> None:
+    with demo(log=tmp_path / "stderr") as playing, open_page(browser, viewport=WIDE, locale="es-MX") as watched:
+        page = watched.page
+        page.goto(f"{playing.url}/")
+        expect(page.locator("html")).to_have_attribute("lang", "es")
+        choice = page.locator(".language select")
+        expect(choice.locator("option")).to_have_text(["Idioma del navegador", *LANGUAGE_NAMES])
+        choice.select_option("ja")
+        expect(page.locator("html")).to_have_attribute("lang", "ja")
+        expect(page.locator(".panel .character").first).to_have_text(re.compile("^[ァ-ヶー・]+$"))
+        page.goto(f"{playing.url}/?lang=en")
+        expect(page.locator("html")).to_have_attribute("lang", "en")
+        expect(choice).to_have_value("en")
+        choice.select_option("")
+        expect(page.locator("html")).to_have_attribute("lang", "es")
+        assert "lang=" not in page.url
+        assert page.evaluate("localStorage.length") == 0
+
+
+@needs_node
+def test_numbers_and_dates_follow_the_language(browser: Browser, tmp_path: Path) -> None:
+    script = """async () => {
+        const { date, list, number, text } = await import("/static/texts/texts.js");
+        const moment = date(new Date(Date.UTC(2026, 10, 3, 14, 5)), { dateStyle: "short", timeZone: "UTC" });
+        return [number(12345.5), moment, list(["1", "2"]), text("game.stocks", { count: 1 })];
+    }"""
+    shown = {
+        "en": ["12,345.5", "11/3/26", "1 and 2", "1 stock"],
+        "es": ["12.345,5", "3/11/26", "1 y 2", "1 vida"],
+        "ja": ["12,345.5", "2026/11/03", "1、2", "残り 1 ストック"],
+    }
+    with demo(log=tmp_path / "stderr") as playing, open_page(browser, viewport=WIDE) as watched:
+        for language, expected in shown.items():
+            watched.page.goto(f"{playing.url}/?lang={language}")
+            assert watched.page.evaluate(script) == expected
+
+
+def test_pages_have_no_literal_texts() -> None:
+    """Static pages name their texts; only what no script can replace is literal."""
+    from slpstream.web.app import STATIC
+
+    literal = re.compile(r">\s*([^<>{}]*[A-Za-zÀ-ÿぁ-ヿ一-鿿][^<>{}]*?)\s*<")
+    allowed = {
+        "index.html": {
+            "slpstream", "/v1/stations", "slpstream serve FOLDER", "slpstream demo --port 0",
+            "This page needs JavaScript.",
+        },
+        "problem.html": {"slpstream"},
+        "docs.html": {"slpstream API"},
+    }  # fmt: skip
+    for name, expected in allowed.items():
+        html = (STATIC / name).read_text(encoding="utf-8")
+        assert set(literal.findall(html)) <= expected, name
+
+
+@needs_node
+def test_names_have_ids_of_the_tables(tmp_path: Path) -> None:
+    script = """
+    const { localName } = await import("./texts/names.js");
+    const kinds = { characters: given.characters, stages: given.stages, moves: given.moves };
+    return Object.entries(kinds).flatMap(([kind, ids]) => ids.filter((id) => localName(kind, id) !== undefined));
+    """
+    from slpstream.formats.registry import name_folders
+
+    folder = name_folders()["slippi"]
+    ids = {
+        kind: [int(each) for each in json.loads((folder / f"{kind}.json").read_text(encoding="utf-8"))["rows"]]
+        for kind in ("characters", "stages", "moves")
+    }
+    assert javascript.run(script, ids, tmp_path) == [], "node runs in English, where names are those of the tables"

@@ -1,0 +1,339 @@
+"""The scenes besides the live one: versus, results, what comes next, replay, ticker, controllers.
+
+The games are the bundled matches, which form a set of five that ends 3-2, in the folder of a real daemon.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from slpstream.simulate.bundled import bundled_match
+from tests.daemon_process import DaemonProcess, running
+from tests.marks import slow
+from tests.web.on_air import (
+    CROWDED,
+    CUT,
+    GAME,
+    NAMES,
+    SIZES,
+    THEMES,
+    Station,
+    game_picture,
+    person,
+    poor_contrasts,
+    settle,
+)
+from tests.web.pages import open_page, screenshot
+
+STATION_SCENES = ("versus", "game-result", "set-result", "up-next", "replay", "controller")
+SCENES = (*STATION_SCENES, "ticker")
+GAMES = 5
+STAGES = ["Battlefield", "Fountain of Dreams", "Pokémon Stadium", "Final Destination", "Dream Land N64"]
+SCORES = ["1–0", "1–1", "2–1", "2–2", "2–3"]
+DECISIVE = "Altea: Forward Smash at 129% on Dream Land N64"
+
+
+@contextmanager
+def best_of_five(folder: Path) -> Iterator[tuple[DaemonProcess, Path]]:
+    """A daemon whose sets have five games, and the folder of its station."""
+    station = folder / "station"
+    station.mkdir()
+    config = folder / "slpstream.toml"
+    config.write_text("[sets]\nbest_of = 5\n")
+    with running(station, arguments=("--config", str(config))) as daemon:
+        daemon.wait_ready()
+        yield daemon, station
+
+
+def add_game(folder: Path, play: int) -> None:
+    """Put a finished game into the folder of the station."""
+    started_at = datetime.now(UTC).replace(microsecond=0) - timedelta(minutes=5 * (GAMES - play + 1))
+    staged = folder.parent / "game.part"
+    staged.write_bytes(bundled_match(play, started_at=started_at))
+    os.utime(staged, (started_at.timestamp(), started_at.timestamp()))
+    staged.replace(folder / f"Game_{play}.slp")
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
+    """A daemon with a finished set of five games."""
+    folder = tmp_path_factory.mktemp("boards")
+    with best_of_five(folder) as (daemon, station):
+        for play in range(1, GAMES + 1):
+            add_game(station, play)
+        daemon.until(lambda: daemon.get("/v1/stations/station/set").get("state") == "over")
+        yield daemon
+
+
+def address(daemon: DaemonProcess, scene: str, query: str = "") -> str:
+    return f"{daemon.url}/scenes/{scene}{'' if scene == 'ticker' else '/station'}?{query}"
+
+
+def shows(page: Page) -> None:
+    page.locator(".scene[data-phase=shown]").wait_for()
+
+
+def use(page: Page, theme: str, size: tuple[int, int]) -> None:
+    """Give an open page another theme and size, and draw a game below it."""
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    page.evaluate(
+        # Boards are built again, because a page has one theme for its life.
+        "([theme, picture]) => {"
+        " document.querySelectorAll('[data-shown]').forEach((each) => delete each.dataset.shown);"
+        " const root = document.documentElement; root.dataset.theme = theme;"
+        " root.style.background = picture; dispatchEvent(new Event('resize')); }",
+        [theme, game_picture(*size)],
+    )
+    settle(page)
+
+
+def announce(station: Station, page: Page, *names: str, **values: Any) -> None:
+    """An announced set, with sets of other stations."""
+    page.locator(".scene[data-phase]").wait_for()
+    details = {0: {"pronouns": "they/them", "seed": 1}, 1: {"seed": 3}}
+    given = {"state": "upcoming", "round": "Grand Final", "event": "The Big Field 12", "details": details} | values
+    station.set(names, **given)
+    for i in range(0 if "versus" in page.url else 3):
+        station.set(("aMSa", "Golden Guardians | Hungrybox"), (1, i), station=f"setup{i + 1}", round="Losers Semis")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scene", SCENES)
+def test_pictures_of_every_theme_and_size(browser: Browser, played: DaemonProcess, scene: str) -> None:
+    with open_page(browser) as watched:
+        page = watched.page
+        station = Station(page) if scene in ("up-next", "controller", "ticker") else None
+        page.goto(address(played, scene, "" if scene == "ticker" else "motion=0"))
+        page.locator(".scene[data-phase]").wait_for()
+        if station is not None and scene == "controller":
+            station.start("Golden Guardians | Zain", "Cody Schwab")
+            station.frame(1200, 134, 47)
+        elif station is not None:
+            announce(station, page, "Golden Guardians | Zain", "Cody Schwab")
+        shows(page)
+        if scene == "set-result":
+            expect(page.locator(".decisive .words")).to_have_text(DECISIVE)
+        if scene == "game-result":
+            page.locator(".chart").wait_for()
+        for theme, size in product(THEMES, SIZES):
+            use(page, theme, size)
+            screenshot(page, f"scenes-{scene}-{theme}-{size[0]}")
+            check_look(page, (theme, size))
+            assert poor_contrasts(page) == [], (theme, size)
+        watched.check(played.url)
+
+
+def check_look(page: Page, what: object) -> None:
+    """The board is whole: nothing is cut, covered or outside."""
+    assert page.evaluate(CUT) == [], what
+    assert page.evaluate(CROWDED) == [], what
+    board = page.locator(".board")
+    hidden = "board => [board.scrollWidth - board.clientWidth, board.scrollHeight - board.clientHeight]"
+    width, height = board.evaluate(hidden)
+    assert (width <= 1, height <= 1) == (True, True), what
+
+
+def test_a_set_of_five_games(browser: Browser, tmp_path: Path) -> None:
+    """Three scenes are open from the first game on, and follow the set to its end."""
+    with best_of_five(tmp_path) as (daemon, folder), open_page(browser) as watched:
+        set_page = watched.page
+        game_page, versus_page = (set_page.context.new_page() for _ in range(2))
+        pages = {"set-result": set_page, "game-result": game_page, "versus": versus_page}
+        for scene, page in pages.items():
+            page.goto(address(daemon, scene))
+            page.locator(".scene[data-phase=waiting]").wait_for()
+            assert page.locator("main").inner_text().strip() == ""
+        for play in range(1, GAMES + 1):
+            add_game(folder, play)
+            expect(set_page.locator(".set-game")).to_have_count(play)
+            winner = "Vixen" if play in (1, 3) else "Altea"
+            expect(game_page.locator(".outcome")).to_have_text(f"{winner} wins")
+            expect(game_page.locator(".detail").first).to_have_text(f"Game {play}")
+            expect(game_page.locator(".detail").nth(1)).to_have_text(STAGES[play - 1])
+            expect(versus_page.locator(".score")).to_have_text(SCORES[play - 1].split("–"))
+            title = "Altea wins the set 3–2" if play == GAMES else "The set so far"
+            expect(set_page.locator("h1")).to_have_text(title)
+        expect(set_page.locator(".set-game .stage")).to_have_text(STAGES)
+        expect(set_page.locator(".set-game .running")).to_have_text(SCORES)
+        expect(set_page.locator(".set-game .name")).to_have_text(["Vixen", "Altea", "Vixen", "Altea", "Altea"])
+        expect(set_page.locator(".side .score")).to_have_text(["2", "3"])
+        expect(set_page.locator(".side.won .name")).to_have_text("Altea")
+        expect(set_page.locator(".decisive .words")).to_have_text(DECISIVE)
+        kills = game_page.locator(".right .kill")
+        expect(kills).to_have_text(
+            ["0:09Forward Smash84%", "1:27Up Smash211%", "2:24Forward Smash123%", "3:23Forward Smash129%"]
+        )
+        expect(game_page.locator(".row dt").nth(1)).to_have_text("Openings per kill")
+        expect(game_page.locator(".row").nth(1).locator("dd")).to_have_text(["7.3", "5.5"])
+        expect(game_page.locator(".stocks-left")).to_have_text(["0 stocks", "1 stock"])
+        assert game_page.locator(".chart .loss").count() == 7
+        set_page.reload()
+        expect(set_page.locator("h1")).to_have_text("Altea wins the set 3–2")
+        game_page.reload()
+        expect(game_page.locator(".outcome")).to_have_text("Altea wins")
+        watched.check(daemon.url)
+
+
+@pytest.mark.parametrize("scene", [SCENES[0], *slow(*SCENES[1:])])
+def test_nothing_to_show_is_transparent(browser: Browser, tmp_path: Path, scene: str) -> None:
+    (tmp_path / "station").mkdir()
+    with running(tmp_path / "station") as daemon, open_page(browser) as watched:
+        watched.page.goto(address(daemon, scene))
+        watched.page.locator(".scene[data-phase=waiting]").wait_for()
+        assert watched.page.locator("main").inner_text().strip() == ""
+        for element in ("html", "body", ".scene"):
+            assert (
+                watched.page.locator(element).evaluate("e => getComputedStyle(e).backgroundColor") == "rgba(0, 0, 0, 0)"
+            )
+        watched.check(daemon.url)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scene", ["versus", "up-next", "set-result", "game-result", "ticker", "controller"])
+def test_names_of_a_board_are_not_cut(browser: Browser, played: DaemonProcess, scene: str) -> None:
+    """The names of one set after another, and in the queue and the ticker those of other stations too."""
+    with open_page(browser) as watched:
+        page = watched.page
+        station = Station(page, "idle")
+        page.goto(address(played, scene, "motion=0"))
+        page.locator(".scene[data-phase]").wait_for()
+        finished = played.get("/v1/stations/station/set")
+        for size in (SIZES[0], SIZES[2]):
+            use(page, "dark", size)
+            for left, right in zip(NAMES[::2], NAMES[1::2], strict=True):
+                if scene == "controller":
+                    station.start(left, right)
+                    station.frame(1200, 134, 47)
+                elif scene in ("set-result", "game-result"):
+                    over = {"state": "over", "winner": 0, "round": "Grand Final", "games": finished["games"]}
+                    station.set((left, right), (3, 2), **over)
+                else:
+                    announce(station, page, left, right)
+                    station.set((right, left), (1, 0), station="elsewhere")
+                tag = left.split(" | ")[-1]
+                page.wait_for_function(
+                    "tag => [...document.querySelectorAll('.name, .names')].some((name) => name.textContent === tag)",
+                    arg=tag,
+                )
+                settle(page)
+                check_look(page, (size, left, right))
+
+
+def test_doubles_and_swapped_sides(browser: Browser, played: DaemonProcess) -> None:
+    with open_page(browser) as watched:
+        page = watched.page
+        station = Station(page, "idle")
+        page.goto(address(played, "versus"))
+        announce(station, page, "Aki", "Bo", "Cy", "Di")
+        expect(page.locator(".side.left .name")).to_have_text(["Aki", "Cy"])
+        expect(page.locator(".side.right .name")).to_have_text(["Bo", "Di"])
+        announce(station, page, "Aki", "Bo", "Cy", "Di", swapped=True)
+        expect(page.locator(".side.left .name")).to_have_text(["Bo", "Di"])
+        screenshot(page, "scenes-versus-doubles")
+
+
+def test_another_format_has_a_result(browser: Browser, played: DaemonProcess) -> None:
+    """The summary of a game has the same shape for every format."""
+    players = [{"index": i, "name": name, "character": {"name": "Blue Falcon"}} for i, name in enumerate(("Aki", "Bo"))]
+    summary = {"place": {"kind": "course", "name": "Mute City"}, "players": players, "winners": [1], "mode": "race"}
+    game: dict[str, Any] = {
+        "gameId": GAME, "format": "gci", "rate": [60, 1], "settings": {}, "summary": summary, "winners": [1],
+        "reason": "game_end", "durationSeconds": 81.0, "inProgress": False,
+    }  # fmt: skip
+    with open_page(browser) as watched:
+        page = watched.page
+        page.route(f"**/v1/games/{GAME}", lambda route: route.fulfill(json=game))
+        station = Station(page)
+        page.goto(address(played, "game-result"))
+        page.locator(".scene[data-phase]").wait_for()
+        station.log("game_start", 0, format="gci", rate=[60, 1], settings={}, summary=summary)
+        station.end(1, seconds=81.0)
+        expect(page.locator(".outcome")).to_have_text("Bo wins")
+        expect(page.locator(".detail")).to_have_text(["Mute City", "1:21"])
+        assert page.locator(".chart").count() == 0
+
+
+def test_a_result_that_the_daemon_has_not_recorded_yet(browser: Browser, played: DaemonProcess) -> None:
+    """The game has ended for the stream; the list of games says neither that it is running nor how it ended."""
+    game: dict[str, Any] = {
+        "gameId": GAME, "format": "slippi", "settings": {"stageId": 31, "players": [person(0, "Aki"), person(1, "Bo")]},
+        "winners": [], "reason": None, "inProgress": False,
+    }  # fmt: skip
+    with open_page(browser) as watched:
+        page = watched.page
+        page.route(f"**/v1/games/{GAME}", lambda route: route.fulfill(json=game))
+        page.route(f"**/v1/games/{GAME}/stats", lambda route: route.fulfill(status=404, json={}))
+        station = Station(page)
+        page.goto(address(played, "game-result"))
+        page.locator(".scene[data-phase]").wait_for()
+        station.start("Aki", "Bo")
+        with page.expect_response(f"**/v1/games/{GAME}"):
+            station.end(1)
+        expect(page.locator(".outcome")).to_have_text("Bo wins")
+        with page.expect_response(f"**/v1/games/{GAME}"):  # it is asked for again
+            game |= {"winners": [0], "reason": "game_end"}
+        expect(page.locator(".outcome")).to_have_text("Aki wins")
+
+
+def test_a_lost_connection_keeps_the_board(browser: Browser, played: DaemonProcess) -> None:
+    with open_page(browser) as watched:
+        page = watched.page
+        station = Station(page, "idle")
+        page.goto(address(played, "versus"))
+        announce(station, page, "Aki", "Bo")
+        expect(page.locator(".side.left .name")).to_have_text("Aki")
+        page.route_web_socket("**/v1/stream**", lambda route: route.close(code=1001))
+        station.lose_connection()
+        page.locator(".scene.stale").wait_for()
+        assert page.locator(".side.left .name").is_visible()
+
+
+def test_the_replay_shows_the_last_stock(browser: Browser, played: DaemonProcess) -> None:
+    with open_page(browser) as watched:
+        page = watched.page
+        page.goto(address(played, "replay"))
+        expect(page.locator(".caption")).to_have_text("Altea: Forward Smash at 129%")
+        page.wait_for_function("() => Number(document.querySelector('stage-view')?.dataset.frame || 0) > 0")
+        first = int(page.locator("stage-view").get_attribute("data-frame") or 0)
+        page.wait_for_function(
+            "first => Number(document.querySelector('stage-view').dataset.frame) > first + 20", arg=first
+        )
+        watched.check(played.url)
+
+
+def test_the_ticker_shows_all_stations(browser: Browser, played: DaemonProcess) -> None:
+    with open_page(browser, reduced_motion="reduce") as watched:
+        page = watched.page
+        station = Station(page, "idle")
+        page.goto(address(played, "ticker"))
+        page.locator(".scene[data-phase]").wait_for()
+        station.set(("Aki", "Bo"), (1, 0), station="one", round="Pools")
+        station.set(("Cy", "Di"), (2, 3), station="two", state="over", winner=1, setId="1" * 32)
+        items = page.locator(".items .item")
+        expect(items).to_have_count(2)
+        texts = sorted(items.all_inner_texts())
+        assert [" ".join(text.split()) for text in texts] == ["one Aki 1 Bo 0 Live · Pools", "two Cy 2 Di 3 Final"]
+        expect(page.locator(".names.won")).to_have_text("Di")
+        assert page.evaluate("() => document.getAnimations().length") == 0
+
+
+def test_controllers_of_the_selected_players(browser: Browser, played: DaemonProcess) -> None:
+    with open_page(browser) as watched:
+        page = watched.page
+        station = Station(page)
+        page.goto(address(played, "controller", "players=2"))
+        page.locator(".scene[data-phase]").wait_for()
+        station.start("Aki", "Bo")
+        station.frame(5, 0, 0)
+        expect(page.locator(".pad .name")).to_have_text(["Bo"])
+        expect(page.locator("controller-display")).to_have_attribute("data-buttons", "a")
+        assert person(1, "Bo")["port"] == 2

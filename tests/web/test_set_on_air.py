@@ -1,0 +1,402 @@
+"""A set of five games from its announcement to its end, with the dashboards of two operators and every scene open.
+
+The games are written to the folder of a real daemon in two parts each, as a game in progress and to its end. Every page
+keeps a record of what it has shown, so that a wrong text is found even if it stays for a moment only.
+
+A correction has to be on every page within a second of the daemon's answer to the operator. On a busy machine any page
+can be late once, so the second is counted by a timer in each page (20 ticks of 50 ms, which come late when the machine
+stands still), and an operator whose correction was late somewhere makes it again, up to five times. A page that waits
+for a timer of its own, or that does not notice the correction, is late every time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import playwright.sync_api
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from slpstream.simulate.bundled import bundled_match
+from slpstream.simulate.schedule import schedule
+from tests.daemon_process import DaemonProcess
+from tests.web.pages import WatchedPage, open_page, screenshot
+from tests.web.test_dashboard import LONG_MS
+from tests.web.test_scenes_boards import DECISIVE, GAMES, SCORES, STAGES, address, best_of_five
+
+MAX_ATTEMPTS = 5
+TICK_MS = 50
+SECOND_TICKS = 1000 // TICK_MS
+WINNERS = ("Vixen", "Altea", "Vixen", "Altea", "Altea")
+LIVE = {
+    "names": ".player .name",
+    "scores": ".player .score",
+    "stage": ".match .stage",
+    "outcome": ".result .outcome",
+    "line": ".best-of",
+    "round": ".round",
+}
+OPERATING = {
+    "names": ".detail .players .name",
+    "points": ".detail .points",
+    "games": ".set-game .what",
+    "result": ".panel .result",
+    "won": ".detail .players .won .name",
+}
+READ: Mapping[str, Mapping[str, str]] = {
+    "live": LIVE,
+    "overlay": LIVE,
+    "versus": {"names": ".side .name", "scores": ".score", "stage": ".foot .stage", "round": ".heading .round"},
+    "game-result": {"outcome": ".outcome", "which": ".heading .detail", "names": ".column .name", "won": ".won .name"},
+    "set-result": {
+        "title": "h1",
+        "names": ".side .name",
+        "won": ".side.won .name",
+        "scores": ".side .score",
+        "stages": ".set-game .stage",
+        "winners": ".set-game .name",
+        "running": ".set-game .running",
+        "decisive": ".decisive .words",
+    },
+    "up-next": {"kicker": ".kicker", "names": ".side .name", "round": ".heading .round"},
+    "replay": {"caption": ".caption"},
+    "controller": {"names": ".pad .name"},
+    "ticker": {"items": ".items[aria-hidden=false] .item"},
+    "operator": OPERATING,
+    "second operator": OPERATING,
+}
+"""The visible texts that are read from each page, by selector."""
+SCENES = tuple(name for name in READ if "operator" not in name)
+WATCH = """([selectors, tick]) => {
+    const texts = (selector) => [...document.querySelectorAll(selector)].filter((each) => each.checkVisibility())
+        .map((each) => each.innerText.replaceAll(/\\s+/g, " ").trim()).filter(Boolean);
+    const read = () => Object.fromEntries(Object.entries(selectors).map(([name, selector]) => [name, texts(selector)]));
+    window.shown = [];
+    window.ticks = [];
+    const note = () => {
+        const now = read();
+        if (JSON.stringify(now) !== JSON.stringify(window.shown.at(-1)?.[1])) {
+            window.shown.push([Date.now(), now]);
+        }
+    };
+    const everything = { attributes: true, childList: true, characterData: true, subtree: true };
+    new MutationObserver(note).observe(document.body, everything);
+    setInterval(() => window.ticks.push(Date.now()), tick);
+    note();
+}"""
+
+Shown = dict[str, list[str]]
+
+
+class Broadcast:
+    """All pages, open at once."""
+
+    def __init__(self, first: WatchedPage, daemon: DaemonProcess) -> None:
+        self.pages: dict[str, Page] = {}
+        for name, selectors in READ.items():
+            page = first.page if not self.pages else first.page.context.new_page()
+            self.pages[name] = page
+            if name == "overlay":
+                page.goto(f"{daemon.url}/overlay/station?hold=10m")
+            elif name in SCENES:
+                page.goto(address(daemon, name, "hold=10m" if name == "live" else ""))
+            else:
+                page.goto(f"{daemon.url}/#station/station")
+            page.locator("[data-phase]" if name in SCENES else ".detail .set .side").first.wait_for()
+            page.evaluate(WATCH, [selectors, TICK_MS])
+
+    def record(self, name: str) -> list[tuple[float, Shown]]:
+        """Everything that a page has shown, each with its moment in milliseconds."""
+        shown: list[tuple[float, Shown]] = self.pages[name].evaluate("window.shown")
+        return shown
+
+    def now(self) -> dict[str, Shown]:
+        """The texts of all pages at this moment."""
+        return {name: self.record(name)[-1][1] for name in self.pages}
+
+    def show(self, **expected: Mapping[str, list[str]]) -> None:
+        """Wait until pages show these texts."""
+        for name, texts in expected.items():
+            self.shows(name.replace("_", "-") if name != "second_operator" else "second operator", texts)
+
+    def shows(self, name: str, texts: Mapping[str, list[str]]) -> None:
+        """Wait until a page shows these texts, besides others."""
+        try:
+            self.pages[name].wait_for_function(
+                "wanted => Object.entries(wanted).every(([name, texts]) =>"
+                " JSON.stringify(window.shown.at(-1)[1][name]) === JSON.stringify(texts))",
+                arg=dict(texts),
+                timeout=LONG_MS,
+            )
+        except playwright.sync_api.TimeoutError:
+            got = {key: value for key, value in self.record(name)[-1][1].items() if key in texts}
+            raise AssertionError(f"{name}: {got} is not {dict(texts)}") from None
+
+    def ticks_until(self, name: str, answered_ms: float, texts: Mapping[str, list[str]]) -> int:
+        """The ticks of a page between the daemon's answer and the moment since which it shows these texts."""
+        record = self.record(name)
+        since = len(record)
+        while since > 0 and all(record[since - 1][1][key] == value for key, value in texts.items()):
+            since -= 1
+        ticks: list[float] = self.pages[name].evaluate("window.ticks")
+        return sum(answered_ms < tick <= record[since][0] for tick in ticks)
+
+
+def write(path: Path, play: int) -> Callable[[], None]:
+    """Begin a game, up to about its middle. The returned function writes the rest."""
+    started_at = datetime.now(UTC).replace(microsecond=0) - timedelta(minutes=5 * (GAMES - play + 1))
+    writes = list(schedule(bundled_match(play, started_at=started_at), "dolphin"))
+    middle = len(writes) // 2
+
+    def put(first: int, last: int) -> None:
+        with path.open("r+b" if path.exists() else "xb") as file:
+            for each in writes[first:last]:
+                file.seek(each.offset)
+                file.write(each.data)
+
+    put(0, middle)
+    return lambda: put(middle, len(writes))
+
+
+def answered(page: Page, act: Callable[[], object]) -> float:
+    """The moment, in milliseconds, at which the daemon has answered what the operator does."""
+    with page.expect_response(lambda response: response.request.method in ("PATCH", "POST")) as waiting:
+        act()
+    response = waiting.value
+    assert response.status == 200, response.text()
+    response.finished()
+    timing = response.request.timing
+    return timing["startTime"] + timing["responseEnd"]
+
+
+def late(air: Broadcast, answered_ms: float, expected: Mapping[str, Mapping[str, list[str]]]) -> set[str]:
+    """The pages that do not show these texts within a second of the answer. All have to show them in the end."""
+    for name, texts in expected.items():
+        air.shows(name, texts)
+    return {name for name, texts in expected.items() if air.ticks_until(name, answered_ms, texts) > SECOND_TICKS}
+
+
+def correct_and_undo(air: Broadcast, act: Callable[[Locator], object], what: str, changed: dict[str, Any]) -> None:
+    """An operator's correction is on every page within a second, and the other operator undoes it as quickly."""
+    before = air.now()
+    one, other = air.pages["operator"], air.pages["second operator"]
+    assert all(before[name][key] != value for name, texts in changed.items() for key, value in texts.items())
+    always_late = {*changed, *before}
+    for _ in range(MAX_ATTEMPTS):
+        at = answered(one, lambda: act(one.locator(".detail .set")))
+        late_now = late(air, at, changed)
+        newest = other.locator(".change").first
+        expect(newest.locator(".what")).to_have_text(what)
+        expect(newest.locator(".by")).to_have_text("Ann")
+        at = answered(other, newest.get_by_role("button", name="Undo").click)
+        late_now |= late(air, at, before)
+        expect(one.locator(".change .what").first).to_contain_text("Undone: ")
+        always_late &= late_now
+        if not always_late:
+            return
+    raise AssertionError(f"{what}: late on {always_late}")
+
+
+def distinct(record: list[tuple[float, Shown]], key: str) -> list[list[str]]:
+    """The values of one text of a page, in order, without repetitions."""
+    values: list[list[str]] = []
+    for _, shown in record:
+        if not values or values[-1] != shown[key]:
+            values.append(shown[key])
+    return values
+
+
+def test_a_set_of_five_games_on_air(browser: Browser, tmp_path: Path) -> None:
+    with best_of_five(tmp_path) as (daemon, folder), open_page(browser, reduced_motion="reduce") as watched:
+        air = Broadcast(watched, daemon)
+        for name, by in (("operator", "Ann"), ("second operator", "Bo")):
+            air.pages[name].get_by_label("Your name in this list").fill(by)
+        announce(air)
+        for play in range(1, GAMES + 1):
+            end = write(folder / f"Game_{play}.slp", play)
+            during(air, play)
+            if play == 3:
+                corrections_in_mid_game(air)
+            end()
+            after(air, play)
+        decided(air)
+        histories(air)
+        for name in ("live", "set-result", "ticker"):
+            screenshot(air.pages[name], f"on-air-{name}")
+        watched.check(daemon.url)
+
+
+def announce(air: Broadcast) -> None:
+    """The operator enters names and round before the first game."""
+    panel = air.pages["operator"].locator(".detail .set")
+    for label, words in (
+        ("Name of the player on port 1", "Vixen"),
+        ("Name of the player on port 2", "Altea"),
+        ("Round", "Grand Final"),
+    ):
+        field = panel.get_by_role("textbox", name=label)
+        field.fill(words)
+        field.press("Enter")
+    both = ["Vixen", "Altea"]
+    air.show(
+        live={"names": both, "scores": ["0", "0"], "line": ["Best of 5"], "round": ["Grand Final"], "outcome": []},
+        overlay={"names": both, "line": ["Best of 5"]},
+        versus={"names": both, "scores": [], "stage": [], "round": ["Grand Final"]},
+        up_next={"kicker": ["Up next"], "names": both, "round": ["Grand Final"]},
+        ticker={"items": ["station Vixen 0 Altea 0 Up next · Grand Final"]},
+        set_result={"title": [], "scores": []},
+        game_result={"outcome": []},
+        replay={"caption": []},
+        second_operator={"points": ["0", "0"]},
+    )
+
+
+def scores_before(play: int) -> list[str]:
+    return ["0", "0"] if play == 1 else SCORES[play - 2].split("–")
+
+
+def during(air: Broadcast, play: int) -> None:
+    """A game is running: names and score, while the results are those of the games before."""
+    scores, both = scores_before(play), ["Vixen", "Altea"]
+    running = {"names": both, "scores": scores, "stage": [STAGES[play - 1]], "outcome": [], "line": ["Best of 5"]}
+    air.show(
+        live=running,
+        overlay=running,
+        versus={"names": both, "scores": [] if play == 1 else scores, "stage": [STAGES[play - 1]]},
+        controller={"names": both},
+        up_next={"kicker": [], "names": []},
+        ticker={"items": [f"station Vixen {scores[0]} Altea {scores[1]} Live · Grand Final"]},
+        operator={"names": both, "points": scores},
+        second_operator={"names": both, "points": scores},
+    )
+    if play > 1:
+        air.show(
+            set_result={"title": ["The set so far"], "running": SCORES[: play - 1], "won": [], "decisive": []},
+            game_result={"outcome": [f"{WINNERS[play - 2]} wins"]},
+        )
+    assert air.record("operator")[-1][1]["games"][-1] == f"Game {play} · {STAGES[play - 1]}"
+
+
+def after(air: Broadcast, play: int) -> None:
+    """A game is over: its result everywhere, and the score."""
+    winner, scores, won = WINNERS[play - 1], SCORES[play - 1].split("–"), play == GAMES
+    line = ["Altea wins the set 3–2"] if won else ["Best of 5"]
+    title = line if won else ["The set so far"]
+    state = "Final" if won else "Live"
+    air.show(
+        live={"outcome": [f"{winner} wins"], "scores": scores, "line": line},
+        overlay={"outcome": [f"{winner} wins"], "scores": scores, "line": line},
+        versus={"scores": scores, "stage": []},
+        game_result={"outcome": [f"{winner} wins"], "won": [winner], "names": ["Vixen", "Altea"]},
+        set_result={
+            "title": title,
+            "scores": scores,
+            "stages": STAGES[:play],
+            "winners": list(WINNERS[:play]),
+            "running": SCORES[:play],
+            "won": ["Altea"] if won else [],
+            "decisive": [DECISIVE] if won else [],
+        },
+        ticker={"items": [f"station Vixen {scores[0]} Altea {scores[1]} {state} · Grand Final"]},
+        operator={"points": scores},
+        second_operator={"points": scores},
+    )
+    which = air.record("game-result")[-1][1]["which"]
+    assert which[:2] == [f"Game {play}", STAGES[play - 1]]
+    assert air.record("replay")[-1][1]["caption"] != []
+
+
+def alike(pages: Iterable[str], texts: Shown) -> dict[str, Shown]:
+    """The same texts for several pages."""
+    return {name: dict(texts) for name in pages}
+
+
+def corrections_in_mid_game(air: Broadcast) -> None:
+    """In game 3, at 1-1: a name, a score, the winner of game 2, and left and right."""
+
+    def rename(panel: Locator) -> None:
+        field = panel.get_by_role("textbox", name="Name of the player on port 2")
+        field.fill("Alto")
+        field.press("Enter")
+
+    renamed = {"names": ["Vixen", "Alto"]}
+    scored = {"scores": ["2", "1"]}
+    swapped = {"names": ["Altea", "Vixen"]}
+    correct_and_undo(
+        air,
+        rename,
+        "Name of Altea: Altea → Alto",
+        {
+            **alike(("live", "overlay", "versus", "controller", "operator", "second operator"), renamed),
+            "game-result": {**renamed, "outcome": ["Alto wins"]},
+            "set-result": {**renamed, "winners": ["Vixen", "Alto"]},
+            "ticker": {"items": ["station Vixen 1 Alto 1 Live · Grand Final"]},
+        },
+    )
+    correct_and_undo(
+        air,
+        lambda panel: panel.get_by_role("button", name="Add a game to Vixen").click(),
+        "Score of Vixen: 1 → 2",
+        {
+            **alike(("live", "overlay", "versus", "set-result"), scored),
+            **alike(("operator", "second operator"), {"points": ["2", "1"]}),
+            "ticker": {"items": ["station Vixen 2 Altea 1 Live · Grand Final"]},
+        },
+    )
+    correct_and_undo(
+        air,
+        lambda panel: panel.get_by_label("Winner of game 2").select_option("Vixen"),
+        "Winner of game 2: Automatic → Vixen",
+        {
+            **alike(("live", "overlay", "versus"), {"scores": ["2", "0"]}),
+            "set-result": {"scores": ["2", "0"], "winners": ["Vixen", "Vixen"], "running": ["1–0", "2–0"]},
+            "game-result": {"outcome": ["Vixen wins"], "won": ["Vixen"]},
+            **alike(("operator", "second operator"), {"points": ["2", "0"]}),
+            "ticker": {"items": ["station Vixen 2 Altea 0 Live · Grand Final"]},
+        },
+    )
+    correct_and_undo(
+        air,
+        lambda panel: panel.get_by_role("button", name="Swap left and right").click(),
+        "Left and right: as played → swapped",
+        {
+            **alike(("live", "overlay", "versus", "controller", "game-result", "set-result"), swapped),
+            "ticker": {"items": ["station Altea 1 Vixen 1 Live · Grand Final"]},
+        },
+    )
+
+
+def decided(air: Broadcast) -> None:
+    """After the set: the operator gives the last game to the other player, and takes that back."""
+    correct_and_undo(
+        air,
+        lambda panel: panel.get_by_label("Winner of game 5").select_option("Vixen"),
+        "Winner of game 5: Automatic → Vixen",
+        {
+            **alike(("live", "overlay"), {"scores": ["3", "2"], "line": ["Vixen wins the set 3–2"]}),
+            "game-result": {"outcome": ["Vixen wins"], "won": ["Vixen"]},
+            "set-result": {"title": ["Vixen wins the set 3–2"], "won": ["Vixen"], "scores": ["3", "2"]},
+            **alike(
+                ("operator", "second operator"), {"points": ["3", "2"], "result": ["Vixen wins"], "won": ["Vixen"]}
+            ),
+            "ticker": {"items": ["station Vixen 3 Altea 2 Final · Grand Final"]},
+        },
+    )
+
+
+def histories(air: Broadcast) -> None:
+    """Nothing else was ever shown, not even for a moment."""
+    corrected = [["Vixen wins the set 3–2"], ["Altea wins the set 3–2"]]
+    titles = distinct(air.record("set-result"), "title")
+    assert titles[:3] == [[], ["The set so far"], ["Altea wins the set 3–2"]]
+    assert titles[3:5] == corrected
+    lines = distinct(air.record("live"), "line")
+    assert lines[:3] == [[], ["Best of 5"], ["Altea wins the set 3–2"]]
+    assert lines[3:5] == corrected
+    outcomes = distinct(air.record("game-result"), "outcome")
+    assert outcomes[0] == []
+    assert all(len(each) == 1 for each in outcomes[1:]), outcomes
+    assert distinct(air.record("up-next"), "kicker") == [[], ["Up next"], []]
+    assert all(len(each) == 1 for each in distinct(air.record("ticker"), "items")[1:])

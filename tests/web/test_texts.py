@@ -1,0 +1,82 @@
+"""The texts of the pages: three languages with the same keys and places, chosen by the reader."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+
+from slpstream.sets.changes import ChangedField
+from slpstream.sets.verdicts import Verdict
+from slpstream.web.app import STATIC
+from tests.web import javascript
+from tests.web.javascript import needs_node
+
+pytestmark = needs_node
+
+LANGUAGES = ("en", "ja", "es")
+LOAD = f"""
+const tables = {{}};
+for (const language of {list(LANGUAGES)}) tables[language] = (await import(`./texts/${{language}}.js`)).default;
+return tables;
+"""
+PLACE = re.compile(r"\{(\w+)\}")
+USED = re.compile(r"""\btext\(\s*"([\w.-]+)"|\bdata-text(?:-[a-z-]+)?="([\w.-]+)\"""")
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    return javascript.run(LOAD, None, tmp_path_factory.mktemp("texts"))
+
+
+def _places(entry: str | dict[str, str]) -> set[str]:
+    texts = [entry] if isinstance(entry, str) else list(entry.values())
+    return {place for text in texts for place in PLACE.findall(text)}
+
+
+@pytest.mark.parametrize("language", LANGUAGES[1:])
+def test_every_language_has_the_same_keys_and_places(tables: Any, language: str) -> None:
+    assert list(tables[language]) == list(tables["en"])
+    different = {
+        key
+        for key, entry in tables["en"].items()
+        if _places(entry) - {"count"} != _places(tables[language][key]) - {"count"}
+    }
+    assert different == set()
+
+
+def test_pages_name_only_keys_that_exist(tables: Any) -> None:
+    used = {
+        first or second
+        for path in [*STATIC.rglob("*.js"), *STATIC.rglob("*.html")]
+        for first, second in USED.findall(path.read_text(encoding="utf-8"))
+    }
+    assert used - set(tables["en"]) == set()
+
+
+def test_panel_has_words_for_every_change_and_verdict(tables: Any) -> None:
+    fields = {f"panel.field_{field}" for field in get_args(ChangedField)}
+    verdicts = {f"panel.verdict_{verdict}" for verdict in get_args(Verdict)}
+    states = {f"panel.state_{state}" for state in ("upcoming", "running", "over")}
+    assert (fields | verdicts | states) - set(tables["en"]) == set()
+
+
+@pytest.mark.parametrize(
+    ("search", "chosen", "preferred", "language"),
+    [
+        ("", None, [], "en"),
+        ("", None, ["fr-FR", "ja-JP", "en"], "ja"),
+        ("", None, ["es-MX"], "es"),
+        ("", "ja", ["es"], "ja"),
+        ("?lang=es", "ja", ["en"], "es"),
+        ("?lang=tlh", None, ["ja"], "ja"),
+        ("?lang=EN-us", "ja", [], "en"),
+    ],
+)
+def test_language_is_chosen_by_address_then_dashboard_then_browser(
+    tmp_path: Path, search: str, chosen: str | None, preferred: list[str], language: str
+) -> None:
+    script = "return (await import('./texts/texts.js')).chooseLanguage(...given);"
+    assert javascript.run(script, [search, chosen, preferred], tmp_path) == language

@@ -1,0 +1,462 @@
+"""The venue wall: which stations it shows and in which order, names that are not cut, and use without a mouse.
+
+The stations of most tests are made up: the page gets them in place of the daemon's, so that no game has to run.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, ViewportSize, expect
+
+from tests.daemon_process import running
+from tests.oracles.slippi_js import MODULES
+from tests.shared_data import IN_CI
+from tests.synthetic.match import synthetic_match
+from tests.web import javascript, setups
+from tests.web.javascript import needs_node
+from tests.web.pages import WatchedPage, chromium, open_page, screenshot
+
+WIDE = ViewportSize(width=1280, height=800)
+FULL_HD = ViewportSize(width=1920, height=1080)
+PHONE = ViewportSize(width=390, height=844)
+AXE = MODULES / "axe-core" / "axe.min.js"
+NAMES = (
+    "Golden Guardians | Zain", "Captain Faceroll", "まりおとるいーじだいすき", "W" * 20, "i" * 24,
+    "مرحبا بالعالم الكبير", "🦊🦅🐉 Wobbles 🦊🦅🐉", "Team Liquid | Hungrybox | TSM", "aMSa",
+    "Donaudampfschifffahrtskapitän",
+    "Ünïcödé Ñandú", "A", "𝔉𝔯𝔞𝔨𝔱𝔲𝔯 𝔫𝔞𝔪𝔢", "n0ne", "Very Long Sponsor Name Inc. | Tag", "Ｆｕｌｌｗｉｄｔｈ　Ｎａｍｅ",
+)  # fmt: skip
+CUT = """() => [...document.querySelectorAll(".tile :is(.player-name, .station-name)")].filter((name) => {
+    const text = document.createTreeWalker(name, NodeFilter.SHOW_TEXT).nextNode();
+    const tile = name.closest(".tile").getBoundingClientRect();
+    const place = name.closest(".who, .head").getBoundingClientRect();
+    const range = document.createRange();
+    return [...text.data].some((character, i, all) => {
+        const start = all.slice(0, i).join("").length;
+        range.setStart(text, start);
+        range.setEnd(text, start + character.length);
+        const box = range.getBoundingClientRect();
+        return character.trim() !== "" && (box.width === 0 && box.height === 0
+            || box.left < place.left - 1 || box.right > place.right + 1
+            || box.top < place.top - 2 || box.bottom > place.bottom + 2 || box.bottom > tile.bottom + 1);
+    });
+}).map((name) => name.textContent)"""
+"""The names of which a character is outside of its place."""
+OVERLAPPING = """() => [...document.querySelectorAll(".side-player")].filter((player) =>
+    player.scrollWidth > player.clientWidth + 1).map((player) => player.textContent)"""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as browser:
+        yield browser
+
+
+def station(number: int, names: Sequence[str] = NAMES, **changes: Any) -> dict[str, Any]:
+    """A station as `/v1/stations` describes it, with two players of a finished game."""
+    players = [
+        {"index": i, "port": i + 1, "name": names[(2 * number + i) % len(names)], "startStocks": 4} for i in range(2)
+    ]
+    game = {
+        "gameId": f"{number:032x}", "format": "slippi", "inProgress": False,
+        "summary": {"players": players, "winners": [0], "place": {"kind": "stage", "id": 31, "name": "Battlefield"}},
+    }  # fmt: skip
+    return {
+        "id": f"s{number}", "name": f"Setup {number}", "state": "idle", "reason": "watching", "subscribers": 0,
+        "files": {"inProgress": 0, "finished": 1}, "game": game, **changes,
+    }  # fmt: skip
+
+
+def item(number: int, percents: tuple[float, float] = (134.7, 0.0)) -> dict[str, Any]:
+    """The finished game of `station(number)` as `/v1/games` lists it."""
+    game = station(number)["game"]
+    standings = {str(i): {"stocks": 2 - 2 * i, "percent": percent} for i, percent in enumerate(percents)}
+    times = {"startedAt": "2025-02-03T14:05:06Z", "endedAt": f"2025-02-03T15:{number % 60:02}:06Z"}
+    return {**game, **times, "station": f"s{number}", "reason": "game_end", "winners": [0], "standings": standings}
+
+
+@contextmanager
+def made_up(
+    browser: Browser, folder: Path, stations: list[dict[str, Any]], fragment: str = "#wall", **options: Any
+) -> Iterator[tuple[WatchedPage, str]]:
+    """The dashboard with these stations."""
+
+    def games(route: Any) -> None:
+        wanted = re.search(r"station=s(\d+)", route.request.url)
+        numbers = [int(wanted[1])] if wanted is not None else range(1, 4)
+        route.fulfill(json={"games": [item(number) for number in numbers]})
+
+    with (
+        running(folder) as daemon,
+        open_page(browser, **({"viewport": WIDE, "color_scheme": "dark"} | options)) as watched,
+    ):
+        base = re.escape(daemon.url)
+        watched.page.route(
+            re.compile(rf"{base}/v1/stations$"), lambda route: route.fulfill(json={"stations": stations})
+        )
+        watched.page.route(re.compile(rf"{base}/v1/games(\?.*)?$"), games)
+        watched.page.goto(f"{daemon.url}/{fragment}")
+        expect(watched.page.locator("body[data-route]")).to_be_attached()
+        yield watched, daemon.url
+
+
+def names_of(page: Page) -> list[str]:
+    """The stations in their order."""
+    return page.locator(".tile .station-name").all_text_contents()
+
+
+@needs_node
+def test_order_and_filter(tmp_path: Path) -> None:
+    def facts(name: str, **values: Any) -> Mapping[str, Any]:
+        plain = {"state": "playing", "attention": 0, "lastStocks": 0, "round": "", "gameNumber": 0}
+        return {"id": name, "name": name, "words": f"{name} {values.pop('words', '')}", **plain, **values}
+
+    stations = [
+        facts("Setup 10", state="idle"),
+        facts("Setup 2", lastStocks=1, round="Winners Final", gameNumber=2, words="Zain"),
+        facts("Setup 1", lastStocks=2, round="Grand Final", words="Ünal ﾌｫｯｸｽ"),
+        facts("Setup 3", state="offline", attention=2),
+        facts("Setup 4", attention=1, round="Winners Final", gameNumber=3),
+    ]
+    script = """
+    const { arranged, attentionOf } = await import("./dashboard/wall/order.js");
+    const { optionsOf, hashOf } = await import("./dashboard/wall/options.js");
+    const hashes = given.hashes;
+    return {
+      orders: hashes.map((hash) => {
+        return arranged(given.stations, optionsOf(hash)).map(({ name }) => name.slice(6)).join(" ");
+      }),
+      again: hashes.map((hash) => hashOf(optionsOf(hash))),
+      attention: given.attention.map(([station, state, lag]) => attentionOf(station, state, lag ?? undefined)),
+    };
+    """
+    wanted = {
+        "#wall": "3 4 1 2 10",
+        "#wall?sort=name": "1 2 3 4 10",
+        "#wall?sort=last_stock": "1 2 4 3 10",
+        "#wall?sort=round": "1 4 2 3 10",
+        "#wall?state=attention": "3 4",
+        "#wall?sort=name&state=playing": "1 2 4",
+        "#wall?state=offline": "3",
+        "#wall?find=zain": "2",
+        "#wall?find=UNAL+%E3%83%95%E3%82%A9": "1",
+        "#wall?find=setup+nobody": "",
+    }
+    attention = [
+        ({"reason": "watching"}, "idle", None, 0),
+        ({"reason": "the folder is missing"}, "offline", None, 2),
+        ({"reason": "starting"}, "starting", None, 0),
+        ({"reason": "game in progress"}, "stalled", None, 2),
+        ({"reason": "game in progress"}, "playing", 0.02, 0),
+        ({"reason": "game in progress"}, "playing", 3.5, 2),
+        ({"reason": "game in progress; not recorded: disk full"}, "playing", 0.02, 2),
+        ({"reason": "watching", "degraded": "the limit of inotify is reached"}, "idle", None, 1),
+    ]
+    given = {"stations": stations, "hashes": list(wanted), "attention": [each[:3] for each in attention]}
+    found = javascript.run(script, given, tmp_path)
+    assert dict(zip(wanted, found["orders"], strict=True)) == wanted
+    assert found["again"] == list(wanted)
+    assert found["attention"] == [each[3] for each in attention]
+
+
+@needs_node
+def test_late_frame_hardly_delays_those_after_it(tmp_path: Path) -> None:
+    """Every 30th of the sent frames arrives 90 ms late, together with those after them."""
+    script = """
+    const { Pacing } = await import("./dashboard/wall/pacing.js");
+    const pacing = new Pacing();
+    pacing.begin([60, 1]);
+    const arrivals = [];
+    for (let frame = 0; frame < 1200; frame += 3) {
+      const at = (frame * 1000) / 60 + (frame % 90 === 0 ? 90 : 0);
+      arrivals.push([Math.max(at, arrivals.at(-1)?.[0] ?? 0), frame]);
+    }
+    const held = [];
+    for (let picture = 0; picture < 1260; picture++) {
+      const now = (picture * 1000) / 60 + 1;
+      while (arrivals.length > 0 && arrivals[0][0] <= now) {
+        pacing.push({ frame: arrivals.shift()[1] });
+      }
+      const frame = pacing.due(now);
+      if (frame !== null) {
+        held.push(now - (frame.frame * 1000) / 60);
+      }
+    }
+    return held;
+    """
+    held = sorted(javascript.run(script, {}, tmp_path))
+    assert len(held) == 400
+    assert held[len(held) // 2] < 20.0
+    assert held[-1] < 110.0
+
+
+@needs_node
+def test_missing_frames_delay_nothing(tmp_path: Path) -> None:
+    script = """
+    const { Pacing } = await import("./dashboard/wall/pacing.js");
+    const pacing = new Pacing();
+    pacing.begin([60, 1]);
+    const shown = [];
+    for (const [frame, now] of [[0, 0], [4, 66], [900, 133], [904, 200]]) {
+      pacing.push({ frame });
+      shown.push(pacing.due(now)?.frame ?? null, pacing.due(now + 50)?.frame ?? null);
+    }
+    return shown;
+    """
+    assert javascript.run(script, {}, tmp_path) == [0, None, 4, None, None, 900, None, 904]
+
+
+@needs_node
+@pytest.mark.parametrize(("burst", "step", "max_held_ms"), [(1, 1, 20.0), (1, 3, 20.0), (12, 3, 260.0)])
+def test_pacing_spreads_bursts_and_holds_single_frames_back_hardly(
+    tmp_path: Path, burst: int, step: int, max_held_ms: float
+) -> None:
+    """Frames arrive `burst` at a time, every `step`-th of them is sent, and pictures are drawn 60 times a second."""
+    script = """
+    const { Pacing } = await import("./dashboard/wall/pacing.js");
+    const { burst, step } = given;
+    const pacing = new Pacing();
+    pacing.begin([60, 1]);
+    const shown = [];
+    let sent = 0;
+    let next = 0;
+    for (let picture = 0; picture < 1200; picture++) {
+      const now = (picture * 1000) / 60 + 7;
+      for (; ((next + burst - 1) * 1000) / 60 <= now; next += burst) { // a burst arrives with its last frame
+        for (let frame = next; frame < next + burst; frame++) {
+          if (frame % step === 0) {
+            pacing.push({ frame });
+            sent += 1;
+          }
+        }
+      }
+      const frame = pacing.due(now);
+      if (frame !== null) {
+        shown.push([frame.frame, now - (frame.frame * 1000) / 60]);
+      }
+    }
+    return { sent, shown };
+    """
+    found = javascript.run(script, {"burst": burst, "step": step}, tmp_path)
+    settled = found["shown"][len(found["shown"]) // 4 :]
+    assert len(found["shown"]) >= 0.95 * found["sent"]
+    assert max(held for _, held in settled) <= max_held_ms
+    numbers = [frame for frame, _ in settled]
+    skipped = sum(after - before != step for before, after in pairwise(numbers))
+    assert skipped <= 0.02 * len(numbers)
+
+
+@needs_node
+def test_grid_has_all_stations_on_the_screen(tmp_path: Path) -> None:
+    script = """
+    globalThis.matchMedia = () => ({ addEventListener() {} });
+    const { gridOf } = await import("./dashboard/wall/wall.js");
+    return given.map(([size, place]) => gridOf(size, place));
+    """
+    places = [
+        ("auto", {"count": count, "width": width, "height": height, "gap": 8})
+        for count in (1, 8, 32, 64)
+        for width, height in ((1224, 700), (1900, 1060))
+    ]
+    grids = javascript.run(script, [*places, ("auto", {**places[0][1], "width": 366, "count": 64})], tmp_path)
+    *wide, phone = grids
+    for (_, place), grid in zip(places, wide, strict=True):
+        rows = -(-place["count"] // grid["columns"])
+        height = rows * grid["rowHeight"] + (rows - 1) * place["gap"]
+        assert height <= place["height"] or grid["rowHeight"] == 104, (place, grid)
+    assert [grid["columns"] for grid in wide[:2]] == [1, 1]
+    assert phone["columns"] == 2
+
+
+@pytest.mark.parametrize("count", [8, 32, 64])
+@pytest.mark.parametrize("viewport", [pytest.param(WIDE, id="1280"), pytest.param(PHONE, id="390")])
+def test_no_name_is_cut(browser: Browser, tmp_path: Path, count: int, viewport: ViewportSize) -> None:
+    stations = [station(number) for number in range(1, count + 1)]
+    stations[0]["name"] = "Hauptbühne der Donaudampfschifffahrtsgesellschaft"
+    with made_up(browser, tmp_path, stations, viewport=viewport) as (watched, url):
+        page = watched.page
+        expect(page.locator(".tile")).to_have_count(count)
+        expect(page.locator(".damage").filter(has_text="134%")).to_have_count(count)
+        assert page.evaluate(CUT) == []
+        assert page.evaluate(OVERLAPPING) == []
+        assert page.evaluate("document.documentElement.scrollWidth") == viewport["width"]
+        screenshot(page, f"wall-{count}-{viewport['width']}")
+        for size in ("large", "medium", "small"):
+            page.evaluate("size => { location.hash = `#wall?size=${size}`; }", size)
+            page.wait_for_timeout(400)
+            assert page.evaluate(CUT) == [], size
+            assert page.evaluate(OVERLAPPING) == [], size
+        watched.check(url)
+
+
+def test_filter_sort_and_address(browser: Browser, tmp_path: Path) -> None:
+    stations = [station(number) for number in range(1, 13)]
+    stations[6] |= {"state": "offline", "reason": "the folder is missing"}
+    stations[2] |= {"state": "stalled", "reason": "the file does not grow"}
+    with made_up(browser, tmp_path, stations) as (watched, url):
+        page = watched.page
+        expect(page.locator(".tile")).to_have_count(12)
+        assert names_of(page)[:3] == ["Setup 3", "Setup 7", "Setup 1"], "what needs attention comes first"
+        expect(page.locator(".tile").nth(1).locator(".note")).to_contain_text("the folder is missing")
+        page.locator("[name=sort]").select_option("name")
+        expect(page).to_have_url(re.compile(r"#wall\?sort=name$"))
+        expect(page.locator(".tile").nth(0)).to_have_attribute("data-station", "s1")
+        assert names_of(page) == [f"Setup {number}" for number in range(1, 13)]
+        page.locator("[name=state]").select_option("attention")
+        expect(page.locator(".tile")).to_have_count(2)
+        page.locator("[name=state]").select_option("all")
+        page.get_by_label("Find a station or player").fill("hungrybox")
+        expect(page.locator(".tile")).to_have_count(2)
+        expect(page.locator(".wall-bar .shown")).to_have_text("2 of 12 stations")
+        page.get_by_label("Find a station or player").fill("nobody")
+        expect(page.locator(".nothing")).to_have_text("No station matches.")
+        address = page.url
+        page.goto("about:blank")
+        page.goto(address)
+        expect(page.locator(".nothing")).to_have_text("No station matches.")
+        expect(page.get_by_label("Find a station or player")).to_have_value("nobody")
+        watched.check(url)
+
+
+def test_overview_of_many_stations_is_the_wall(browser: Browser, tmp_path: Path) -> None:
+    with made_up(browser, tmp_path, [station(number) for number in range(17)], fragment="") as (watched, _):
+        expect(watched.page.locator(".tile")).to_have_count(17)
+        expect(watched.page.locator(".lists")).to_be_hidden()
+    with made_up(browser, tmp_path, [station(number) for number in range(16)], fragment="") as (watched, _):
+        expect(watched.page.locator(".station")).to_have_count(16)
+        watched.page.get_by_role("link", name="Venue wall").click()
+        expect(watched.page.locator(".tile")).to_have_count(16)
+
+
+def test_keyboard_reaches_stations_and_their_scenes(browser: Browser, tmp_path: Path) -> None:
+    with made_up(
+        browser,
+        tmp_path,
+        [station(number) for number in range(1, 4)],
+        permissions=["clipboard-read", "clipboard-write"],
+    ) as (watched, url):
+        page = watched.page
+        expect(page.locator(".tile")).to_have_count(3)
+        page.get_by_role("button", name="Full screen").focus()
+        page.keyboard.press("Tab")
+        expect(page.get_by_role("link", name="Setup 1", exact=True)).to_be_focused()
+        page.keyboard.press("Tab")
+        scenes = page.get_by_role("button", name="Scenes of Setup 1")
+        expect(scenes).to_be_focused()
+        page.keyboard.press("Enter")
+        menu = page.get_by_role("dialog", name="Scenes of Setup 1")
+        expect(menu.get_by_role("link", name="Live")).to_be_focused()
+        addresses = [link.get_attribute("href") for link in menu.get_by_role("link").all()]
+        kinds = ("live", "versus", "game-result", "set-result", "up-next", "replay", "controller")
+        assert addresses == [f"{url}/scenes/{kind}/s1" for kind in kinds]
+        page.keyboard.press("Tab")
+        page.keyboard.press("Enter")
+        expect(menu.get_by_text("Copied")).to_be_visible()
+        assert page.evaluate("navigator.clipboard.readText()") == addresses[0]
+        page.keyboard.press("Escape")
+        expect(menu).to_be_hidden()
+        expect(scenes).to_be_focused()
+        page.keyboard.press("Shift+Tab")
+        page.keyboard.press("Enter")
+        expect(page.locator("#detail-title")).to_be_focused()
+        page.keyboard.press("Escape")
+        expect(page.get_by_role("link", name="Setup 1", exact=True)).to_be_focused()
+        expect(page.locator(".tile")).to_have_count(3)
+
+
+def test_phone_opens_a_scene_menu_and_a_station_with_one_tap_each(browser: Browser, tmp_path: Path) -> None:
+    stations = [station(number) for number in range(1, 6)]
+    with made_up(browser, tmp_path, stations, viewport=PHONE, has_touch=True) as (watched, _):
+        page = watched.page
+        page.get_by_role("button", name="Scenes of Setup 2").tap()
+        menu = page.get_by_role("dialog")
+        box = menu.bounding_box()
+        assert box is not None
+        assert (box["x"], box["width"], round(box["y"] + box["height"])) == (0, PHONE["width"], PHONE["height"])
+        menu.get_by_role("button", name="Close").tap()
+        expect(menu).to_be_hidden()
+        box = page.locator(".tile[data-station=s3] .picture").bounding_box()
+        assert box is not None
+        page.touchscreen.tap(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        expect(page.locator("#detail-title")).to_have_text("Setup 3")
+        page.get_by_role("link", name="All stations").tap()
+        expect(page.locator(".tile")).to_have_count(5)
+
+
+def test_projector_shows_nothing_but_stations(browser: Browser, tmp_path: Path) -> None:
+    stations = [station(number, ("Golden Guardians | Zain", "aMSa", "Captain Faceroll")) for number in range(1, 65)]
+    with made_up(browser, tmp_path, stations, fragment="#wall?clean=1", viewport=FULL_HD) as (watched, _):
+        page = watched.page
+        expect(page.locator(".tile")).to_have_count(64)
+        expect(page.locator(".wall-bar")).to_be_hidden()
+        expect(page.locator(".health")).to_be_hidden()
+        page.wait_for_timeout(500)
+        assert page.evaluate("document.documentElement.scrollHeight") <= FULL_HD["height"], "all are on the screen"
+        screenshot(page, "wall-projector")
+        page.get_by_role("button", name="Leave full screen").focus()
+        page.keyboard.press("Enter")
+        expect(page.locator(".wall-bar")).to_be_visible()
+
+
+@pytest.mark.skipif(not AXE.is_file() and not IN_CI, reason="no axe-core; run: npm install --prefix tests/oracles")
+@pytest.mark.parametrize("scheme", ["dark", "light"])
+@pytest.mark.parametrize("viewport", [pytest.param(WIDE, id="1280"), pytest.param(PHONE, id="390")])
+def test_axe_finds_nothing(browser: Browser, tmp_path: Path, viewport: ViewportSize, scheme: str) -> None:
+    stations = [station(number) for number in range(1, 13)]
+    stations[0] |= {"state": "offline", "reason": "the folder is missing"}
+    stations[1] |= {"state": "stalled", "reason": "the file does not grow"}
+    with made_up(browser, tmp_path, stations, viewport=viewport, color_scheme=scheme, bypass_csp=True) as (watched, _):
+        page = watched.page
+        expect(page.locator(".tile")).to_have_count(12)
+        page.evaluate(AXE.read_text(encoding="utf-8"))
+        for opens in (False, True):
+            if opens:
+                page.get_by_role("button", name="Scenes of Setup 3").click()
+            found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+            assert found["passes"], "axe checked nothing"
+            assert [(each["id"], [node["html"] for node in each["nodes"]]) for each in found["violations"]] == []
+        screenshot(page, f"wall-{scheme}-{viewport['width']}")
+
+
+@pytest.mark.parametrize(("language", "sort"), [("ja", "並べ替え"), ("es", "Ordenar por")])
+def test_wall_in_other_languages(browser: Browser, tmp_path: Path, language: str, sort: str) -> None:
+    with made_up(browser, tmp_path, [station(1), station(2)], locale=language) as (watched, _):
+        expect(watched.page.get_by_label(sort)).to_be_visible()
+
+
+def test_percents_of_a_finished_game_are_there_after_a_reload(browser: Browser, tmp_path: Path) -> None:
+    """And the recent games come in the order in which they ended, without those of other folders."""
+    state, folders, elsewhere = tmp_path / "state", [tmp_path / "main", tmp_path / "side"], tmp_path / "elsewhere"
+    for folder in (*folders, elsewhere):
+        folder.mkdir()
+    (elsewhere / "Game_9.slp").write_bytes(synthetic_match(seed=9, frames=300))
+    with running(elsewhere, state=state) as daemon:
+        daemon.until(lambda: len(daemon.get("/v1/games")["games"]) == 1)
+    source = tmp_path / "Game_1.slp"
+    source.write_bytes(synthetic_match(seed=3, stocks=1, stage_id=2))
+    ending = setups.ending(source)
+    (folders[1] / "old.slp").write_bytes(synthetic_match(seed=4, frames=300))
+    with running(*folders, state=state) as daemon, open_page(browser, viewport=WIDE) as watched:
+        daemon.wait_ready()
+        command = [sys.executable, "-m", "slpstream", "simulate", str(source), "--into", str(folders[0])]
+        subprocess.run([*command, "--speed", "20"], check=True, stdout=subprocess.DEVNULL)
+        daemon.until(lambda: len(daemon.get("/v1/games?order=ended&watched=true")["games"]) == 2)
+        page = watched.page
+        page.goto(f"{daemon.url}/")
+        card = page.locator(".station[data-station=main]")
+        for index, (percent, stocks) in ending.values.items():
+            shown = "out" if stocks == 0 else f"{int(percent)}%"
+            expect(card.locator(f".player[data-index='{index}'] .percent")).to_have_text(shown)
+        expect(page.locator(".games .game")).to_have_count(2)
+        newest = page.locator(".games .game").first
+        expect(newest).to_contain_text("main")
+        watched.check(daemon.url)
