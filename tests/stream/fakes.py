@@ -236,6 +236,10 @@ class Client:
         self.error: SubscriberError | None = None
         self.outbox = Outbox(self._write, limit_bytes=limit_bytes, tell_missed=self._lagged)
         self.max_queued = 0
+        self._split_bytes = 0
+        self._all_lines: list[bytes] = []
+        self._lines: list[bytes] = []
+        self._log: list[bytes] = []
         self._changed = trio.Event()
         self._subscriber: Subscriber | None = None
 
@@ -289,15 +293,36 @@ class Client:
         self.max_queued = max(self.max_queued, self.outbox.queued_bytes)
         self._changed.set()
 
+    def decoded_line(self, line: bytes) -> bytes:
+        """A received line as JSON. It is called once for each line, in order."""
+        return line
+
+    def _split(self) -> None:
+        """Split what came since the last call. Tests ask often while they wait for tens of thousands of lines."""
+        end = self.received.rfind(b"\n") + 1
+        if end <= self._split_bytes:
+            return
+        for encoded in bytes(self.received[self._split_bytes : end - 1]).split(b"\n"):
+            line = self.decoded_line(encoded)
+            self._all_lines.append(line)
+            if line.startswith((b'{"type":"station"', b'{"type":"set"')):
+                continue
+            self._lines.append(line)
+            if b'"cursor":' in line[:120] and not line.startswith(b'{"type":"snapshot"'):
+                self._log.append(line)
+        self._split_bytes = end
+
     @property
     def all_lines(self) -> list[bytes]:
         """All complete lines."""
-        return bytes(self.received).split(b"\n")[:-1]
+        self._split()
+        return self._all_lines.copy()
 
     @property
     def lines(self) -> list[bytes]:
         """All complete lines except `station` and `set` messages."""
-        return [line for line in self.all_lines if not line.startswith((b'{"type":"station"', b'{"type":"set"'))]
+        self._split()
+        return self._lines.copy()
 
     @property
     def messages(self) -> list[dict[str, Any]]:
@@ -307,7 +332,8 @@ class Client:
     @property
     def log(self) -> list[bytes]:
         """The lines that are log messages."""
-        return [m for m in self.lines if b'"cursor":' in m[:120] and not m.startswith(b'{"type":"snapshot"')]
+        self._split()
+        return self._log.copy()
 
     def of_type(self, kind: str) -> list[dict[str, Any]]:
         """All messages of one type, decoded."""

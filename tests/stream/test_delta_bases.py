@@ -68,13 +68,10 @@ class DeltaClient(Client):
 
     def __init__(self, encoding: DeltaLines | None = None, **options: Any) -> None:
         super().__init__(encoding=DeltaLines() if encoding is None else encoding, **options)
+        self._decoder = DeltaDecoder()
 
-    @property
-    def all_lines(self) -> list[bytes]:
-        """All complete messages, as JSON."""
-        decoder = DeltaDecoder()
-        encoded = bytes(self.received).split(b"\n")[:-1]
-        return [msgspec.json.encode(decoder.decode(base64.b64decode(line))) for line in encoded]
+    def decoded_line(self, line: bytes) -> bytes:
+        return msgspec.json.encode(self._decoder.decode(base64.b64decode(line)))
 
     def decoded_log(self) -> list[dict[str, Any]]:
         """The log messages, decoded."""
