@@ -453,6 +453,7 @@ class Station:
             return
         followed.note_end()
         if followed.is_copy():
+            followed.existed = False
             if followed.file.arrived_whole:
                 self._release_copy(followed)
             return
