@@ -16,6 +16,8 @@ from typing import Final, NamedTuple
 import msgspec
 
 from slpstream.formats.slippi.names import characters
+from slpstream.outputs.scoreboards.characters import characters as scoreboard_characters
+from slpstream.outputs.scoreboards.characters import stream_tool_names
 from slpstream.system.files import read_regular
 
 MELEE_STREAM_TOOL: Final = "melee-stream-tool"
@@ -31,37 +33,6 @@ _TSH_KINDS = {
     "stages": ("stage_icon",),
 }
 """Types of packs in `config.json`; the first ones are preferred."""
-_ZELDA, _SHEIK = 18, 19
-_PLAYABLE = range(26)
-_MST_SKINS: Mapping[int, str] = {
-    0: "Black Red White Green Blue",
-    1: "Black Red Blue Green",
-    2: "Red Blue Green",
-    3: "Red Blue Green",
-    4: "Yellow Blue Red Green White",
-    5: "Red Blue Black",
-    6: "Red Blue Black White",
-    7: "White Blue Pink",
-    8: "Yellow Brown Blue Green",
-    9: "Red Green Black White",
-    10: "Yellow Blue Green",
-    11: "Yellow Blue Green",
-    12: "Yellow White Blue Green",
-    13: "Red Blue Green",
-    14: "Green Orange Red",
-    15: "Red Blue Green Yellow",
-    16: "Pink Brown Green Purple",
-    17: "Red Blue Yellow Pink Cyan",
-    18: "Red Blue Green Purple",
-    19: "Red Blue Green Purple",
-    20: "Red Blue Green",
-    21: "Red Blue White Black",
-    22: "Red Blue Green Black",
-    23: "Red Blue Green Yellow",
-    24: "Red Blue Green",
-    25: "Red Blue Green Purple",
-}
-"""Melee Stream Tool's names of the costumes from index 1 on, by external character id. Index 0 is `Default`."""
 _TSH_STAGES: Mapping[str, int] = {
     "fountain_of_dreams": 2,
     "pokemon_stadium": 3,
@@ -147,12 +118,11 @@ def _of_mst(folder: Path) -> Iterator[Picture]:
     if resources is None:
         return
     for kind, below in _MST_KINDS.items():
-        for character_id in _PLAYABLE:
-            prefix = "Sheik " if character_id == _SHEIK else ""
-            owner = characters()[_ZELDA if character_id == _SHEIK else character_id].name.replace(".", "")
-            for costume, skin in enumerate(["Default", *_MST_SKINS[character_id].split()]):
-                source = resources / below / owner / f"{prefix}{skin}.png"
-                if source.is_file():
+        for character_id, character in scoreboard_characters().items():
+            for costume in range(len(character.skins)):
+                names = stream_tool_names(character_id, costume)
+                source = None if names is None else resources / below / names[0] / f"{names[1]}.png"
+                if source is not None and source.is_file():
                     yield Picture(source, f"{kind}/{character_id}/{costume}.png")
 
 

@@ -16,7 +16,18 @@ from typing import Any
 import msgspec
 
 from slpstream.config.folders import address, resolvable
-from slpstream.config.sections import EACH_SUBFOLDER, Config, Relay, Server, StationConfig, Web, all_keys
+from slpstream.config.sections import (
+    EACH_SUBFOLDER,
+    ON_AIR,
+    SCOREBOARD_VALUES,
+    Config,
+    Relay,
+    Scoreboard,
+    Server,
+    StationConfig,
+    Web,
+    all_keys,
+)
 from slpstream.model.errors import ConfigError
 
 _STATION_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -55,6 +66,7 @@ def check(table: Mapping[str, Any], *, file: str = "configuration") -> Config:
     _check_web(config.web, file)
     _check_stations(config.stations, config.relay, file)
     _check_sinks(config, file)
+    _check_scoreboards(config, file)
     if config.watch.idle_seconds < config.watch.stalled_seconds:
         raise ConfigError(file, "watch.idle_seconds", "expected at least watch.stalled_seconds")
     return config
@@ -215,3 +227,53 @@ def _check_sinks(config: Config, file: str) -> None:
         _check_readable(getattr(fanout, name), file, f"fanout.{name}")
     if not re.fullmatch(r"[A-Za-z0-9._-]{1,64}", fanout.event):
         raise ConfigError(file, "fanout.event", f"expected letters, digits, `.`, `_`, `-`; found {fanout.event!r}")
+
+
+def _check_scoreboards(config: Config, file: str) -> None:
+    paths: dict[Path, str] = {}
+    for i, board in enumerate(config.scoreboards):
+        key = f"scoreboards[{i}]"
+        _check_followed(board.station, config, file, f"{key}.station")
+        _check_keys_of_kind(board, file, key)
+        if board.kind == "tournament-stream-helper":
+            if board.url and not re.fullmatch(r"http://[^/\s]+/?", board.url):
+                raise ConfigError(file, f"{key}.url", f"expected http://host:port, found {board.url!r}")
+            continue
+        if not board.path:
+            raise ConfigError(file, f"{key}.path", "must be given")
+        path = _expanded(board.path, file, f"{key}.path")
+        if board.kind != "streamcontrol" and _is_file(board.path, file, f"{key}.path"):
+            raise ConfigError(file, f"{key}.path", f"is a file: {board.path}")
+        if path in paths:
+            raise ConfigError(file, f"{key}.path", f"is that of {paths[path]} too: {board.path}")
+        paths[path] = key
+        for name, value in board.mapping.items():
+            if value not in SCOREBOARD_VALUES:
+                known = ", ".join(SCOREBOARD_VALUES)
+                raise ConfigError(file, f"{key}.mapping.{name}", f"expected one of {known}; found {value!r}")
+            if board.kind == "text" and not re.fullmatch(r"[^\0-\x1f/\\:*?\"<>|.][^\0-\x1f/\\:*?\"<>|]{0,99}", name):
+                raise ConfigError(file, f"{key}.mapping", f"expected names of files, found {name!r}")
+
+
+def _check_keys_of_kind(board: Scoreboard, file: str, key: str) -> None:
+    """Refuse keys that mean nothing for a kind of scoreboard."""
+    of_kinds = {
+        "url": {"tournament-stream-helper"},
+        "number": {"tournament-stream-helper"},
+        "path": {"melee-stream-tool", "streamcontrol", "text"},
+        "mapping": {"streamcontrol", "text"},
+    }
+    defaults = {field.name: field.default for field in msgspec.structs.fields(Scoreboard)}
+    for name, kinds in of_kinds.items():
+        if getattr(board, name) and getattr(board, name) != defaults[name] and board.kind not in kinds:
+            raise ConfigError(file, f"{key}.{name}", f"does not apply to {board.kind}")
+
+
+def _check_followed(station: str, config: Config, file: str, key: str) -> None:
+    """Refuse a station that can never exist."""
+    ids = {each.id for each in config.stations}
+    open_ended = not ids or EACH_SUBFOLDER in ids or config.relay.discovery
+    if not open_ended and station not in {*ids, ON_AIR}:
+        raise ConfigError(file, key, f"expected a station or {ON_AIR}, found {station!r}")
+    if station != ON_AIR and not _STATION_ID.fullmatch(station):
+        raise ConfigError(file, key, f"expected the id of a station or {ON_AIR}, found {station!r}")

@@ -314,6 +314,51 @@ class Obs(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     ] = ""
 
 
+ON_AIR = "on-air"
+"""As the station of a scoreboard: the station on air."""
+SCOREBOARD_VALUES = (
+    *(
+        f"{name}{side}"
+        for side in (1, 2)
+        for name in ("name", "sponsor", "pronouns", "seed", "code", "port", "character", "score", "result")
+    ),
+    *("best_of", "round", "event", "caster1", "caster2", "casters", "winner"),
+)
+"""Names of the values that `scoreboards.mapping` can use. The left side has the number 1."""
+
+
+class Scoreboard(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """`[[scoreboards]]`: a scoreboard tool of somebody else that shows the set of a station."""
+
+    kind: Annotated[
+        Literal["tournament-stream-helper", "melee-stream-tool", "streamcontrol", "text"],
+        Meta(description="The tool. `text`: text files with one value each, for any program."),
+    ]
+    station: Annotated[str, Meta(description="Id of the station to show, or `on-air` for the station on air.")]
+    name: Annotated[str, Meta(description="Name in logs and metrics. Empty: the kind.")] = ""
+    url: Annotated[
+        str,
+        Meta(description="Only `tournament-stream-helper`: address of its web server. Empty: http://127.0.0.1:5000."),
+    ] = ""
+    number: Annotated[
+        int, Meta(ge=1, le=99, description="Only `tournament-stream-helper`: number of the scoreboard in it.")
+    ] = 1
+    path: Annotated[
+        str,
+        Meta(
+            description="The folder `Resources/Texts` of Melee Stream Tool, the file `streamcontrol.json`, or the "
+            "folder for the text files."
+        ),
+    ] = ""
+    mapping: Annotated[
+        dict[str, str],
+        Meta(
+            description="Only `streamcontrol` and `text`: names of values by widget or by file name, such as "
+            '`{ pName1 = "name1" }`. Empty: the usual ones.'
+        ),
+    ] = {}
+
+
 class Fanout(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """`[fanout]`: the broker for gateways on other machines. Needs the extra `fanout`."""
 
@@ -368,6 +413,7 @@ class Config(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     stations: list[StationConfig] = []
     webhooks: list[Webhook] = []
     jsonl: list[JsonLines] = []
+    scoreboards: list[Scoreboard] = []
 
 
 SECTIONS: Mapping[str, type[msgspec.Struct]] = {
@@ -386,8 +432,9 @@ SECTIONS: Mapping[str, type[msgspec.Struct]] = {
     "stations": StationConfig,
     "webhooks": Webhook,
     "jsonl": JsonLines,
+    "scoreboards": Scoreboard,
 }
-LISTED = frozenset({"stations", "webhooks", "jsonl"})
+LISTED = frozenset({"stations", "webhooks", "jsonl", "scoreboards"})
 """Sections that may occur several times, such as `[[stations]]`."""
 
 
@@ -421,6 +468,8 @@ def _type_name(hint: Any) -> str:
         return " or ".join(f'"{value}"' for value in get_args(hint))
     if get_origin(hint) is list:
         return f"list of {_type_name(get_args(hint)[0])}"
+    if get_origin(hint) is dict:
+        return "table of texts"
     names = {"str": "text", "int": "whole number", "float": "number", "bool": "true or false"}
     name: str = hint.__name__
     return names.get(name, name)

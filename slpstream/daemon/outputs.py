@@ -1,4 +1,4 @@
-"""The configured outputs of a daemon: webhooks, JSON lines and files for OBS.
+"""The configured outputs of a daemon: webhooks, JSON lines, files for OBS and scoreboards.
 
 Each output runs one task for each station, which ends with the station. Outputs do not know of each other; what they
 need from other rooms (summaries of games, a database for deliveries) is passed to them here.
@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import trio
 
@@ -31,6 +31,9 @@ from slpstream.stream import Channel
 from slpstream.system.internal_errors import InternalErrors, Part
 from slpstream.system.logs import get_logger
 from slpstream.system.metrics import Metrics
+
+if TYPE_CHECKING:
+    from slpstream.daemon.scoreboards import Scoreboards
 
 _WRITER_THREADS = 4
 _ALL_EVENTS: frozenset[EventName] = frozenset({"game_start", "game_end", "set"})
@@ -53,6 +56,7 @@ class Outputs:
         self._jsonl = [self._json_lines(wanted) for wanted in config.jsonl]
         folder = config.obs.folder
         self._obs = ObsFiles(Path(folder).expanduser(), limiter=self._limiter) if folder else None
+        self._scoreboards = _scoreboards(config, metrics, self._limiter)
         self._store: DeliveryStore | None = None
         self._webhooks: list[WebhookSink] = []
         self._log = get_logger()
@@ -74,8 +78,11 @@ class Outputs:
             self._store.close()
 
     async def run(self) -> None:
-        """Post the deliveries of webhooks until cancelled."""
+        """Post the deliveries of webhooks and update scoreboards until cancelled."""
         async with trio.open_nursery() as nursery:
+            for board in () if self._scoreboards is None else self._scoreboards.boards:
+                run = partial(self._errors.keep_running, "scoreboard", board.run, scoreboard=board.name)
+                nursery.start_soon(run)
             for webhook in self._webhooks:
                 nursery.start_soon(partial(self._errors.keep_running, "webhook", webhook.run, webhook=webhook.name))
 
@@ -95,6 +102,9 @@ class Outputs:
         if self._obs is not None:
             with self._errors.contain("obs", station=station):
                 self._obs.set_changed(station, payload)
+        if self._scoreboards is not None:
+            with self._errors.contain("scoreboard", station=station):
+                self._scoreboards.set_changed(station, payload)
         if self._webhooks:
             with_bracket = dict(payload)
             with self._errors.contain("webhook", station=station):  # the set is delivered all the same
@@ -108,14 +118,22 @@ class Outputs:
     def not_ready(self) -> list[str]:
         """The reasons why outputs do not work. The receiver of a webhook may be down: its deliveries wait."""
         reasons = [reason for sink in self._jsonl for reason in sink.not_ready()]
-        return reasons + (self._obs.not_ready() if self._obs is not None else [])
+        reasons += self._obs.not_ready() if self._obs is not None else []
+        return reasons + (self._scoreboards.not_ready() if self._scoreboards is not None else [])
+
+    def turn_to(self, station: str | None) -> None:
+        """Take note of the station on air, or that there is none. Returns at once."""
+        if self._scoreboards is not None:
+            self._scoreboards.on_air.turn_to(station)
 
     def bind_gauges(self) -> None:
-        """Exports the gauges of webhooks."""
+        """Exports the gauges of webhooks and scoreboards."""
         bind = self._metrics.bind_each
         bind("slpstream_webhook_waiting_deliveries", lambda: {hook.name: hook.waiting for hook in self._webhooks})
         bind("slpstream_webhook_lag_seconds", lambda: {hook.name: hook.lag_seconds for hook in self._webhooks})
         bind("slpstream_webhook_gone", lambda: {hook.name: float(hook.gone) for hook in self._webhooks})
+        boards = () if self._scoreboards is None else self._scoreboards.boards
+        bind("slpstream_scoreboard_working", lambda: {board.name: float(board.trouble is None) for board in boards})
 
     def _follows(self) -> Iterable[tuple[Part, Follow]]:
         yield from (("webhook", webhook.follow) for webhook in self._webhooks)
@@ -166,6 +184,14 @@ class Outputs:
             limiter=self._limiter,
             on_bytes=lambda station, count: metrics.counter("slpstream_jsonl_bytes_total", station).inc(count),
         )
+
+
+def _scoreboards(config: Config, metrics: Metrics, limiter: trio.CapacityLimiter) -> Scoreboards | None:
+    if not config.scoreboards:
+        return None
+    from slpstream.daemon.scoreboards import Scoreboards  # noqa: PLC0415
+
+    return Scoreboards(config.scoreboards, metrics, limiter)
 
 
 def _receivers(webhooks: Sequence[Webhook]) -> list[Receiver]:

@@ -8,7 +8,6 @@ counts: files are updated a few times per second at most.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ import trio
 from slpstream.model.summary import PlayerSummary
 from slpstream.stream import Channel, Game
 from slpstream.system.logs import get_logger
+from slpstream.system.replaced_files import replace_file
 
 SLOTS = 4
 STATE_FILE = "state.json"
@@ -121,15 +121,7 @@ def _replace_all(folder: Path, files: Mapping[str, bytes]) -> None:
     """Replace files atomically. Blocks."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, data in files.items():
-        path = folder / name
-        new = folder / f".{name}.new"
-        try:
-            new.write_bytes(data)
-            new.replace(path)
-        except OSError:
-            with suppress(OSError):
-                new.unlink()
-            raise
+        replace_file(folder / name, data)
 
 
 def _state(channel: Channel, played: Mapping[str, Any]) -> dict[str, Any]:

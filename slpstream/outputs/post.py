@@ -1,6 +1,6 @@
-"""Posts one HTTP request and reads the response: h11 for the protocol, trio and `ssl` for the network.
+"""Sends one HTTP request and reads the response: h11 for the protocol, trio and `ssl` for the network.
 
-Deliveries are rare, so each has its own connection and none can go stale in between. Redirects are not followed,
+Requests are rare, so each has its own connection and none can go stale in between. Redirects are not followed,
 because the body is signed for one receiver. Proxies are not supported. A client library would add five packages, and
 0.3 s of CPU time at startup, for the same request.
 """
@@ -52,10 +52,11 @@ def target_of(url: str) -> Target:
 
 
 class PostResponse(NamedTuple):
-    """The status of a response and its `Retry-After` header, which may be empty."""
+    """The status of a response, its `Retry-After` header, which may be empty, and the first bytes of its body."""
 
     status: int
     retry_after: str
+    body: bytes = b""
 
 
 async def post(
@@ -65,24 +66,40 @@ async def post(
 
     Raises `SinkError` with a short reason if there is no response in time.
     """
+    return await request("POST", target, headers, body, tls, timeout_seconds)
+
+
+async def request(
+    method: str,
+    target: Target,
+    headers: Headers,
+    body: bytes,
+    tls: ssl.SSLContext | None,
+    timeout_seconds: float,
+    *,
+    max_body_bytes: int = _MAX_DRAINED_BYTES,
+) -> PostResponse:
+    """The same for any method, with at most `max_body_bytes` of the body, and a few more."""
     try:
         with trio.fail_after(timeout_seconds):
-            return await _exchange(target, headers, body, tls)
+            return await _exchange(method, target, headers, body, tls, max_body_bytes)
     except trio.TooSlowError:
         raise SinkError(f"no answer within {timeout_seconds:g} s") from None
     except (OSError, trio.BrokenResourceError, h11.RemoteProtocolError) as error:
         raise SinkError(_reason(error)) from error
 
 
-async def _exchange(target: Target, headers: Headers, body: bytes, tls: ssl.SSLContext | None) -> PostResponse:
+async def _exchange(
+    method: str, target: Target, headers: Headers, body: bytes, tls: ssl.SSLContext | None, max_body_bytes: int
+) -> PostResponse:
     connected = await trio.open_tcp_stream(target.host, target.port)
     stream: trio.abc.Stream = connected
     if tls is not None:
         stream = trio.SSLStream(connected, tls, server_hostname=target.host, https_compatible=True)
     try:
         connection = h11.Connection(h11.CLIENT, max_incomplete_event_size=_MAX_HEAD_BYTES)
-        request = h11.Request(
-            method="POST",
+        head = h11.Request(
+            method=method,
             target=target.path,
             headers=[
                 ("host", target.authority),
@@ -91,42 +108,43 @@ async def _exchange(target: Target, headers: Headers, body: bytes, tls: ssl.SSLC
                 *headers,
             ],
         )
-        data = connection.send(request) or b""
+        data = connection.send(head) or b""
         data += connection.send(h11.Data(data=body)) or b""
         data += connection.send(h11.EndOfMessage()) or b""
         await stream.send_all(data)
-        return await _receive(stream, connection)
+        return await _receive(stream, connection, max_body_bytes)
     finally:
         await trio.aclose_forcefully(stream)
 
 
-async def _receive(stream: trio.abc.Stream, connection: h11.Connection) -> PostResponse:
+async def _receive(stream: trio.abc.Stream, connection: h11.Connection, max_body_bytes: int) -> PostResponse:
     while True:
         event = connection.next_event()
         if isinstance(event, h11.Response):
             retry_after = next((value for name, value in event.headers if name == b"retry-after"), b"")
-            response = PostResponse(event.status_code, retry_after.decode("latin-1"))
             break
         if event is h11.NEED_DATA:
             connection.receive_data(bytes(await stream.receive_some(_RECEIVE_BYTES)))
+    received = bytearray()
     with suppress(OSError, trio.BrokenResourceError, h11.RemoteProtocolError):
-        await _drain(stream, connection)
-    return response
+        await _receive_body(stream, connection, received, max_body_bytes)
+    return PostResponse(event.status_code, retry_after.decode("latin-1"), bytes(received))
 
 
-async def _drain(stream: trio.abc.Stream, connection: h11.Connection) -> None:
-    """Read and discard the rest of the response, up to a limit.
+async def _receive_body(
+    stream: trio.abc.Stream, connection: h11.Connection, received: bytearray, max_body_bytes: int
+) -> None:
+    """Read the body into `received`, up to a limit.
 
-    Closing a socket with unread data would reset the connection.
+    It is read even if nobody needs it: closing a socket with unread data would reset the connection.
     """
-    received_bytes = 0
-    while received_bytes <= _MAX_DRAINED_BYTES:
+    while len(received) <= max_body_bytes:
         event = connection.next_event()
         if event is h11.NEED_DATA:
-            data = bytes(await stream.receive_some(_RECEIVE_BYTES))
-            received_bytes += len(data)
-            connection.receive_data(data)
-        elif not isinstance(event, h11.Data):
+            connection.receive_data(bytes(await stream.receive_some(_RECEIVE_BYTES)))
+        elif isinstance(event, h11.Data):
+            received += event.data
+        else:
             return
 
 

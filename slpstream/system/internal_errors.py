@@ -40,6 +40,7 @@ Part = Literal[
     "replay_check",
     "request",
     "retention",
+    "scoreboard",
     "sets",
     "station",
     "stream",

@@ -10,8 +10,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from slpstream.cli.import_pictures import command
-from slpstream.cli.picture_folders import _MST_SKINS, _TSH_STAGES
-from slpstream.formats.slippi.names import characters, stage_name
+from slpstream.cli.picture_folders import _TSH_STAGES
+from slpstream.formats.slippi.names import stage_name
 from slpstream.web import own_pictures
 from slpstream.web.own_pictures import OwnPictures
 
@@ -180,8 +180,5 @@ def test_only_regular_files_are_copied(stream_tool: Path, tmp_path: Path) -> Non
 
 
 def test_tables_fit_the_names_of_the_game() -> None:
-    for character_id, skins in _MST_SKINS.items():
-        assert len(skins.split()) + 1 == len(characters()[character_id].costumes), character_id
-    assert list(_MST_SKINS) == list(range(26))
     assert sorted(_TSH_STAGES.values()) == [id for id in range(2, 33) if id not in (21, 26)]
     assert all(stage_name(id) for id in _TSH_STAGES.values())

@@ -23,6 +23,7 @@ REQUIRED: dict[str, dict[str, str]] = {
     "stations": {"id": "a", "folder": "/x"},
     "webhooks": {"url": "https://example.org/hook", "secret_file": __file__},
     "jsonl": {"folder": "/x"},
+    "scoreboards": {"kind": "text", "station": "a", "path": "/x"},
 }
 """The required keys of the sections that have any."""
 SHIPPED = ROOT / "config" / "slpstream.toml"
@@ -41,6 +42,21 @@ def test_shipped_file_has_every_key_with_description_and_default(key: config.Key
         return
     assert re.search(rf"^# {re.escape(key.description)}\n{key.name} = ", text, re.MULTILINE)
     assert tomllib.loads(text)[key.section][key.name] == key.default
+
+
+TEXT = {"kind": "text", "station": "a", "path": "/x"}
+SCOREBOARD_ERRORS: list[tuple[dict[str, Any], str, str]] = [
+    ({**TEXT, "kind": "obs"}, "scoreboards[0].kind", '"streamcontrol"'),
+    ({**TEXT, "station": "a b"}, "scoreboards[0].station", "id of a station"),
+    ({**TEXT, "url": "http://x:5000"}, "scoreboards[0].url", "does not apply to text"),
+    ({**TEXT, "mapping": {"a": "nam1"}}, "scoreboards[0].mapping.a", "found 'nam1'"),
+    ({**TEXT, "mapping": {"../a": "name1"}}, "scoreboards[0].mapping", "names of files"),
+    ({**TEXT, "path": ""}, "scoreboards[0].path", "must be given"),
+    ({**TEXT, "path": __file__}, "scoreboards[0].path", "is a file"),
+    ({"kind": "tournament-stream-helper", "station": "a", "url": "x:5000"}, "scoreboards[0].url", "http://host:port"),
+    ({"kind": "tournament-stream-helper", "station": "a", "path": "/x"}, "scoreboards[0].path", "does not apply"),
+    ({"kind": "melee-stream-tool", "station": "a", "path": "/x", "number": 2}, "scoreboards[0].number", "not apply"),
+]
 
 
 def _spectated(id: str, port: int) -> dict[str, Any]:
@@ -92,6 +108,13 @@ def _spectated(id: str, port: int) -> dict[str, Any]:
         ({"webhooks": [{**REQUIRED["webhooks"], "events": ["game_ended"]}]}, "webhooks[0].events[0]", '"game_end"'),
         ({"jsonl": [{"folder": "/x", "topics": ["game", "frames"]}]}, "jsonl[0].topics[1]", '"frame"'),
         ({"jsonl": [{"folder": "/x"}, {"folder": "/y", "frames": "all"}]}, "jsonl[1].frames", '"finalized"'),
+        *(({"scoreboards": [board]}, key, expected) for board, key, expected in SCOREBOARD_ERRORS),
+        (
+            {"stations": [{"id": "a", "folder": "/x"}], "scoreboards": [{**TEXT, "station": "b"}]},
+            "scoreboards[0].station",
+            "found 'b'",
+        ),
+        ({"scoreboards": [TEXT, {**TEXT, "station": "b"}]}, "scoreboards[1].path", "scoreboards[0] too"),
     ],
 )
 def test_error_names_file_key_and_what_was_expected(table: dict[str, Any], key: str, expected: str) -> None:

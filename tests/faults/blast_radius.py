@@ -73,6 +73,7 @@ ROWS = (
     Row("station", "the tasks of a station, outside of any file", "a second or more, caught up afterwards", "nothing"),
     Row("jsonl", "JSON lines of a station", "nothing: the file goes on where it ended", "nothing"),
     Row("obs", "files for OBS of a station", "a second of updates", "nothing"),
+    Row("scoreboard", "a scoreboard", "a second of updates", "nothing"),
     Row("webhook", "a webhook", "nothing: deliveries wait", "nothing"),
     Row("broker", "the broker sink", "nothing: messages are sent later", "nothing"),
     Row("sets", "the set of a station", "this update of the set", "nothing"),

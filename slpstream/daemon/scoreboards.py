@@ -1,0 +1,85 @@
+"""The configured scoreboards of a daemon. This module is imported only when there are any, and that of a kind only when
+one of the kind is configured."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import trio
+
+from slpstream.config import ON_AIR
+from slpstream.config import Scoreboard as ScoreboardConfig
+from slpstream.model.errors import ConfigError
+from slpstream.outputs.scoreboards.board import Board
+from slpstream.outputs.scoreboards.followed_station import FollowedStation
+from slpstream.outputs.scoreboards.scoreboard import Outcome, Scoreboard, Update
+from slpstream.system.metrics import Metrics
+
+_DEFAULT_URL = "http://127.0.0.1:5000"
+
+
+class Scoreboards:
+    """All scoreboards. `run` each of `boards`."""
+
+    def __init__(self, wanted: Sequence[ScoreboardConfig], metrics: Metrics, limiter: trio.CapacityLimiter) -> None:
+        """Files are written in threads of `limiter`. Raises `ConfigError`."""
+        self.on_air = FollowedStation()
+        """Shared by the scoreboards that show the station on air; `turn_to` it."""
+        self._metrics = metrics
+        self._limiter = limiter
+        self._followed = {ON_AIR: self.on_air}
+        names = Counter[str]()
+        self.boards: list[Scoreboard] = []
+        for i, each in enumerate(wanted):
+            name = each.name or each.kind
+            names[name] += 1
+            self.boards.append(self._scoreboard(each, name if names[name] == 1 else f"{name}-{names[name]}", i))
+
+    def set_changed(self, station: str, payload: Mapping[str, Any]) -> None:
+        """Take the payload of a `set` message of a station. Returns at once."""
+        for followed in self._followed.values():
+            followed.set_changed(station, payload)
+
+    def not_ready(self) -> list[str]:
+        """The scoreboards that cannot be updated."""
+        return [f"scoreboard {board.name}: {board.trouble}" for board in self.boards if board.trouble is not None]
+
+    def _scoreboard(self, wanted: ScoreboardConfig, name: str, place: int) -> Scoreboard:
+        followed = self._followed.setdefault(wanted.station, FollowedStation(wanted.station))
+        count = partial(self._count, name)
+        if wanted.kind == "tournament-stream-helper":
+            from slpstream.outputs.scoreboards import tournament_stream_helper as tsh  # noqa: PLC0415
+
+            try:
+                helper = tsh.TournamentStreamHelper(wanted.url or _DEFAULT_URL, wanted.number)
+            except ValueError as error:
+                raise ConfigError("configuration", f"scoreboards[{place}].url", str(error)) from error
+            return Scoreboard(name, followed, helper.update, check_seconds=tsh.CHECK_SECONDS, on_outcome=count)
+        return Scoreboard(name, followed, self._file_update(wanted), on_outcome=count)
+
+    def _file_update(self, wanted: ScoreboardConfig) -> Update:
+        path = Path(wanted.path).expanduser()
+        if wanted.kind == "melee-stream-tool":
+            from slpstream.outputs.scoreboards.melee_stream_tool import MeleeStreamTool  # noqa: PLC0415
+
+            blocking = MeleeStreamTool(path).update
+        elif wanted.kind == "streamcontrol":
+            from slpstream.outputs.scoreboards.streamcontrol import StreamControl  # noqa: PLC0415
+
+            blocking = StreamControl(path, wanted.mapping).update
+        else:
+            from slpstream.outputs.scoreboards.text_files import TextScoreboard  # noqa: PLC0415
+
+            blocking = TextScoreboard(path, wanted.mapping).update
+
+        async def update(board: Board | None) -> bool:
+            return await trio.to_thread.run_sync(blocking, board, limiter=self._limiter)
+
+        return update
+
+    def _count(self, name: str, outcome: Outcome) -> None:
+        self._metrics.counter("slpstream_scoreboard_updates_total", name, outcome).inc()

@@ -1,0 +1,30 @@
+"""Text files, one value each, for any program that shows text from a file.
+
+`outputs/obs.py` writes the files of every station, with stocks and percent. These are the files of one scoreboard: left
+and right as the operator has them, with round and casters, and those of the station on air if that is what it follows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from slpstream.outputs.scoreboards.board import Board, values_of
+from slpstream.outputs.scoreboards.files import TextFiles
+
+
+class TextScoreboard:
+    """A folder of text files."""
+
+    def __init__(self, folder: Path, mapping: Mapping[str, str]) -> None:
+        """`mapping` has the names of values (`values_of`) by file name; empty: each value in `NAME.txt`."""
+        self._files = TextFiles(folder, exclusive=True)
+        self._mapping = mapping
+
+    def update(self, board: Board | None) -> bool:
+        """Show a board. Returns whether a file has changed. Raises `SinkError`. Blocks."""
+        if board is None:
+            return False
+        values = values_of(board)
+        mapping = self._mapping or {f"{name}.txt": name for name in values}
+        return self._files.update({file: values[name] for file, name in mapping.items()})
