@@ -18,12 +18,14 @@ from slpstream.config.folders import (
 from slpstream.config.loading import check, load
 from slpstream.config.secrets import read_secret
 from slpstream.config.sections import (
+    CHAT_PLACEHOLDERS,
     DEFAULT_PORT,
     EACH_SUBFOLDER,
     LISTED,
     ON_AIR,
     SCOREBOARD_VALUES,
     SECTIONS,
+    Chat,
     Config,
     Fanout,
     JsonLines,
@@ -43,6 +45,7 @@ from slpstream.config.sections import (
 
 __all__ = [
     "APPLIED_AT_RELOAD",
+    "CHAT_PLACEHOLDERS",
     "DEFAULT_PORT",
     "EACH_SUBFOLDER",
     "LISTED",
@@ -50,6 +53,7 @@ __all__ = [
     "SCOREBOARD_VALUES",
     "SECTIONS",
     "Changes",
+    "Chat",
     "Config",
     "Fanout",
     "JsonLines",

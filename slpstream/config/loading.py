@@ -17,9 +17,11 @@ import msgspec
 
 from slpstream.config.folders import address, resolvable
 from slpstream.config.sections import (
+    CHAT_PLACEHOLDERS,
     EACH_SUBFOLDER,
     ON_AIR,
     SCOREBOARD_VALUES,
+    Chat,
     Config,
     Relay,
     Scoreboard,
@@ -29,6 +31,7 @@ from slpstream.config.sections import (
     all_keys,
 )
 from slpstream.model.errors import ConfigError
+from slpstream.model.template import Template
 
 _STATION_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _BACKSLASH_HINT = "; in double quotes write each backslash twice, or put the path in single quotes: 'C:\\Users\\me'"
@@ -66,6 +69,7 @@ def check(table: Mapping[str, Any], *, file: str = "configuration") -> Config:
     _check_web(config.web, file)
     _check_stations(config.stations, config.relay, file)
     _check_sinks(config, file)
+    _check_chats(config.chat, file)
     _check_scoreboards(config, file)
     if config.watch.idle_seconds < config.watch.stalled_seconds:
         raise ConfigError(file, "watch.idle_seconds", "expected at least watch.stalled_seconds")
@@ -227,6 +231,25 @@ def _check_sinks(config: Config, file: str) -> None:
         _check_readable(getattr(fanout, name), file, f"fanout.{name}")
     if not re.fullmatch(r"[A-Za-z0-9._-]{1,64}", fanout.event):
         raise ConfigError(file, "fanout.event", f"expected letters, digits, `.`, `_`, `-`; found {fanout.event!r}")
+
+
+def _check_chats(chats: Sequence[Chat], file: str) -> None:
+    for i, chat in enumerate(chats):
+        key = f"chat[{i}]"
+        if not chat.url_file:
+            raise ConfigError(file, f"{key}.url_file", "expected a file")
+        _check_readable(chat.url_file, file, f"{key}.url_file")
+        for name, placeholders in CHAT_PLACEHOLDERS.items():
+            try:
+                Template(getattr(chat, name), placeholders)
+            except ValueError as error:
+                raise ConfigError(file, f"{key}.{name}", str(error)) from error
+        if chat.link and not re.match(r"https?://[^/\s]", chat.link):
+            raise ConfigError(file, f"{key}.link", f"expected http:// or https://, found {chat.link!r}")
+        if chat.avatar_url and not re.fullmatch(r"https?://[^/\s]+\S*", chat.avatar_url):
+            raise ConfigError(file, f"{key}.avatar_url", f"expected http:// or https://, found {chat.avatar_url!r}")
+        if re.search("discord|clyde|```", chat.username, re.IGNORECASE):
+            raise ConfigError(file, f"{key}.username", f"Discord does not allow the name {chat.username!r}")
 
 
 def _check_scoreboards(config: Config, file: str) -> None:

@@ -1,4 +1,4 @@
-"""The configured outputs of a daemon: webhooks, JSON lines, files for OBS and scoreboards.
+"""The configured outputs of a daemon: webhooks, chats, JSON lines, files for OBS and scoreboards.
 
 Each output runs one task for each station, which ends with the station. Outputs do not know of each other; what they
 need from other rooms (summaries of games, a database for deliveries) is passed to them here.
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import trio
 
 from slpstream.config import Config
-from slpstream.config.sections import JsonLines, Webhook
+from slpstream.config.sections import Chat, JsonLines, Webhook
 from slpstream.game.described import DescribedGame
 from slpstream.model.errors import ConfigError, SinkError
 from slpstream.model.summary import GameSummary
@@ -34,6 +34,7 @@ from slpstream.system.metrics import Metrics
 
 if TYPE_CHECKING:
     from slpstream.daemon.scoreboards import Scoreboards
+    from slpstream.outputs.chat.sink import ChatSink
 
 _WRITER_THREADS = 4
 _ALL_EVENTS: frozenset[EventName] = frozenset({"game_start", "game_end", "set"})
@@ -49,6 +50,7 @@ class Outputs:
         """Raises `ConfigError` for a secret that cannot be read, and for two outputs that would write the same
         files."""
         self._receivers = list(zip(config.webhooks, _receivers(config.webhooks), strict=True))
+        self._chat_receivers = list(zip(config.chat, _chat_receivers(config), strict=True))
         _check_folders(config.jsonl)
         self._metrics = metrics
         self._errors = errors or InternalErrors()
@@ -59,18 +61,15 @@ class Outputs:
         self._scoreboards = _scoreboards(config, metrics, self._limiter)
         self._store: DeliveryStore | None = None
         self._webhooks: list[WebhookSink] = []
+        self._chats: list[ChatSink] = []
         self._log = get_logger()
-
-    @property
-    def webhooks(self) -> Sequence[WebhookSink]:
-        """The webhooks; empty before `open`."""
-        return self._webhooks
 
     def open(self, state_folder: Path) -> None:
         """Open the database in which deliveries wait. Blocks. Raises `ConfigError`."""
-        if self._receivers:
+        if self._receivers or self._chat_receivers:
             store = self._store = self._open(state_folder / FILE_NAME)
             self._webhooks = [self._webhook(wanted, receiver, store) for wanted, receiver in self._receivers]
+            self._chats = [self._chat(wanted, receiver, store) for wanted, receiver in self._chat_receivers]
 
     def close(self) -> None:
         """Close the database, once no output runs any more. Blocks."""
@@ -85,6 +84,8 @@ class Outputs:
                 nursery.start_soon(run)
             for webhook in self._webhooks:
                 nursery.start_soon(partial(self._errors.keep_running, "webhook", webhook.run, webhook=webhook.name))
+            for chat in self._chats:
+                nursery.start_soon(partial(self._errors.keep_running, "chat", chat.run, chat=chat.name))
 
     async def follow(self, channel: Channel) -> None:
         """Feed all outputs with the games of a station until cancelled. Start it once for each station.
@@ -105,6 +106,9 @@ class Outputs:
         if self._scoreboards is not None:
             with self._errors.contain("scoreboard", station=station):
                 self._scoreboards.set_changed(station, payload)
+        for chat in self._chats:
+            with self._errors.contain("chat", station=station, chat=chat.name):
+                chat.set_changed(station, payload)
         if self._webhooks:
             with_bracket = dict(payload)
             with self._errors.contain("webhook", station=station):  # the set is delivered all the same
@@ -119,7 +123,8 @@ class Outputs:
         """The reasons why outputs do not work. The receiver of a webhook may be down: its deliveries wait."""
         reasons = [reason for sink in self._jsonl for reason in sink.not_ready()]
         reasons += self._obs.not_ready() if self._obs is not None else []
-        return reasons + (self._scoreboards.not_ready() if self._scoreboards is not None else [])
+        reasons += self._scoreboards.not_ready() if self._scoreboards is not None else []
+        return reasons + [f"chat {chat.name}: its webhook does not exist" for chat in self._chats if chat.gone]
 
     def turn_to(self, station: str | None) -> None:
         """Take note of the station on air, or that there is none. Returns at once."""
@@ -129,14 +134,19 @@ class Outputs:
     def bind_gauges(self) -> None:
         """Exports the gauges of webhooks and scoreboards."""
         bind = self._metrics.bind_each
-        bind("slpstream_webhook_waiting_deliveries", lambda: {hook.name: hook.waiting for hook in self._webhooks})
-        bind("slpstream_webhook_lag_seconds", lambda: {hook.name: hook.lag_seconds for hook in self._webhooks})
-        bind("slpstream_webhook_gone", lambda: {hook.name: float(hook.gone) for hook in self._webhooks})
+        bind("slpstream_webhook_waiting_deliveries", lambda: {hook.name: hook.waiting for hook in self._posting})
+        bind("slpstream_webhook_lag_seconds", lambda: {hook.name: hook.lag_seconds for hook in self._posting})
+        bind("slpstream_webhook_gone", lambda: {hook.name: float(hook.gone) for hook in self._posting})
         boards = () if self._scoreboards is None else self._scoreboards.boards
         bind("slpstream_scoreboard_working", lambda: {board.name: float(board.trouble is None) for board in boards})
 
+    @property
+    def _posting(self) -> list[WebhookSink | ChatSink]:
+        return [*self._webhooks, *self._chats]
+
     def _follows(self) -> Iterable[tuple[Part, Follow]]:
         yield from (("webhook", webhook.follow) for webhook in self._webhooks)
+        yield from (("chat", chat.follow) for chat in self._chats)
         yield from (("jsonl", sink.follow) for sink in self._jsonl)
         if self._obs is not None:
             yield "obs", self._obs.follow
@@ -152,20 +162,23 @@ class Outputs:
         except (OSError, sqlite3.Error) as error:
             raise ConfigError("configuration", "store.folder", f"cannot be used for deliveries: {error}") from error
         try:
-            store.retain({receiver.id for _, receiver in self._receivers})
+            store.retain({receiver.id for _, receiver in (*self._receivers, *self._chat_receivers)})
         except SinkError as error:
             store.close()
             raise ConfigError("configuration", "store.folder", f"cannot be written to: {error.what}") from error
         return store
 
+    def _count(self, outcome: str, number: int) -> None:
+        self._metrics.counter("slpstream_webhook_deliveries_total", outcome).inc(number)
+
+    def _chat(self, wanted: Chat, receiver: Receiver, store: DeliveryStore) -> ChatSink:
+        from slpstream.daemon.chats import make_chat  # noqa: PLC0415
+
+        return make_chat(wanted, receiver, store, self._count)
+
     def _webhook(self, wanted: Webhook, receiver: Receiver, store: DeliveryStore) -> WebhookSink:
-        metrics = self._metrics
-
-        def count(outcome: str, number: int) -> None:
-            metrics.counter("slpstream_webhook_deliveries_total", outcome).inc(number)
-
         return WebhookSink(
-            Deliverer(receiver, store, on_outcome=count),
+            Deliverer(receiver, store, on_outcome=self._count),
             store,
             id=receiver.id,
             name=receiver.name,
@@ -184,6 +197,14 @@ class Outputs:
             limiter=self._limiter,
             on_bytes=lambda station, count: metrics.counter("slpstream_jsonl_bytes_total", station).inc(count),
         )
+
+
+def _chat_receivers(config: Config) -> list[Receiver]:
+    if not config.chat:
+        return []
+    from slpstream.daemon.chats import chat_receivers  # noqa: PLC0415
+
+    return chat_receivers(config.chat)
 
 
 def _scoreboards(config: Config, metrics: Metrics, limiter: trio.CapacityLimiter) -> Scoreboards | None:

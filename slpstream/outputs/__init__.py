@@ -1,4 +1,4 @@
-"""Outputs that the daemon writes by itself: webhooks, JSON lines, files for OBS, scoreboard tools, Redis.
+"""Outputs that the daemon writes by itself: webhooks, chats, JSON lines, files for OBS, scoreboard tools, Redis.
 
 Each output reads the log with its own `LogConsumer`, at its own pace. A receiver that is down or a full disk delays no
 other output. Once it works again, the output reads the missed messages from the log.

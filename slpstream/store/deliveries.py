@@ -138,15 +138,18 @@ class DeliveryStore:
             return row
 
     def store_set(
-        self, webhook: str, station: str, delivery: Delivery, now_ms: int, *, set_id: str, digest: str
+        self, webhook: str, station: str, delivery: Delivery | None, now_ms: int, *, set_id: str, digest: str
     ) -> None:
-        """Store a delivery about a set. `digest` is the digest of the set's state."""
+        """Store a delivery about a set. `digest` is the digest of the set's state.
+
+        Without a delivery, the digest alone is stored.
+        """
         with self._transaction() as connection:
-            _insert(connection, webhook, station, [delivery], now_ms)
+            _insert(connection, webhook, station, [] if delivery is None else [delivery], now_ms)
             connection.execute(
                 "INSERT OR REPLACE INTO told_sets (webhook, station, set_id, digest, key, stored_at_ms)"
                 " VALUES (?, ?, ?, ?, ?, ?)",
-                (webhook, station, set_id, digest, delivery.key, now_ms),
+                (webhook, station, set_id, digest, "" if delivery is None else delivery.key, now_ms),
             )
             connection.execute(
                 "DELETE FROM told_sets WHERE webhook = ? AND station = ? AND set_id NOT IN (SELECT set_id FROM"

@@ -22,6 +22,7 @@ from tests.project import ROOT
 REQUIRED: dict[str, dict[str, str]] = {
     "stations": {"id": "a", "folder": "/x"},
     "webhooks": {"url": "https://example.org/hook", "secret_file": __file__},
+    "chat": {"url_file": __file__},
     "jsonl": {"folder": "/x"},
     "scoreboards": {"kind": "text", "station": "a", "path": "/x"},
 }
@@ -56,6 +57,22 @@ SCOREBOARD_ERRORS: list[tuple[dict[str, Any], str, str]] = [
     ({"kind": "tournament-stream-helper", "station": "a", "url": "x:5000"}, "scoreboards[0].url", "http://host:port"),
     ({"kind": "tournament-stream-helper", "station": "a", "path": "/x"}, "scoreboards[0].path", "does not apply"),
     ({"kind": "melee-stream-tool", "station": "a", "path": "/x", "number": 2}, "scoreboards[0].number", "not apply"),
+]
+
+
+CHAT_ERRORS: list[tuple[dict[str, Any], str, str]] = [
+    ({"url_file": ""}, "chat[0].url_file", "a file"),
+    ({"url_file": "/nowhere/url"}, "chat[0].url_file", "/nowhere/url"),
+    ({"events": ["game_start"]}, "chat[0].events[0]", '"set_end"'),
+    ({"game_message": "{winer} wins"}, "chat[0].game_message", "unknown placeholder {winer}"),
+    ({"set_message": "{winner} on {stage}"}, "chat[0].set_message", "unknown placeholder {stage}"),
+    ({"set_message": ""}, "chat[0].set_message", ">= 1"),
+    ({"set_message": "[[{round}"}, "chat[0].set_message", "has no `]]`"),
+    ({"set_message": "}"}, "chat[0].set_message", "a single `}`"),
+    ({"link": "https://example.org/{winner}"}, "chat[0].link", "unknown placeholder {winner}"),
+    ({"link": "example.org"}, "chat[0].link", "https://"),
+    ({"avatar_url": "x.png"}, "chat[0].avatar_url", "https://"),
+    ({"username": "The Discord"}, "chat[0].username", "does not allow"),
 ]
 
 
@@ -108,6 +125,7 @@ def _spectated(id: str, port: int) -> dict[str, Any]:
         ({"webhooks": [{**REQUIRED["webhooks"], "events": ["game_ended"]}]}, "webhooks[0].events[0]", '"game_end"'),
         ({"jsonl": [{"folder": "/x", "topics": ["game", "frames"]}]}, "jsonl[0].topics[1]", '"frame"'),
         ({"jsonl": [{"folder": "/x"}, {"folder": "/y", "frames": "all"}]}, "jsonl[1].frames", '"finalized"'),
+        *(({"chat": [{"url_file": __file__, **chat}]}, key, expected) for chat, key, expected in CHAT_ERRORS),
         *(({"scoreboards": [board]}, key, expected) for board, key, expected in SCOREBOARD_ERRORS),
         (
             {"stations": [{"id": "a", "folder": "/x"}], "scoreboards": [{**TEXT, "station": "b"}]},

@@ -75,6 +75,7 @@ ROWS = (
     Row("obs", "files for OBS of a station", "a second of updates", "nothing"),
     Row("scoreboard", "a scoreboard", "a second of updates", "nothing"),
     Row("webhook", "a webhook", "nothing: deliveries wait", "nothing"),
+    Row("chat", "a chat", "nothing: messages wait", "nothing"),
     Row("broker", "the broker sink", "nothing: messages are sent later", "nothing"),
     Row("sets", "the set of a station", "this update of the set", "nothing"),
     Row("index", "the index of games", "this entry, until the next scan or `reindex`", "nothing"),

@@ -1,0 +1,1 @@
+"""Results of games and sets as messages in a chat, over webhooks in Discord's format."""

@@ -1,0 +1,82 @@
+"""A real daemon posts results to a webhook whose URL is in a file, and keeps that URL to itself."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+
+from slpstream.config import Chat, Config
+from slpstream.daemon.outputs import Outputs
+from slpstream.model.errors import ConfigError
+from slpstream.system.metrics import Metrics
+from tests.daemon_process import running
+from tests.outputs.chat.discord_double import valid
+from tests.sets.games import BATTLEFIELD, MARTH, Seat, replay
+
+
+@contextmanager
+def webhook(messages: list[dict[str, Any]]) -> Iterator[str]:
+    """Serve a webhook during the block, and return its URL."""
+
+    class Requests(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            message = json.loads(self.rfile.read(int(self.headers["content-length"])))
+            if self.path == "/api/webhooks/1/secret" and valid(message):
+                messages.append(message)
+                self.send_response(204)
+            else:
+                self.send_response(400)
+            self.end_headers()
+
+        def log_message(self, format: str, *args: Any) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Requests)
+    server.daemon_threads = True
+    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}/api/webhooks/1/secret"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def test_result_of_a_game_is_posted(tmp_path: Path) -> None:
+    setup, url_file, config = tmp_path / "setup", tmp_path / "url", tmp_path / "slpstream.toml"
+    setup.mkdir()
+    messages: list[dict[str, Any]] = []
+    with webhook(messages) as url:
+        url_file.write_text(url + "\n")
+        config.write_text(
+            f"[[chat]]\nurl_file = '{url_file}'\nname = 'scores'\nlink = 'https://example.org/{{game_id}}'\n"
+        )
+        with running(setup, arguments=("--config", str(config))) as daemon:
+            daemon.wait_ready()
+            seats = {0: Seat("Vixen"), 1: Seat("Altea", character=MARTH)}
+            (setup / "Game_1.slp").write_bytes(replay(seats, {0: 0, 1: 2}, seconds=60, minute=0, stage=BATTLEFIELD))
+            daemon.until(lambda: len(messages) == 1, 60)
+            [game] = daemon.get("/v1/games")["games"]
+            assert 'slpstream_webhook_waiting_deliveries{webhook="scores"} ' in daemon.text("/metrics")
+            lines = daemon.lines
+    assert messages[0]["content"] == (
+        f"Game 1: **Altea** (Marth) beats Vixen (Fox) on Battlefield. 1–0 https://example.org/{game['gameId']}"
+    )
+    assert "secret" not in json.dumps(lines)
+
+
+@pytest.mark.parametrize(("content", "what"), [("", "first line is empty"), ("token", "not an http"), (None, "read")])
+def test_file_without_a_url_is_a_configuration_error(tmp_path: Path, content: str | None, what: str) -> None:
+    if content is not None:
+        (tmp_path / "url").write_text(content)
+    with pytest.raises(ConfigError, match=what) as refused:
+        Outputs(Config(chat=[Chat(url_file=str(tmp_path / "url"))]), Metrics())
+    assert refused.value.key == "chat[0].url_file"

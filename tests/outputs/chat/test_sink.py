@@ -1,0 +1,201 @@
+"""Each result is posted once: in order, after outages and restarts, and never those of old replays."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trio
+from structlog.testing import capture_logs
+from trio.testing import MockClock
+
+from slpstream.config import CHAT_PLACEHOLDERS
+from slpstream.model.template import Template
+from slpstream.outputs.chat.messages import Templates
+from slpstream.outputs.chat.sink import ChatEvent, ChatSink, discord_post
+from slpstream.outputs.delivery import Deliverer, Receiver
+from slpstream.outputs.post import PostResponse
+from slpstream.store.deliveries import DeliveryStore
+from tests.outputs.chat.discord_double import DiscordDouble, answer
+from tests.outputs.hooks import inline, open_store, wall_clock
+from tests.outputs.scoreboards.sets import Station, game, player
+from tests.stream.fakes import FakeLog, FakeStation
+
+pytestmark = pytest.mark.trio
+VIXEN, ALTEA = player(0, "Vixen"), player(1, "Altea")
+ALL: frozenset[ChatEvent] = frozenset({"game_end", "set_end"})
+TEMPLATES = Templates(
+    game=Template("game {game}: {winner}", CHAT_PLACEHOLDERS["game_message"]),
+    set=Template("set: {winner} {winner_score}-{loser_score}", CHAT_PLACEHOLDERS["set_message"]),
+    link=Template("", ()),
+)
+
+
+@pytest.fixture
+def autojump_clock(monkeypatch: pytest.MonkeyPatch) -> MockClock:
+    monkeypatch.setattr(trio.to_thread, "run_sync", inline)
+    return MockClock(autojump_threshold=0)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Any:
+    with closing(open_store(tmp_path)) as opened:
+        yield opened
+
+
+class Room:
+    """One run of a chat, and the station whose results it posts."""
+
+    def __init__(self, store: DeliveryStore, double: DiscordDouble, events: frozenset[ChatEvent] = ALL) -> None:
+        receiver = Receiver("chat", "discord.com", "http://discord.com/api/webhooks/1/x", b"", 10.0, 6 * 3600.0, "x")
+        deliverer = Deliverer(receiver, store, post=discord_post(double), wall_clock=wall_clock, rng=random.Random(1))
+        self.sink = ChatSink(
+            deliverer, store, id="chat", name="discord.com", templates=TEMPLATES, events=events, stations=None,
+            wall_clock=wall_clock,
+        )  # fmt: skip
+        self.station = FakeStation("main")
+
+    def begin(self, number: int) -> None:
+        """Begin a game whose messages the station has."""
+        log = FakeLog(number, batches=0)
+        self.station.write(self.station.begin(log))
+
+    async def show(self, payload: dict[str, Any], seconds: float = 5.0) -> None:
+        self.sink.set_changed("main", payload)
+        await trio.sleep(seconds)
+
+
+@asynccontextmanager
+async def room(*arguments: Any) -> AsyncIterator[Room]:
+    here = Room(*arguments)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(here.sink.run)
+        nursery.start_soon(here.sink.follow, here.station.channel)
+        await trio.testing.wait_all_tasks_blocked()
+        yield here
+        nursery.cancel_scope.cancel()
+
+
+async def test_games_and_sets_are_posted_once(store: DeliveryStore, autojump_clock: MockClock) -> None:
+    double, station = DiscordDouble(), Station()
+    async with room(store, double) as here:
+        here.begin(1)
+        await here.show(station.play(game(1, VIXEN, ALTEA)))
+        assert double.contents == []
+        await here.show(station.play(game(1, VIXEN, ALTEA, winners=[1])))
+        await here.show(station.correct(names={"0": "Vix"}))
+        assert double.contents == ["game 1: Altea"]
+        here.begin(2)
+        await here.show(station.play(game(2, VIXEN, ALTEA, winners=[1])))
+        assert double.contents == ["game 1: Altea", "game 2: Altea", "set: Altea 2-0"]
+        await here.show(station.correct(names={"1": "A. Tea"}))
+        assert len(double.contents) == 3
+        await here.show(station.correct(score={"0": 1}))
+        assert double.contents[3:] == [r"set: A. Tea 2-1"]
+
+
+async def test_chosen_events_alone_are_posted(store: DeliveryStore, autojump_clock: MockClock) -> None:
+    double, station = DiscordDouble(), Station()
+    async with room(store, double, frozenset({"set_end"})) as here:
+        here.begin(1)
+        here.begin(2)
+        await here.show(station.play(game(1, VIXEN, ALTEA, winners=[1]), game(2, VIXEN, ALTEA, winners=[1])))
+    assert double.contents == ["set: Altea 2-0"]
+
+
+async def test_results_of_old_replays_are_not_posted(store: DeliveryStore, autojump_clock: MockClock) -> None:
+    double, station = DiscordDouble(), Station()
+    async with room(store, double) as here:
+        await here.show(station.play(game(1, VIXEN, ALTEA, winners=[1])))
+        await here.show(station.play(game(2, VIXEN, ALTEA, winners=[1])))
+        assert double.contents == []
+        here.begin(3)
+        await here.show(station.play(game(3, VIXEN, ALTEA, winners=[0], match="next")))
+        assert double.contents == ["game 1: Vixen"]
+
+
+async def test_set_in_progress_at_the_first_start_is_followed_from_there(
+    store: DeliveryStore, autojump_clock: MockClock
+) -> None:
+    double, station = DiscordDouble(), Station()
+    async with room(store, double) as here:
+        here.begin(2)
+        await here.show(station.play(game(1, VIXEN, ALTEA, winners=[1]), game(2, VIXEN, ALTEA)))
+        assert double.contents == []
+        await here.show(station.play(game(2, VIXEN, ALTEA, winners=[1])))
+        assert double.contents == ["game 2: Altea", "set: Altea 2-0"]
+
+
+async def test_restart_posts_what_ended_meanwhile_and_nothing_twice(
+    store: DeliveryStore, autojump_clock: MockClock
+) -> None:
+    double, station = DiscordDouble(), Station()
+    async with room(store, double) as here:
+        here.begin(1)
+        await here.show(station.play(game(1, VIXEN, ALTEA, winners=[1]), game(2, VIXEN, ALTEA)))
+    async with room(store, double) as here:
+        await here.show(station.payload)
+        assert double.contents == ["game 1: Altea"]
+        await here.show(station.play(game(2, VIXEN, ALTEA, winners=[1])))
+    async with room(store, double) as here:
+        await here.show(station.payload)
+    assert double.contents == ["game 1: Altea", "game 2: Altea", "set: Altea 2-0"]
+
+
+async def test_outage_and_rate_limit_delay_messages_and_keep_their_order(
+    store: DeliveryStore, autojump_clock: MockClock
+) -> None:
+    double, station = DiscordDouble(), Station()
+    double.down = True
+    with capture_logs() as logs:
+        async with room(store, double) as here:
+            here.begin(1)
+            await here.show(station.play(game(1, VIXEN, ALTEA, winners=[1])), 60.0)
+            assert here.sink.waiting == 1
+            double.down, double.limited_seconds = False, 70.3
+            here.begin(2)
+            await here.show(station.play(game(2, VIXEN, ALTEA, winners=[1])), 300.0)
+            assert here.sink.waiting == 0
+    assert double.contents == ["game 1: Altea", "game 2: Altea", "set: Altea 2-0"]
+    assert [line["event"] for line in logs if line["log_level"] == "warning"] == [
+        "webhook does not accept deliveries; trying again"
+    ]
+
+
+async def test_deleted_webhook_is_tried_once(store: DeliveryStore, autojump_clock: MockClock) -> None:
+    double, station = DiscordDouble(), Station()
+    double.deleted = True
+    async with room(store, double) as here:
+        here.begin(1)
+        await here.show(station.play(game(1, VIXEN, ALTEA, winners=[1])), 600.0)
+        assert here.sink.gone
+        await here.show(station.play(game(2, VIXEN, ALTEA, winners=[1])), 600.0)
+    assert double.requests == 1
+
+
+@pytest.mark.parametrize(
+    ("response", "status", "retry_after"),
+    [
+        (answer(429, {"retry_after": 0.2}), 429, "1"),
+        (answer(429, {"retry_after": -1}), 429, "0"),
+        (PostResponse(429, "7", b"<html>"), 429, "7"),
+        (PostResponse(429, "7", b'{"retry_after": 1e999}'), 429, "7"),
+        (PostResponse(429, "7", b'{"retry_after": "soon"}'), 429, "7"),
+        (answer(401, {"code": 50027}), 410, ""),
+        (answer(404, {"code": 0}), 404, ""),
+        (answer(200, {"code": 10015}), 200, ""),
+    ],
+)
+async def test_answers_of_discord(
+    response: PostResponse, status: int, retry_after: str, autojump_clock: MockClock
+) -> None:
+    async def send(*_: Any) -> PostResponse:
+        return response
+
+    sent: Callable[..., Any] = discord_post(send)
+    found = await sent(None, [], b"", None, 1.0)
+    assert (found.status, found.retry_after) == (status, retry_after)
