@@ -20,6 +20,7 @@ TESTS = ROOT / "tests"
 MARKS: Mapping[str, str] = {
     "bench": "process slow",
     "cli": "process",
+    "daemon/test_chapters.py": "process",
     "daemon/test_copied_in.py": "process slow",
     "daemon/test_end_to_end.py": "process",
     "daemon/test_games.py": "process",
@@ -60,6 +61,8 @@ MARKS: Mapping[str, str] = {
     "game/test_replay_check.py": "process",
     "hostile": "process slow",
     "model/test_delta.py": "sweep",
+    "outputs/chat/test_daemon.py": "process",
+    "outputs/scoreboards/test_daemon.py": "process",
     "outputs/test_daemon.py": "process",
     "outputs/test_outputs_page.py": "process",
     "redis": "redis process",

@@ -25,6 +25,7 @@ from slpstream.config import (
     state_folder,
 )
 from slpstream.daemon import fanout
+from slpstream.daemon.clips import DaemonClips
 from slpstream.daemon.consoles import Consoles, check_sources, same_consoles
 from slpstream.daemon.demo import Demo
 from slpstream.daemon.games import DaemonGames
@@ -47,7 +48,7 @@ from slpstream.stream import Hub
 from slpstream.system import logs
 from slpstream.system.logs import get_logger
 from slpstream.system.metrics import Metrics
-from slpstream.web import schemas
+from slpstream.web import chapters, schemas
 from slpstream.web.server import WebServer
 
 _READER_THREADS = 4
@@ -171,8 +172,9 @@ class Daemon:
                 limiter = trio.CapacityLimiter(_READER_THREADS)
                 self._replay_check = self._make_replay_check(background)
                 games = DaemonGames(index, self.hub, limiter, self._folders)
+                more = chapters.endpoints(DaemonClips(self.sets, lambda: list(self.running)))
                 self._web = web = make_web_server(
-                    config, self.hub, self, games, self._access, self.metrics, self.errors, setup=self
+                    config, self.hub, self, games, self._access, self.metrics, self.errors, setup=self, more=more
                 )
                 self._bind_gauges(web, index)
                 make = partial(self._make_station, watcher, index, limiter)

@@ -17,7 +17,7 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
@@ -33,6 +33,7 @@ from slpstream.system.internal_errors import InternalErrors
 from slpstream.system.logs import get_logger
 from slpstream.system.metrics import Metrics
 from slpstream.web.access import Access
+from slpstream.web.endpoint import Endpoint
 from slpstream.web.games import Games
 from slpstream.web.observer import Observer
 from slpstream.web.server import Limits, WebServer, listen
@@ -190,6 +191,7 @@ def make_web_server(
     metrics: Metrics,
     errors: InternalErrors,
     setup: Setup | None = None,
+    more: Sequence[Endpoint] = (),
 ) -> WebServer:
     """The web server of a service, with its limits and counters."""
     folder = config.web.overlay_folder
@@ -209,6 +211,7 @@ def make_web_server(
         overlay_folder=Path(folder).expanduser() if folder else None,
         name_folders=name_folders(),
         setup=setup,
+        more=more,
     )
 
 

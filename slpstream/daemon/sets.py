@@ -30,6 +30,7 @@ from slpstream.sets import (
     newest_set_since_break,
     played_games,
     score_of,
+    sets_of,
     undone,
 )
 from slpstream.sets.changes import decode, encode
@@ -51,6 +52,8 @@ indexed, the sets are not made a thousand times."""
 _GAMES_AT_FIRST = 64
 _MAX_GAMES = 256
 """How many games of a station are searched for the last long break. This many games take half a day."""
+_MAX_LISTED_GAMES = 4096
+"""How many games of a station are searched for its sets since a time. This many games take a week."""
 
 
 class StationSets:
@@ -127,6 +130,22 @@ class StationSets:
         async with self._computing:
             found, ledger, _ = await self._make(index, station)
             return _score(found, ledger)
+
+    async def sets_since(self, station: str, since_ms: int) -> list[Set]:
+        """The sets of a station, oldest first, with all that were played since a time (Unix time in milliseconds), of
+        its newest games. Raises `StoreError` when the index is not open yet."""
+        index = self._open_index()
+        await index.written()
+        async with self._computing:
+            ledger = await self._ledger(index, station)
+            limit = _GAMES_AT_FIRST
+            while True:
+                indexed = await index.played_on(station, limit)
+                if len(indexed) < limit or limit >= _MAX_LISTED_GAMES or indexed[-1].listed_at_ms < since_ms:
+                    break
+                limit *= 4
+            make = partial(_all_sets, indexed, self._running(station), ledger.corrections, self._rules)
+            return await trio.to_thread.run_sync(make, limiter=self._limiter)
 
     async def changes(self, station: str) -> Sequence[Change]:
         """The changes that operators have made on a station, oldest first. Raises `StoreError`."""
@@ -231,6 +250,12 @@ def _newest_set(
     indexed: Sequence[IndexedGame], running: Collection[str], corrections: Corrections, rules: Rules, *, more: bool
 ) -> tuple[Set, Sequence[PlayedGame]] | None:
     return newest_set_since_break(played_games(indexed, running), corrections, rules, more=more)
+
+
+def _all_sets(
+    indexed: Sequence[IndexedGame], running: Collection[str], corrections: Corrections, rules: Rules
+) -> list[Set]:
+    return sets_of(played_games(indexed, running), corrections, rules)
 
 
 def _score(found: Set, ledger: Ledger) -> SetScore:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from http import HTTPStatus
 from importlib.resources import files
 from pathlib import Path
@@ -20,7 +20,7 @@ from starlette.routing import Mount, Route
 from starlette.types import ASGIApp
 
 from slpstream.model.version import __version__
-from slpstream.web import events, openapi, sets
+from slpstream.web import chapters, events, openapi, sets
 from slpstream.web import games as games_module
 from slpstream.web import setup as setup_module
 from slpstream.web import stations as stations_module
@@ -74,13 +74,14 @@ def make_app(
     overlay_folder: Path | None = None,
     name_folders: Mapping[str, Path] | None = None,
     setup: Setup | None = None,
+    more: Sequence[Endpoint] = (),
 ) -> Starlette:
     """The application of a daemon or a gateway.
 
     `overlay_folder` holds the user's own stylesheets and pages and is served as `/custom/`, limited to file types that
     such pages use. These files need no token, because a stylesheet cannot pass one on. `/static/icons/own.json` lists
     the pictures among them, as `OwnPictures`. The JSON files in `name_folders` are served as `/static/names/{format}/`.
-    A gateway has no `setup`.
+    A gateway has no `setup`, and none of the endpoints in `more`.
     """
     assets = Assets(STATIC)
 
@@ -119,7 +120,7 @@ def make_app(
             Route("/overlay/{station}", overlay),
             Route("/scenes/ticker", ticker),
             Route("/scenes/{scene}/{station}", scene),
-            *routes(api_endpoints(stations, games, setup)),
+            *routes(api_endpoints(stations, games, setup, more)),
             *(Mount(f"/static/names/{name}", Assets(path, {".json"})) for name, path in (name_folders or {}).items()),
             Route("/static/icons/own.json", pictures),
             Mount("/static", assets),
@@ -130,7 +131,9 @@ def make_app(
     )
 
 
-def api_endpoints(stations: Stations, games: Games, setup: Setup | None) -> list[Endpoint]:
+def api_endpoints(
+    stations: Stations, games: Games, setup: Setup | None, more: Sequence[Endpoint] = ()
+) -> list[Endpoint]:
     """All endpoints of the HTTP API. Making them asks nothing of the arguments."""
 
     async def description(request: Request, _: NoParameters) -> Response:
@@ -142,6 +145,7 @@ def api_endpoints(stations: Stations, games: Games, setup: Setup | None) -> list
         events.endpoint(),
         *games_module.endpoints(games),
         *([] if setup is None else setup_module.endpoints(setup)),
+        *more,
         Endpoint("/openapi.json", "getDescription", "This description.", description, dict),
     ]
 
@@ -155,7 +159,8 @@ def api_endpoints(stations: Stations, games: Games, setup: Setup | None) -> list
 
 def described_endpoints() -> list[Endpoint]:
     """All endpoints of the HTTP API, for a description: they cannot respond."""
-    return api_endpoints(cast(Stations, None), cast(Games, None), cast(Setup, ()))
+    more = [*chapters.endpoints(cast(chapters.Clips, None))]
+    return api_endpoints(cast(Stations, None), cast(Games, None), cast(Setup, ()), more)
 
 
 def with_headers(app: Any) -> Callable[..., Awaitable[None]]:

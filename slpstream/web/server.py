@@ -11,7 +11,7 @@ import errno
 import socket
 import sys
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from http import HTTPStatus
 from pathlib import Path
@@ -31,7 +31,7 @@ from slpstream.web.access import Access, Denied, Role, is_loopback
 from slpstream.web.app import SECURITY_HEADERS, internal_error, make_app, problem, with_headers
 from slpstream.web.asgi import RequestResponseCycle, for_origin
 from slpstream.web.connection import Connection
-from slpstream.web.endpoint import OPERATING
+from slpstream.web.endpoint import OPERATING, Endpoint
 from slpstream.web.events import PATH as EVENTS_PATH
 from slpstream.web.events import EventsSession, find_channels, parse_events_query, status_of
 from slpstream.web.file_response import FileChangedError
@@ -123,10 +123,11 @@ class WebServer:
         overlay_folder: Path | None = None,
         name_folders: Mapping[str, Path] | None = None,
         setup: Setup | None = None,
+        more: Sequence[Endpoint] = (),
     ) -> None:
         self._hub = hub
         self._errors = errors or InternalErrors()
-        self._app = _finished(make_app(stations, games, overlay_folder, name_folders, setup))
+        self._app = _finished(make_app(stations, games, overlay_folder, name_folders, setup, more))
         self._access = access
         self._limits = limits
         self._observer = observer

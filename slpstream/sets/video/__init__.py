@@ -1,0 +1,1 @@
+"""Sets and games as parts of a video: a stream's recording, or what YouTube keeps of it. Pure."""
