@@ -1,7 +1,7 @@
 """The index of games in the state folder, a SQLite database: players, place, result and files of each game.
 
 The replay files are the source of truth, and `slpstream reindex` rebuilds the index from them. Operators' corrections
-to sets are only in the database; `reindex` keeps them.
+to sets and remembered values, such as the station on air, are only in the database; `reindex` keeps them.
 """
 
 from slpstream.store.backfill import path_key

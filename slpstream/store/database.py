@@ -227,6 +227,17 @@ class Database:
                 "INSERT OR REPLACE INTO corrections (station, document) VALUES (?, ?)", (station, corrections.decode())
             )
 
+    def remember(self, values: Mapping[str, bytes | None]) -> None:
+        """Store values, as JSON, by key, in place of earlier ones. `None` removes a value."""
+        with self._transaction() as writer:
+            for key, value in values.items():
+                if value is None:
+                    writer.execute("DELETE FROM remembered WHERE key = ?", (key,))
+                else:
+                    writer.execute(
+                        "INSERT OR REPLACE INTO remembered (key, value) VALUES (?, ?)", (key, value.decode())
+                    )
+
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         with self._writing:
@@ -310,6 +321,12 @@ class Database:
         with self._reader() as reader:
             rows = reader.execute("SELECT station, document FROM corrections")
             return {station: document.encode() for station, document in rows}
+
+    def remembered(self, key: str) -> bytes | None:
+        """The value stored under a key, as JSON; `None` if there is none."""
+        with self._reader() as reader:
+            found = reader.execute("SELECT value FROM remembered WHERE key = ?", (key,)).fetchone()
+            return None if found is None else found[0].encode()
 
     def count(self) -> int:
         """Number of games."""

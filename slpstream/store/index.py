@@ -15,8 +15,9 @@ import sqlite3
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
+import msgspec
 import trio
 
 from slpstream.model.errors import ConfigError
@@ -72,6 +73,10 @@ class GameIndex:
         self._errors = errors or InternalErrors()
         self._corrections: dict[str, bytes] | None = None
         """The corrections of all stations, once they were read. Unlike games, no file can restore them."""
+        self._remembered: dict[str, bytes | None] = {}
+        """The remembered values that were read or set in this run. No file can restore them either."""
+        self._to_remember: set[str] = set()
+        """The keys whose values are not in the database yet."""
         self._arrivals = arrivals or ArrivalTimes()
         self._limiter = trio.CapacityLimiter(_THREADS)
         self._recovery = trio.Lock()
@@ -211,6 +216,26 @@ class GameIndex:
         self._corrections = {**(self._corrections or {}), station: corrections}
         return True
 
+    def remember(self, key: str, value: Any) -> None:
+        """Keep a value beyond the end of this run, in place of an earlier one. Returns at once; see `written`.
+
+        The value is anything that JSON can hold; `None` removes it. While the database fails, the newest value is kept
+        in memory and written later.
+        """
+        self._remembered[key] = None if value is None else msgspec.json.encode(value)
+        self._to_remember.add(key)
+        self._wake_writer()
+
+    async def remembered(self, key: str) -> Any:
+        """The value given to `remember`, in this run or an earlier one; `None` if there is none."""
+        if key not in self._remembered:
+            found = await self._call(lambda: (self._database.remembered(key),))
+            if found is None:
+                return None
+            self._remembered.setdefault(key, *found)  # a newer value may have come meanwhile
+        value = self._remembered[key]
+        return None if value is None else msgspec.json.decode(value)
+
     async def written(self) -> None:
         """Wait until everything reported so far is in the database."""
         await self._idle.wait()
@@ -235,7 +260,8 @@ class GameIndex:
                 await self._work.wait()
             if waiting.cancelled_caught:
                 await self._change(lambda: self._database.check_writable())
-                continue
+                if not self._to_remember:
+                    continue
             self._work = trio.Event()
             await self._flush()
             self._idle.set()
@@ -246,6 +272,8 @@ class GameIndex:
             self._log.warning("clock was set; arrivals of games are corrected", games=len(corrected))
             await self._change(partial(self._database.correct_arrivals, corrected))
             self._on_change(None)
+        if self._to_remember:
+            await self._write_remembered()
         while self._pending:
             pending, self._pending = self._pending, {}
             database = self._database
@@ -257,6 +285,16 @@ class GameIndex:
                 for path, entry in pending.items():
                     with self._errors.contain("index", file=os.fsdecode(path)):
                         await self._change(partial(_store, self._database, {path: entry}))
+
+    async def _write_remembered(self) -> None:
+        values = {key: self._remembered[key] for key in self._to_remember}
+
+        def store() -> bool:
+            self._database.remember(values)
+            return True
+
+        if await self._change(store):
+            self._to_remember = {key for key in self._to_remember if self._remembered[key] is not values.get(key, b"")}
 
     async def _change(self, work: Callable[[], T]) -> T | None:
         """The same as `_call` for work that writes: its success shows that the database works again."""
@@ -284,7 +322,7 @@ class GameIndex:
     async def _replace_damaged(self) -> None:
         """Set the damaged database aside and begin a new one. If that fails, the next call tries again."""
         damaged, path = self._database, self._database.path
-        corrections = dict(self._corrections or {})
+        corrections, remembered = dict(self._corrections or {}), dict(self._remembered)
 
         def replace() -> tuple[Database, Path | None]:
             tried_before = damaged.closed
@@ -293,6 +331,7 @@ class GameIndex:
             database = open_database(path)
             for station, document in corrections.items():
                 database.keep_corrections(station, document)
+            database.remember(remembered)
             return database, aside
 
         try:

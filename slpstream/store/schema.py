@@ -159,6 +159,13 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             SELECT g.game_id, ifnull(f.mtime_ns / 1000000, g.listed_at_ms)
             FROM games g LEFT JOIN files f ON f.path = g.path WHERE g.reason IS NOT NULL""",
     ),
+    (
+        # What parts of the daemon need again after a restart, such as the station on air. It is in no file.
+        """CREATE TABLE remembered (
+            key TEXT PRIMARY KEY NOT NULL,
+            value TEXT NOT NULL                -- JSON
+        ) STRICT, WITHOUT ROWID""",
+    ),
 )
 VERSION = len(MIGRATIONS)
 

@@ -88,7 +88,7 @@ def test_stats_are_indexed_on_request_and_kept(setup: Path, tmp_path: Path) -> N
     assert stations(tmp_path) == [("setup", "game_end", True)] * 2
 
 
-def test_arrival_times_and_the_decisions_of_operators_are_kept(setup: Path, tmp_path: Path) -> None:
+def test_arrival_times_the_decisions_of_operators_and_remembered_values_are_kept(setup: Path, tmp_path: Path) -> None:
     state = tmp_path / "state"
     reindex(state, setup)
     path = setup / "deep" / "0.slp"
@@ -101,12 +101,14 @@ def test_arrival_times_and_the_decisions_of_operators_are_kept(setup: Path, tmp_
     with closing(open_database(state / FILE_NAME)) as database:
         database.put([entry])
         database.keep_corrections("setup", b"{}")
+        database.remember({"on_air": b"{}"})
     reindex(state, setup)
     with closing(open_database(state / FILE_NAME)) as database:
         [newest, *others] = database.page(GamesQuery()).games
         assert (newest.game_id, newest.arrived_at_ms) == (record.game_id, 1_800_000_000_000)
         assert [game.arrived_at_ms for game in others] == [None, None]
         assert database.corrections() == {"setup": b"{}"}
+        assert database.remembered("on_air") == b"{}"
 
 
 def test_stations_of_a_configuration_are_indexed(setup: Path, tmp_path: Path) -> None:

@@ -422,3 +422,11 @@ def test_two_processes_can_open_the_database(tmp_path: Path) -> None:
         one.put([samples.entry(1)])
         other.put([samples.entry(2)])
         assert ids(one) == ids(other) == [2, 1]
+
+
+def test_remembered_values_are_replaced_and_removed(database: Database) -> None:
+    database.remember({"on_air": b'{"station":"main"}', "other": b"1"})
+    database.remember({"on_air": b'{"station":"side"}', "other": None})
+    assert database.remembered("on_air") == b'{"station":"side"}'
+    assert database.remembered("other") is None
+    assert database.remembered("never") is None

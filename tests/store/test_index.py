@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
 
@@ -270,3 +270,54 @@ async def test_failed_new_database_is_tried_again_later(tmp_path: Path, monkeypa
         played(index, 7, samples.start(7))
         assert await ids(index) == [7]
     assert len(list(tmp_path.glob(f"{FILE_NAME}.damaged-*"))) <= 3, "one database with its two other files"
+
+
+async def test_remembered_values_survive_a_restart(tmp_path: Path) -> None:
+    async with indexed(tmp_path) as (index, _):
+        assert await index.remembered("on_air") is None
+        index.remember("on_air", {"station": "main"})
+        index.remember("gone", [1, 2])
+        assert await index.remembered("on_air") == {"station": "main"}, "before it is written"
+        await index.written()
+        index.remember("gone", None)
+        index.remember("on_air", {"station": "Ünal"})
+    async with indexed(tmp_path) as (index, errors):
+        assert await index.remembered("on_air") == {"station": "Ünal"}
+        assert await index.remembered("gone") is None
+        assert not errors
+
+
+async def test_remembered_values_are_in_the_database_that_replaces_a_damaged_one(tmp_path: Path) -> None:
+    await fill(tmp_path)
+    async with indexed(tmp_path) as (index, _):
+        index.remember("on_air", "main")
+        await index.written()
+        spoil(tmp_path / FILE_NAME)
+        assert (await index.page(GamesQuery(limit=10))).games == []
+    async with indexed(tmp_path) as (index, _):
+        assert await index.remembered("on_air") == "main"
+
+
+async def test_remembered_values_are_written_when_the_database_works_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / FILE_NAME
+    monkeypatch.setattr("slpstream.store.index._RETRY_SECONDS", 0.05)
+
+    def fail(*_: object) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    async with indexed(tmp_path) as (index, errors):
+        with monkeypatch.context() as full:
+            full.setattr(Database, "remember", fail)
+            index.remember("on_air", "main")
+            await index.written()
+            assert errors
+            assert index.trouble is not None
+            assert await index.remembered("on_air") == "main"
+        with closing(Database(path)) as other:
+            assert other.remembered("on_air") is None
+            while other.remembered("on_air") is None:
+                await trio.sleep(0.02)
+            assert other.remembered("on_air") == b'"main"'
+        assert index.trouble is None
