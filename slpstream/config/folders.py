@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from slpstream.config.sections import Config, StationConfig
+from slpstream.model.messages import ON_AIR
 from slpstream.system import systemd
 
 
@@ -61,7 +62,7 @@ def station_id(name: str, taken: Collection[str]) -> str:
     """
     base = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-._")[:60] or "main"
     id_, count = base, 1
-    while id_ in taken:
+    while id_ in taken or id_ == ON_AIR:
         count += 1
         id_ = f"{base}-{count}"
     return id_

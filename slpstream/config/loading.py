@@ -19,7 +19,6 @@ from slpstream.config.folders import address, resolvable
 from slpstream.config.sections import (
     CHAT_PLACEHOLDERS,
     EACH_SUBFOLDER,
-    ON_AIR,
     SCOREBOARD_VALUES,
     Chat,
     Config,
@@ -31,6 +30,7 @@ from slpstream.config.sections import (
     all_keys,
 )
 from slpstream.model.errors import ConfigError
+from slpstream.model.messages import ON_AIR
 from slpstream.model.template import Template
 
 _STATION_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -71,6 +71,8 @@ def check(table: Mapping[str, Any], *, file: str = "configuration") -> Config:
     _check_sinks(config, file)
     _check_chats(config.chat, file)
     _check_scoreboards(config, file)
+    if config.on_air.operator_seconds and config.on_air.choose != "rule":
+        raise ConfigError(file, "on_air.operator_seconds", 'applies only with on_air.choose = "rule"')
     if config.watch.idle_seconds < config.watch.stalled_seconds:
         raise ConfigError(file, "watch.idle_seconds", "expected at least watch.stalled_seconds")
     return config
@@ -201,6 +203,8 @@ def _check_station_id(station: StationConfig, file: str, key: str) -> None:
         for name in ("name", *_RELAY_PORTS):
             if getattr(station, name):
                 raise ConfigError(file, f"{key}.{name}", "applies to a single station, not to `*`")
+    elif station.id == ON_AIR:
+        raise ConfigError(file, f"{key}.id", f"{ON_AIR!r} stands for the station on air; use another name")
     elif not _STATION_ID.fullmatch(station.id):
         raise ConfigError(file, f"{key}.id", f"expected letters, digits, `.`, `_`, `-`, or `*`; found {station.id!r}")
 

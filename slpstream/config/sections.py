@@ -209,6 +209,31 @@ class Sets(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     ] = 45.0
 
 
+class OnAir(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """`[on_air]`: which station is on air, for everything that follows it."""
+
+    choose: Annotated[
+        Literal["operator", "rule"],
+        Meta(
+            description="`operator`: only the operator chooses. `rule`: while the operator has chosen no station, a "
+            "deciding game comes first, then a last stock, then the station that was not shown for the longest time."
+        ),
+    ] = "operator"
+    min_seconds: Annotated[
+        float, Meta(ge=0, description="The rule leaves a station on air for at least this long.")
+    ] = 20.0
+    result_seconds: Annotated[
+        float, Meta(ge=0, description="The rule stays with the result of a game on air for this long.")
+    ] = 8.0
+    operator_seconds: Annotated[
+        float,
+        Meta(
+            ge=0,
+            description="After this long the rule takes over from the operator. 0: not before the operator hands back.",
+        ),
+    ] = 0.0
+
+
 class Log(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """`[log]`: the daemon's log."""
 
@@ -372,8 +397,6 @@ class Obs(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     ] = ""
 
 
-ON_AIR = "on-air"
-"""As the station of a scoreboard: the station on air."""
 SCOREBOARD_VALUES = (
     *(
         f"{name}{side}"
@@ -463,6 +486,7 @@ class Config(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     recordings: Recordings = Recordings()
     relay: Relay = Relay()
     sets: Sets = Sets()
+    on_air: OnAir = OnAir()
     log: Log = Log()
     web: Web = Web()
     obs: Obs = Obs()
@@ -483,6 +507,7 @@ SECTIONS: Mapping[str, type[msgspec.Struct]] = {
     "recordings": Recordings,
     "relay": Relay,
     "sets": Sets,
+    "on_air": OnAir,
     "log": Log,
     "web": Web,
     "obs": Obs,

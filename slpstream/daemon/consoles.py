@@ -21,6 +21,7 @@ from slpstream.config import Recordings, Relay, StationConfig, address, station_
 from slpstream.daemon.station import Station
 from slpstream.daemon.stations import RunningStation
 from slpstream.model.errors import ConfigError
+from slpstream.model.messages import ON_AIR
 from slpstream.sources.console import discovery, dolphin, wire
 from slpstream.sources.console.console import ConsoleSource
 from slpstream.sources.console.feed import RelayFeed, read_file
@@ -327,7 +328,7 @@ def station_of(call: discovery.Call, taken: Iterable[str]) -> StationConfig:
     names = set(taken)
     base = re.sub(r"[^A-Za-z0-9._-]+", "-", call.nick).strip("-._")[:60] or f"wii-{call.mac.replace(':', '')[-6:]}"
     name, count = base, 1
-    while name in names:
+    while name in names or name == ON_AIR:
         count += 1
         name = f"{base}-{count}"
     return StationConfig(id=name, console=call.host, name=call.nick)

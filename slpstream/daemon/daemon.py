@@ -29,6 +29,7 @@ from slpstream.daemon.clips import DaemonClips
 from slpstream.daemon.consoles import Consoles, check_sources, same_consoles
 from slpstream.daemon.demo import Demo
 from slpstream.daemon.games import DaemonGames
+from slpstream.daemon.on_air.state import StationOnAir
 from slpstream.daemon.outputs import Outputs
 from slpstream.daemon.retention import Limit, Limits, Retention
 from slpstream.daemon.service import Service, access_of, contain_errors, limits_of, make_web_server
@@ -44,7 +45,7 @@ from slpstream.model.errors import ConfigError, DemoRefused
 from slpstream.sets import Change, ImpossibleCorrection, Rules, SetPatch, SetScore
 from slpstream.sources.tail import Watcher
 from slpstream.store import FILE_NAME, Database, GameIndex, NewerVersion, open_database
-from slpstream.stream import Hub
+from slpstream.stream import Hub, OnAir
 from slpstream.system import logs
 from slpstream.system.logs import get_logger
 from slpstream.system.metrics import Metrics
@@ -88,13 +89,21 @@ class Daemon:
             reload=None if read_again is None else self._reload_on_signal,
         )
         self.consoles = Consoles(config.relay, config.recordings, recordings_folder(config), self.metrics, errors)
-        self.outputs = Outputs(config, self.metrics, errors)
-        self.hub = Hub()
+        on_air = OnAir()
+        self.outputs = Outputs(config, self.metrics, errors, on_air=on_air)
+        self.hub = Hub(on_air)
         self._broker_sink = (
             fanout.make_sink(config.fanout, self.hub, self.metrics, errors) if config.fanout.url else None
         )
         self.running = RunningStations(self.hub, errors)
         self.demo = Demo(self.running)
+        self.on_air = StationOnAir(
+            self.hub,
+            on_air,
+            config.on_air,
+            on_switch=lambda by: self.metrics.counter("slpstream_on_air_switches_total", by).inc(),
+            is_hidden=lambda station: station == self.demo.station,
+        )
         self._subfolders = Subfolders(self.running, scan_seconds=config.watch.scan_seconds)
         self._index: GameIndex | None = None
         self._web: WebServer | None = None
@@ -134,6 +143,7 @@ class Daemon:
         if self._web is not None:
             self._web.configure(access, limits_of(config))
         self.sets.use(_rules(config))
+        self.on_air.use(config.on_air)
         for station in self.running.stations:
             station.configure(config.watch)
         await self._apply_stations(stations)
@@ -174,7 +184,16 @@ class Daemon:
                 games = DaemonGames(index, self.hub, limiter, self._folders)
                 more = chapters.endpoints(DaemonClips(self.sets, lambda: list(self.running)))
                 self._web = web = make_web_server(
-                    config, self.hub, self, games, self._access, self.metrics, self.errors, setup=self, more=more
+                    config,
+                    self.hub,
+                    self,
+                    games,
+                    self._access,
+                    self.metrics,
+                    self.errors,
+                    setup=self,
+                    on_air=self.on_air,
+                    more=more,
                 )
                 self._bind_gauges(web, index)
                 make = partial(self._make_station, watcher, index, limiter)
@@ -194,6 +213,7 @@ class Daemon:
                 retention = Retention(recordings_folder(config), index, self.hub, self.running, self.metrics)
                 background.start_soon(self.errors.keep_running, "retention", partial(retention.run, self._limits))
                 background.start_soon(self.errors.keep_running, "sets", partial(self.sets.run, index))
+                background.start_soon(self.errors.keep_running, "on_air", partial(self.on_air.run, index))
                 background.start_soon(trio.to_thread.run_sync, load_stats)
                 await service.serve(web, task_status=task_status, stations=sorted(self.running))
         self._log.info("stopped", **self._final_figures())
@@ -384,6 +404,11 @@ class Daemon:
         metrics.bind_each("slpstream_station_playing", per_station(lambda station: station.state == "playing"))
         metrics.bind_each("slpstream_station_stalled", per_station(lambda station: station.state == "stalled"))
         metrics.bind_each("slpstream_station_ready", per_station(lambda station: station.ready))
+        on_air = self.hub.on_air
+        metrics.bind_each(
+            "slpstream_station_on_air",
+            lambda: {on_air.station_id: 1.0} if on_air is not None and on_air.station_id is not None else {},
+        )
         metrics.bind_each(
             "slpstream_watched_stations", lambda: Counter(station.strategy for station in self.running.stations)
         )

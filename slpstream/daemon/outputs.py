@@ -27,7 +27,7 @@ from slpstream.outputs import Deliverer, JsonLinesSink, ObsFiles, Receiver, Webh
 from slpstream.outputs.post import target_of
 from slpstream.outputs.webhook import EventName
 from slpstream.store.deliveries import FILE_NAME, DeliveryStore, open_deliveries
-from slpstream.stream import Channel
+from slpstream.stream import Channel, OnAir
 from slpstream.system.internal_errors import InternalErrors, Part
 from slpstream.system.logs import get_logger
 from slpstream.system.metrics import Metrics
@@ -46,7 +46,9 @@ Follow = Callable[[Channel], Awaitable[None]]
 class Outputs:
     """All outputs of a daemon: `open` them, `run` them once, `follow` each station, `close` them."""
 
-    def __init__(self, config: Config, metrics: Metrics, errors: InternalErrors | None = None) -> None:
+    def __init__(
+        self, config: Config, metrics: Metrics, errors: InternalErrors | None = None, *, on_air: OnAir | None = None
+    ) -> None:
         """Raises `ConfigError` for a secret that cannot be read, and for two outputs that would write the same
         files."""
         self._receivers = list(zip(config.webhooks, _receivers(config.webhooks), strict=True))
@@ -54,6 +56,7 @@ class Outputs:
         _check_folders(config.jsonl)
         self._metrics = metrics
         self._errors = errors or InternalErrors()
+        self._on_air = on_air or OnAir()
         self._limiter = trio.CapacityLimiter(_WRITER_THREADS)
         self._jsonl = [self._json_lines(wanted) for wanted in config.jsonl]
         folder = config.obs.folder
@@ -79,9 +82,12 @@ class Outputs:
     async def run(self) -> None:
         """Post the deliveries of webhooks and update scoreboards until cancelled."""
         async with trio.open_nursery() as nursery:
-            for board in () if self._scoreboards is None else self._scoreboards.boards:
-                run = partial(self._errors.keep_running, "scoreboard", board.run, scoreboard=board.name)
-                nursery.start_soon(run)
+            if self._scoreboards is not None:
+                follow = partial(self._scoreboards.follow_on_air, self._on_air)
+                nursery.start_soon(self._errors.keep_running, "scoreboard", follow)
+                for board in self._scoreboards.boards:
+                    run = partial(self._errors.keep_running, "scoreboard", board.run, scoreboard=board.name)
+                    nursery.start_soon(run)
             for webhook in self._webhooks:
                 nursery.start_soon(partial(self._errors.keep_running, "webhook", webhook.run, webhook=webhook.name))
             for chat in self._chats:
@@ -125,11 +131,6 @@ class Outputs:
         reasons += self._obs.not_ready() if self._obs is not None else []
         reasons += self._scoreboards.not_ready() if self._scoreboards is not None else []
         return reasons + [f"chat {chat.name}: its webhook does not exist" for chat in self._chats if chat.gone]
-
-    def turn_to(self, station: str | None) -> None:
-        """Take note of the station on air, or that there is none. Returns at once."""
-        if self._scoreboards is not None:
-            self._scoreboards.on_air.turn_to(station)
 
     def bind_gauges(self) -> None:
         """Exports the gauges of webhooks and scoreboards."""

@@ -11,12 +11,13 @@ from typing import Any
 
 import trio
 
-from slpstream.config import ON_AIR
 from slpstream.config import Scoreboard as ScoreboardConfig
 from slpstream.model.errors import ConfigError
+from slpstream.model.messages import ON_AIR
 from slpstream.outputs.scoreboards.board import Board
 from slpstream.outputs.scoreboards.followed_station import FollowedStation
 from slpstream.outputs.scoreboards.scoreboard import Outcome, Scoreboard, Update
+from slpstream.stream import OnAir
 from slpstream.system.metrics import Metrics
 
 _DEFAULT_URL = "http://127.0.0.1:5000"
@@ -27,17 +28,23 @@ class Scoreboards:
 
     def __init__(self, wanted: Sequence[ScoreboardConfig], metrics: Metrics, limiter: trio.CapacityLimiter) -> None:
         """Files are written in threads of `limiter`. Raises `ConfigError`."""
-        self.on_air = FollowedStation()
-        """Shared by the scoreboards that show the station on air; `turn_to` it."""
         self._metrics = metrics
         self._limiter = limiter
-        self._followed = {ON_AIR: self.on_air}
+        self._on_air = FollowedStation()
+        self._followed = {ON_AIR: self._on_air}
         names = Counter[str]()
         self.boards: list[Scoreboard] = []
         for i, each in enumerate(wanted):
             name = each.name or each.kind
             names[name] += 1
             self.boards.append(self._scoreboard(each, name if names[name] == 1 else f"{name}-{names[name]}", i))
+
+    async def follow_on_air(self, on_air: OnAir) -> None:
+        """Turn scoreboards to the station on air, until cancelled."""
+        station_id: str | None = None
+        while True:
+            station_id = await on_air.other_than(station_id)
+            self._on_air.turn_to(station_id)
 
     def set_changed(self, station: str, payload: Mapping[str, Any]) -> None:
         """Take the payload of a `set` message of a station. Returns at once."""

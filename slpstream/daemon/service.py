@@ -36,6 +36,7 @@ from slpstream.web.access import Access
 from slpstream.web.endpoint import Endpoint
 from slpstream.web.games import Games
 from slpstream.web.observer import Observer
+from slpstream.web.on_air import StationOnAir
 from slpstream.web.server import Limits, WebServer, listen
 from slpstream.web.setup import Setup
 from slpstream.web.stations import Stations
@@ -191,6 +192,7 @@ def make_web_server(
     metrics: Metrics,
     errors: InternalErrors,
     setup: Setup | None = None,
+    on_air: StationOnAir | None = None,
     more: Sequence[Endpoint] = (),
 ) -> WebServer:
     """The web server of a service, with its limits and counters."""
@@ -211,6 +213,7 @@ def make_web_server(
         overlay_folder=Path(folder).expanduser() if folder else None,
         name_folders=name_folders(),
         setup=setup,
+        on_air=on_air,
         more=more,
     )
 

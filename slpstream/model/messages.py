@@ -45,9 +45,13 @@ STATUS_PAYLOADS: Mapping[str, str] = {
     "set": "`setId`, `gameId`, `state` (`upcoming`, `running`, `over`), `bestOf`, `winsNeeded`, `players`, `score` "
     "(in their order), `sides`, `winner`, `games`, `olderGames`: the set of a station, whenever it changes; see "
     "`docs/howto/sets.md`",
+    "on_air": "`station` (null while no station is on air), `by` (`operator`, `rule`), `since`: the station on air, to "
+    "subscriptions of `on-air` and of all stations",
     "lagged": "`missed`: how many messages this connection did not get",
     "error": "`code`, `message`: then the connection is closed with that code",
 }
+ON_AIR = "on-air"
+"""Stands for the station on air, wherever a station is named. No station has this id."""
 DROPPABLE_TYPES = frozenset({"frame", "finalized", "stats"})
 """The types that a conflating subscriber may miss: the newest message replaces the older ones."""
 

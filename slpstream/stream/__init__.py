@@ -4,6 +4,7 @@ from slpstream.stream.channel import Channel, Hub, StationState, WantedChannels
 from slpstream.stream.game import Game, GameLog, LogReader
 from slpstream.stream.games import StationGames, StationReader
 from slpstream.stream.log_consumer import ConsumedBatch, ConsumerOffset, ConsumerOffsets, LogConsumer
+from slpstream.stream.on_air import ChosenBy, OnAir
 from slpstream.stream.outbox import Outbox
 from slpstream.stream.subscriber import Subscriber
 from slpstream.stream.subscription import Subscription, parse_subscription
@@ -11,6 +12,7 @@ from slpstream.stream.view import Encoding
 
 __all__ = [
     "Channel",
+    "ChosenBy",
     "ConsumedBatch",
     "ConsumerOffset",
     "ConsumerOffsets",
@@ -20,6 +22,7 @@ __all__ = [
     "Hub",
     "LogConsumer",
     "LogReader",
+    "OnAir",
     "Outbox",
     "StationGames",
     "StationReader",

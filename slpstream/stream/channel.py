@@ -13,10 +13,11 @@ import msgspec
 import trio
 
 from slpstream.model.errors import NoSuchGame
-from slpstream.model.messages import START, Cursor, FramesMode, LogMessage, Position
+from slpstream.model.messages import ON_AIR, START, Cursor, FramesMode, LogMessage, Position
 from slpstream.stream.delta_bases import Chunk, DeltaBases, Entry, chunks
 from slpstream.stream.game import Game
 from slpstream.stream.games import Locate, StationGames
+from slpstream.stream.on_air import ChosenBy, OnAir
 from slpstream.stream.outbox import Outbox
 from slpstream.stream.subscription import Delivery
 from slpstream.stream.view import View
@@ -257,8 +258,10 @@ def _before(messages: Sequence[LogMessage], message: LogMessage, first: Position
 class Hub:
     """All channels by station name. Channels come and go while the daemon runs."""
 
-    def __init__(self) -> None:
+    def __init__(self, on_air: OnAir | None = None) -> None:
+        """Without `on_air`, no subscription can follow the station on air."""
         self.channels: dict[str, Channel] = {}
+        self.on_air = on_air
         self._changed = trio.Event()
 
     def add(self, channel: Channel) -> None:
@@ -273,12 +276,20 @@ class Hub:
             self._notify()
 
     async def changed(self) -> None:
-        """Return after the next channel that comes or goes."""
+        """Return after the next channel that comes or goes, or when another station is on air."""
         await self._changed.wait()
+
+    def put_on_air(self, station: str | None, chosen_by: ChosenBy | None, at: float) -> bool:
+        """Put a station on air at some Unix time; subscriptions follow. Return whether anything has changed."""
+        changed = self.on_air is not None and self.on_air.put(station, chosen_by, at)
+        if changed:
+            self._notify()
+        return changed
 
     def wanted(self, stations: Sequence[str] | None) -> WantedChannels:
         """The channels of a subscription; `None` means all. Raises `NoSuchGame` for an unknown name."""
-        missing = [name for name in stations or () if name not in self.channels]
+        known = self.channels if self.on_air is None else {ON_AIR, *self.channels}
+        missing = [name for name in stations or () if name not in known]
         if missing:
             raise NoSuchGame(f"no such station: {missing[0]}")
         return WantedChannels(self, stations)
@@ -297,14 +308,31 @@ class WantedChannels:
 
     def __iter__(self) -> Iterator[Channel]:
         channels = self._hub.channels
-        names = channels if self._stations is None else self._stations
+        names = channels if self._stations is None else dict.fromkeys(map(self._resolved, self._stations))
         return iter([channels[name] for name in names if name in channels])
+
+    def _resolved(self, name: str) -> str | None:
+        return self._hub.on_air.station_id if name == ON_AIR and self._hub.on_air is not None else name
+
+    @property
+    def follow_on_air(self) -> bool:
+        """Whether the station on air is one of them, so that the channels change with it."""
+        return self._stations is not None and ON_AIR in self._stations
 
     @property
     def over(self) -> bool:
         """Whether stations were named and all of them are gone."""
-        return self._stations is not None and not any(name in self._hub.channels for name in self._stations)
+        if self._stations is None or self.follow_on_air:
+            return False
+        return not any(name in self._hub.channels for name in self._stations)
+
+    def on_air_message(self) -> dict[str, Any] | None:
+        """The `on_air` message; `None` for subscriptions of other stations, and for `*` until a station is on air."""
+        on_air = self._hub.on_air
+        if on_air is None or not (self.follow_on_air or (self._stations is None and on_air.since is not None)):
+            return None
+        return on_air.message()
 
     async def changed(self) -> None:
-        """Return after the next channel that comes or goes."""
+        """Return after the next channel that comes or goes, or when another station is on air."""
         await self._hub.changed()

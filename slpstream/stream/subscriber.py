@@ -49,6 +49,7 @@ class Subscriber:
         self._possible_owners = 0  # stations that may still own the cursor
         self._drained = trio.Event()
         self._late: dict[tuple[str, str], bytes] = {}  # status messages without room, by type and station
+        self._told_on_air: dict[str, Any] | None = None
         self._failed = trio.Event()
         self._failure: SubscriberError | None = None  # why, unless the connection is too slow
         self._left = False
@@ -82,8 +83,9 @@ class Subscriber:
     async def _follow(self, channels: WantedChannels, nursery: trio.Nursery) -> None:
         """Run a `StationDelivery` for each channel, as they come and go."""
         left_at: dict[str, Cursor | None] = {}
+        self._tell_on_air(channels)
         self._stations = [StationDelivery(self, channel) for channel in channels]
-        self._possible_owners = len(self._stations)
+        self._possible_owners = len(self._stations) + channels.follow_on_air  # the next one on air may own it
         for station in self._stations:
             nursery.start_soon(station.run)
         while not self._left:
@@ -95,12 +97,21 @@ class Subscriber:
                 station.end()
             if channels.over:
                 raise NoSuchGame("the station has been removed")
+            self._tell_on_air(channels)
             known = [station.channel for station in self._stations]
             for channel in [channel for channel in wanted if channel not in known]:
-                late = LateDelivery(self, channel, left_at.get(channel.station))
+                # A station that comes on air again begins live: nothing of it was missed, other stations were shown.
+                late = LateDelivery(self, channel, left_at.get(channel.station), begins_live=channels.follow_on_air)
                 self._stations.append(late)
                 nursery.start_soon(late.run)
             await channels.changed()
+
+    def _tell_on_air(self, channels: WantedChannels) -> None:
+        """Send which station is on air, if it is wanted and not the one that was sent last."""
+        message = channels.on_air_message()
+        if message is not None and message != self._told_on_air:
+            self._told_on_air = message
+            self.send_status(message)
 
     def stop(self) -> None:
         """Leave all channels; nothing more is sent."""
@@ -366,15 +377,19 @@ class StationDelivery:
 class LateDelivery(StationDelivery):
     """The share of a station that appeared, or came back, after the subscription began."""
 
-    def __init__(self, subscriber: Subscriber, channel: Channel, left_at: Cursor | None) -> None:
-        """`left_at` is how far the subscriber had come when the station went away."""
+    def __init__(
+        self, subscriber: Subscriber, channel: Channel, left_at: Cursor | None, *, begins_live: bool = False
+    ) -> None:
+        """`left_at` is how far the subscriber had come when the station went away. With `begins_live`, also a lossless
+        subscriber gets nothing from before."""
         super().__init__(subscriber, channel)
         self._left_at = left_at
+        self._begins_live = begins_live
 
     async def _find_beginning(self) -> None:
         subscription = self._subscriber.subscription
         asked = subscription.cursor_of(self._station)
-        if subscription.delivery == "conflate":
+        if subscription.delivery == "conflate" or self._begins_live:
             await self._begin_at("start" if asked == "start" else "live")
             return
         cursor = self._left_at or subscription.cursors.get(self._station)

@@ -54,7 +54,10 @@ class SubscribeRequest(msgspec.Struct, forbid_unknown_fields=True):
     op: Annotated[Literal["subscribe"], Meta(description="In messages only: the query of a URL has no `op`.")]
     stations: Annotated[
         list[str] | Literal["*"] | None,
-        Meta(description="Names of stations, or `*` for all, which is the default. In the query also `station`."),
+        Meta(
+            description="Names of stations, or `*` for all, which is the default. `on-air` follows the station on air. "
+            "In the query also `station`."
+        ),
     ] = None
     topics: Annotated[list[Topic] | None, Meta(description="Default: all.")] = None
     frames: Annotated[

@@ -36,6 +36,7 @@ Part = Literal[
     "jsonl",
     "notifications",
     "obs",
+    "on_air",
     "relay",
     "reload",
     "replay_check",

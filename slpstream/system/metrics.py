@@ -101,6 +101,13 @@ TABLE = (
         ("part",),
         known_values=PARTS,
     ),
+    Row(
+        "slpstream_on_air_switches_total",
+        "counter",
+        "Stations put on air, by who has chosen them.",
+        ("by",),
+        known_values=("operator", "rule"),
+    ),
     Row("slpstream_index_errors_total", "counter", "Database failures of the game index."),
     Row(
         "slpstream_webhook_deliveries_total",
@@ -146,6 +153,7 @@ TABLE = (
     Row("slpstream_station_playing", "gauge", "1 while a game is running.", ("station",)),
     Row("slpstream_station_stalled", "gauge", "1 while a running game does not grow.", ("station",)),
     Row("slpstream_station_ready", "gauge", "1 while the folder can be read and has been searched.", ("station",)),
+    Row("slpstream_station_on_air", "gauge", "1 for the station on air.", ("station",)),
     Row(
         "slpstream_watched_stations",
         "gauge",

@@ -19,14 +19,17 @@ from starlette.responses import Response
 from starlette.routing import Mount, Route
 from starlette.types import ASGIApp
 
+from slpstream.model.messages import ON_AIR
 from slpstream.model.version import __version__
 from slpstream.web import chapters, events, openapi, sets
 from slpstream.web import games as games_module
+from slpstream.web import on_air as on_air_module
 from slpstream.web import setup as setup_module
 from slpstream.web import stations as stations_module
 from slpstream.web.assets import Assets
 from slpstream.web.endpoint import Endpoint, NoParameters, json_response, routes
 from slpstream.web.games import Games
+from slpstream.web.on_air import StationOnAir
 from slpstream.web.own_pictures import own_pictures
 from slpstream.web.problem_pages import PROBLEM_JSON
 from slpstream.web.setup import Setup
@@ -74,6 +77,7 @@ def make_app(
     overlay_folder: Path | None = None,
     name_folders: Mapping[str, Path] | None = None,
     setup: Setup | None = None,
+    on_air: StationOnAir | None = None,
     more: Sequence[Endpoint] = (),
 ) -> Starlette:
     """The application of a daemon or a gateway.
@@ -81,13 +85,16 @@ def make_app(
     `overlay_folder` holds the user's own stylesheets and pages and is served as `/custom/`, limited to file types that
     such pages use. These files need no token, because a stylesheet cannot pass one on. `/static/icons/own.json` lists
     the pictures among them, as `OwnPictures`. The JSON files in `name_folders` are served as `/static/names/{format}/`.
-    A gateway has no `setup`, and none of the endpoints in `more`.
+    A gateway has neither `setup` nor `on_air`, and none of the endpoints in `more`.
     """
     assets = Assets(STATIC)
 
+    def exists(station: str) -> bool:
+        return (station == ON_AIR and on_air is not None) or stations.station(station) is not None
+
     async def overlay(request: Request) -> Response:
         name = request.path_params["station"]
-        if stations.station(name) is None:
+        if not exists(name):
             raise no_such_station(name)
         return await assets.respond("overlay.html", request)
 
@@ -95,7 +102,7 @@ def make_app(
         name, shown = request.path_params["station"], request.path_params["scene"]
         if shown not in STATION_SCENES:
             raise HTTPException(404, f"no such scene: {shown[:80]}")
-        if stations.station(name) is None:
+        if not exists(name):
             raise no_such_station(name)
         return await assets.respond(f"scenes/{shown}.html", request)
 
@@ -120,7 +127,7 @@ def make_app(
             Route("/overlay/{station}", overlay),
             Route("/scenes/ticker", ticker),
             Route("/scenes/{scene}/{station}", scene),
-            *routes(api_endpoints(stations, games, setup, more)),
+            *routes(api_endpoints(stations, games, setup, on_air, more)),
             *(Mount(f"/static/names/{name}", Assets(path, {".json"})) for name, path in (name_folders or {}).items()),
             Route("/static/icons/own.json", pictures),
             Mount("/static", assets),
@@ -132,7 +139,11 @@ def make_app(
 
 
 def api_endpoints(
-    stations: Stations, games: Games, setup: Setup | None, more: Sequence[Endpoint] = ()
+    stations: Stations,
+    games: Games,
+    setup: Setup | None,
+    on_air: StationOnAir | None,
+    more: Sequence[Endpoint] = (),
 ) -> list[Endpoint]:
     """All endpoints of the HTTP API. Making them asks nothing of the arguments."""
 
@@ -144,6 +155,7 @@ def api_endpoints(
         *sets.endpoints(stations),
         events.endpoint(),
         *games_module.endpoints(games),
+        *([] if on_air is None else on_air_module.endpoints(on_air)),
         *([] if setup is None else setup_module.endpoints(setup)),
         *more,
         Endpoint("/openapi.json", "getDescription", "This description.", description, dict),
@@ -160,7 +172,7 @@ def api_endpoints(
 def described_endpoints() -> list[Endpoint]:
     """All endpoints of the HTTP API, for a description: they cannot respond."""
     more = [*chapters.endpoints(cast(chapters.Clips, None))]
-    return api_endpoints(cast(Stations, None), cast(Games, None), cast(Setup, ()), more)
+    return api_endpoints(cast(Stations, None), cast(Games, None), cast(Setup, ()), cast(StationOnAir, ()), more)
 
 
 def with_headers(app: Any) -> Callable[..., Awaitable[None]]:

@@ -96,6 +96,8 @@ async def find_channels(hub: Hub, subscription: Subscription) -> WantedChannels:
     """The channel of a subscription's station. Looks up the cursor first, because only the status of the response can
     report an invalid one: browsers reconnect when a response ends later. Raises `NoSuchGame`."""
     channels = hub.wanted(subscription.stations)
+    if channels.follow_on_air:
+        return channels  # a cursor of another station is no error, because the station may have changed since
     [channel] = channels
     cursor = subscription.cursor_of(channel.station)
     if isinstance(cursor, Cursor) and channel.settled:
@@ -220,7 +222,7 @@ def status_of(error: SubscriberError) -> int:
 class EventsParameters(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, frozen=True):
     """Query parameters of `/v1/events`: those of a subscription, see the websocket."""
 
-    station: Annotated[str, Meta(min_length=1, description="Id of one station.")]
+    station: Annotated[str, Meta(min_length=1, description="Id of one station, or `on-air`.")]
     topics: Annotated[str | UnsetType, Meta(description="Some of `game,frame,event,stats,diagnostic`.")] = UNSET
     frames: Annotated[str | UnsetType, Meta(description="`live` or `finalized`.")] = UNSET
     rate: Annotated[str | UnsetType, Meta(description="Frames per second of game time.")] = UNSET

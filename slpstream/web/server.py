@@ -37,6 +37,7 @@ from slpstream.web.events import EventsSession, find_channels, parse_events_quer
 from slpstream.web.file_response import FileChangedError
 from slpstream.web.games import Games
 from slpstream.web.observer import Observer
+from slpstream.web.on_air import StationOnAir
 from slpstream.web.problem_pages import with_problem_pages
 from slpstream.web.setup import Setup
 from slpstream.web.stations import Stations
@@ -123,11 +124,12 @@ class WebServer:
         overlay_folder: Path | None = None,
         name_folders: Mapping[str, Path] | None = None,
         setup: Setup | None = None,
+        on_air: StationOnAir | None = None,
         more: Sequence[Endpoint] = (),
     ) -> None:
         self._hub = hub
         self._errors = errors or InternalErrors()
-        self._app = _finished(make_app(stations, games, overlay_folder, name_folders, setup, more))
+        self._app = _finished(make_app(stations, games, overlay_folder, name_folders, setup, on_air, more))
         self._access = access
         self._limits = limits
         self._observer = observer

@@ -24,7 +24,7 @@
  * @typedef {"connecting" | "open" | "waiting" | "closed"} Connection
  *
  * @typedef {object} Subscription
- * @property {string[] | "*"} [stations]    Station names. Default: all.
+ * @property {string[] | "*"} [stations]    Station names, or `on-air` for the station on air. Default: all.
  * @property {import("./slpstream_types.js").Topic[]} [topics]  Default: all.
  * @property {import("./slpstream_types.js").FramesMode} [frames]  Default: `live`.
  * @property {import("./slpstream_types.js").Delivery} [delivery]  Default: `conflate`.
@@ -79,6 +79,9 @@ export const CloseCode = Object.freeze({
   NOT_FOUND: 4404,
   CURSOR_GONE: 4410,
 });
+
+/** Stands for the station on air in subscriptions and addresses. */
+export const ON_AIR = "on-air";
 
 const SUBPROTOCOL = "slpstream.v1.json";
 const MIN_WAIT_MS = 250;
@@ -186,7 +189,7 @@ export class Client {
   /** @param {string} station */
   #includes(station) {
     const { stations = "*" } = this.#subscription;
-    return stations === "*" || stations.includes(station);
+    return stations === "*" || stations.includes(station) || stations.includes(ON_AIR);
   }
 
   /** The `subscribe` message. */
@@ -257,6 +260,8 @@ export class Client {
       this.#hello(message);
     } else if (message.type === "error") {
       this.problem = message.message ?? "";
+    } else if (message.type === "on_air") {
+      this.#leaveOthers(message.station);
     } else if (message.type === "station") {
       this.#playing[message.state === "playing" ? "add" : "delete"](message.station);
     } else if (message.cursor) {
@@ -266,6 +271,22 @@ export class Client {
     this.#restartWatchdog(expectsFrames ? SILENCE_MS : null);
     this.#emit("message", message);
     this.#emit(message.type, message);
+  }
+
+  /**
+   * Discards the positions of stations that are not on air any more, if the subscription follows the station on air alone.
+   * @param {string | null} onAir
+   */
+  #leaveOthers(onAir) {
+    const { stations = "*" } = this.#subscription;
+    if (stations !== "*" && stations.every((name) => name === ON_AIR)) {
+      for (const station of [...this.#positions.keys(), ...this.#playing]) {
+        if (station !== onAir) {
+          this.#positions.delete(station);
+          this.#playing.delete(station);
+        }
+      }
+    }
   }
 
   /**
@@ -576,6 +597,8 @@ function gameResult({ reason, winners, gameEnd, durationSeconds, tied = false })
 /** A client that keeps a view of each station in its subscription. */
 export class Stream {
   /** @type {Map<string, StationView>} */ #views = new Map();
+  /** The station on air, if a station ever was. @type {import("./slpstream_types.js").OnAirMessage | null} */
+  onAir = null;
   #client;
   #closed = false;
 
@@ -591,7 +614,9 @@ export class Stream {
       if (this.#closed) {
         return;
       }
-      if ("station" in message && message.station !== undefined) {
+      if (message.type === "on_air") {
+        this.onAir = message;
+      } else if ("station" in message && message.station !== undefined) {
         const view = this.station(message.station);
         view.take(message);
         onMessage?.(message, view);

@@ -330,6 +330,12 @@ export {};
  * @property {number} [lastChange]     Id of the newest change by an operator.
  *
  * @typedef {{type: "set", station: string} & SetScore} SetMessage
+ * @typedef {object} OnAirMessage  To subscriptions of `on-air` and of all stations.
+ * @property {"on_air"} type
+ * @property {string | null} station   `null` while no station is on air.
+ * @property {"operator" | "rule" | null} by
+ * @property {string | null} since     When it went on air, or when the last one left.
+ *
  * @typedef {{type: "lagged", missed: number, station?: string}} LaggedMessage
  * @typedef {{type: "error", code: number, message: string}} ErrorMessage
  */
@@ -337,7 +343,8 @@ export {};
 /**
  * @typedef {GameStartMessage | FrameMessage | FinalizedMessage | GameEventMessage | StatsMessage | GameEndMessage
  *     | MetadataMessage | DiagnosticMessage} LogMessage
- * @typedef {HelloMessage | SnapshotMessage | StationMessage | SetMessage | LaggedMessage | ErrorMessage} StatusMessage
+ * @typedef {HelloMessage | SnapshotMessage | StationMessage | SetMessage | OnAirMessage | LaggedMessage
+ *     | ErrorMessage} StatusMessage
  * @typedef {LogMessage | StatusMessage} Message
  */
 
@@ -357,6 +364,7 @@ export {};
  * @property {SnapshotMessage} snapshot
  * @property {StationMessage} station
  * @property {SetMessage} set
+ * @property {OnAirMessage} on_air
  * @property {LaggedMessage} lagged
  * @property {ErrorMessage} error
  * @property {string} connection      `connecting`, `open`, `waiting`, `closed`.

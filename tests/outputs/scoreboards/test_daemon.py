@@ -8,10 +8,12 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+import trio
 
 from slpstream.config import Config, Scoreboard
 from slpstream.daemon.outputs import Outputs
 from slpstream.model.errors import ConfigError
+from slpstream.stream import OnAir
 from slpstream.system.metrics import Metrics
 from tests.daemon_process import DaemonProcess, running
 from tests.outputs.scoreboards.helper_double import HelperDouble, served
@@ -59,16 +61,23 @@ def test_every_kind_shows_the_game_of_a_station(tmp_path: Path) -> None:
             assert 'slpstream_scoreboard_updates_total{outcome="failed",scoreboard="melee-stream-tool"} ' in page
 
 
-def test_scoreboards_of_the_station_on_air(tmp_path: Path) -> None:
-    config = Config(scoreboards=[Scoreboard(kind="text", station="on-air", path=str(tmp_path))] * 2)
-    outputs = Outputs(config, Metrics())
-    outputs.set_changed("a", Station().play(game(1, player(0), player(1))))
+@pytest.mark.trio
+async def test_scoreboards_of_the_station_on_air(tmp_path: Path) -> None:
+    on_air, paths = OnAir(), [tmp_path / name for name in ("one", "other")]
+    config = Config(scoreboards=[Scoreboard(kind="text", station="on-air", path=str(path)) for path in paths])
+    outputs = Outputs(config, Metrics(), on_air=on_air)
+    for station, tag in (("a", "Vixen"), ("b", "Altea")):
+        outputs.set_changed(station, Station().play(game(1, player(0, name=tag), player(1))))
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(outputs.run)
+        with trio.fail_after(30):
+            for station, shown in (("a", "Vixen"), ("b", "Altea")):
+                on_air.put(station, "operator", 0.0)
+                for name in (path / "name1.txt" for path in paths):
+                    while not (name.exists() and name.read_text(encoding="utf-8") == shown):
+                        await trio.sleep(0.01)
+        nursery.cancel_scope.cancel()
     assert outputs._scoreboards is not None
-    on_air = outputs._scoreboards.on_air
-    shown = [on_air.board]
-    outputs.turn_to("a")
-    shown.append(on_air.board)
-    assert [board is None for board in shown] == [True, False]
     assert [board.name for board in outputs._scoreboards.boards] == ["text", "text-2"]
 
 

@@ -74,6 +74,8 @@ export class Daemon {
     };
     /** The games that ended last, newest first; `null` if the daemon does not list games. @type {Body[] | null} */
     this.games = null;
+    /** The station on air, if a station ever was. @type {import("../slpstream_types.js").OnAirMessage | null} */
+    this.onAir = null;
     /** By station: the age of messages when they leave the daemon. @type {Map<string, number>} */
     this.lagSeconds = new Map();
     document.addEventListener("visibilitychange", () => this.#refreshIfVisible());
@@ -111,6 +113,16 @@ export class Daemon {
    */
   async post(path, body) {
     const response = await this.#fetch(path, { method: "POST", body: JSON.stringify(body) });
+    return { status: response.status, body: await response.json() };
+  }
+
+  /**
+   * @param {string} path
+   * @param {Body} body
+   * @returns {Promise<{status: number, body: Body}>}
+   */
+  async put(path, body) {
+    const response = await this.#fetch(path, { method: "PUT", body: JSON.stringify(body) });
     return { status: response.status, body: await response.json() };
   }
 

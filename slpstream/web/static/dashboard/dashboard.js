@@ -113,6 +113,12 @@ addEventListener("keydown", (event) => {
     location.hash = overview;
   }
 });
+panel.addEventListener("keydown", ({ key, target, altKey, ctrlKey, metaKey }) => {
+  const writes = target instanceof Element && target.closest("input, select, textarea, dialog") !== null;
+  if (key === "o" && !writes && !altKey && !ctrlKey && !metaKey) {
+    /** @type {HTMLButtonElement | null} */ (panel.querySelector(".put-on-air:not([hidden])"))?.click();
+  }
+});
 document.addEventListener("visibilitychange", drawSoon);
 openDetail();
 
@@ -150,6 +156,7 @@ function draw() {
   document.body.classList.toggle("stale", health.state === "unreachable" || feed.connection !== "open");
   find(".empty").hidden = stations.length > 0 || health.state !== "ready";
   followDemo();
+  daemon.onAir = feed.onAir;
   openDetail();
   login.draw();
   if (wall.shown) {
@@ -239,6 +246,7 @@ function wallStation(station) {
     name,
     state,
     stateText: stateText(state),
+    isOnAir: daemon.onAir?.station === id,
     attention,
     round,
     lag: "",
@@ -282,6 +290,7 @@ function drawCard(card, station) {
   setAttribute(link, "aria-current", String(route.kind === "station" && route.id === station.id));
   setText(find(".state", card), stateText(state));
   find(".state", card).dataset.state = state;
+  find(".on-air", card).hidden = daemon.onAir?.station !== station.id;
   if (view.catchingUp) {
     return;
   }

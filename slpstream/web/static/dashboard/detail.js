@@ -10,6 +10,7 @@ import { GameSummary } from "./game_summary.js";
 import { InstantReplay, STAGE_FIELDS } from "./instant_replay.js";
 import { gameOf, timesOf } from "./listed_game.js";
 import { Match, PercentHistory } from "./match.js";
+import { OnAirButton } from "./on_air.js";
 import { SetPanel } from "./set_panel.js";
 import { clockText, placeName, playersOf, resultOf, showPlayers, whoText, winnersOf } from "./rows.js";
 import { ReplayBar } from "./replay_bar.js";
@@ -33,6 +34,7 @@ export class StationDetail {
   #replay;
   #stageView;
   #setPanel;
+  #onAirButton;
   /** The running game from its start, until `#match` has joined it. @type {{feed: Stream, match: Match} | null} */ #past = null;
   /** The last game, if it ended before this page was opened. @type {Match | null} */ #lastGame = null;
   /** @type {Daemon | null} */ #daemon = null;
@@ -64,6 +66,8 @@ export class StationDetail {
     this.#stageView = parts.stage;
     this.#replay = new InstantReplay({ ...parts, live: this.#match, onChange });
     this.#setPanel = new SetPanel(find(".set", this.#root), station, onChange);
+    const button = /** @type {HTMLButtonElement} */ (find(".put-on-air", this.#root));
+    this.#onAirButton = new OnAirButton(button, find(".on-air-problem", this.#root), station, onChange);
     this.#loadPast();
     this.#setUpAddress();
     find(".end-demo", this.#root).addEventListener("click", () => this.#daemon?.patch("v1/setup", { demo: false }));
@@ -153,6 +157,8 @@ export class StationDetail {
     this.#daemon = daemon;
     const isDemo = described?.demo === true;
     find(".end-demo", root).hidden = !isDemo;
+    find(".on-air", root).hidden = daemon.onAir?.station !== this.#station;
+    this.#onAirButton.draw(daemon);
     this.#setPanel.draw(daemon, view.set);
     if (isDemo) {
       find(".set", root).hidden = true; // it counts for no set

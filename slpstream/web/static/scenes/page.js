@@ -10,7 +10,7 @@
 
 import { loadNames } from "../slippi.js";
 import { Playout } from "../playout.js";
-import { CloseCode, connect } from "../slpstream.js";
+import { CloseCode, ON_AIR, connect } from "../slpstream.js";
 import { fillTexts, language, text } from "../texts/texts.js";
 import { followGameArea } from "./area.js";
 import { ASPECTS, readOptions } from "./options.js";
@@ -23,15 +23,19 @@ import { ASPECTS, readOptions } from "./options.js";
  * @property {import("../slpstream_types.js").Topic[]} topics
  * @property {string[]} [fields]   Fields of a frame. Default: whole frames.
  * @property {(message: Record<string, any>, now: number) => void} take  Receives each message when it is due, and the
- *     page's own: `connection` and `reset`.
+ *     page's own: `connection` and `reset`. Pages of the station on air also receive `on_air`, when that station changes.
  * @property {(now: number) => number | null} draw  Draws, and returns when to draw again without a message.
  */
 
 /** @type {(selector: string, root?: ParentNode) => HTMLElement} */
 export const find = (selector, root = document) => /** @type {HTMLElement} */ (root.querySelector(selector));
 
-/** The station in the address: `/scenes/{scene}/{station}`, or `/overlay/{station}`. */
-export const station = decodeURIComponent(location.pathname.split("/").pop() ?? "");
+/**
+ * The station in the address: `/scenes/{scene}/{station}`, or `/overlay/{station}`. For `on-air`, the station on air as soon as
+ * it is known; it changes when another one goes on air.
+ */
+export let station = decodeURIComponent(location.pathname.split("/").pop() ?? "");
+const followsOnAir = station === ON_AIR;
 
 /** Whether the scene shows a made-up set. */
 export const isExample = location.hash === "#example";
@@ -67,7 +71,14 @@ export function preparePage(defaults = {}) {
  */
 export function openScene(options, { stations, topics, fields, take, draw }) {
   // Whoever adjusts a scene does not want to wait for the made-up set.
-  const playout = new Playout((message) => take(message, performance.now()), isExample ? 0 : options.delay);
+  const playout = new Playout((message) => {
+    if (message.type !== "on_air") {
+      take(message, performance.now());
+    } else if (followsOnAir) {
+      station = message.station ?? ON_AIR;
+      take(message, performance.now());
+    }
+  }, isExample ? 0 : options.delay);
   let scheduled = false;
   let changed = true;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
@@ -168,6 +179,9 @@ export function statusWords(state, canShow) {
   }
   if (state.connection !== "open") {
     return text(view.game === null ? "scene.connecting" : "scene.reconnecting");
+  }
+  if (state.nothingOnAir) {
+    return text("scene.nothing_on_air");
   }
   if (view.game !== null) {
     return canShow ? "" : text("scene.unknown_format", { format: view.game.format });

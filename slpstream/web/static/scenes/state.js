@@ -52,6 +52,8 @@ export class SceneState {
     this.#holdMs = holdMs;
     this.connection = "connecting";
     this.problem = "";
+    /** Whether the page follows the station on air, and no station is. */
+    this.nothingOnAir = false;
   }
 
   /**
@@ -68,6 +70,13 @@ export class SceneState {
       case "reset":
         this.view.reset();
         this.#forgetGame();
+        return;
+      case "on_air":
+        this.nothingOnAir = message.station === null;
+        if (message.station !== this.view.station) {
+          this.view = new StationView(message.station ?? "");
+          this.#forgetGame();
+        }
         return;
       case "game_start":
       case "snapshot":

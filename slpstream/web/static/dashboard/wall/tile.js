@@ -18,6 +18,7 @@ import { Pacing } from "./pacing.js";
  * @property {string} name
  * @property {string} state
  * @property {string} stateText
+ * @property {boolean} isOnAir
  * @property {number} attention
  * @property {string} round
  * @property {string} lag
@@ -32,6 +33,7 @@ const PARTS = `
   <div class="head">
     <span class="lamp" aria-hidden="true"></span>
     <h3 class="station-name"><a class="open"></a></h3>
+    <span class="on-air" hidden></span>
     <span class="state-text"></span>
     <button class="scenes-of" type="button" aria-haspopup="dialog" aria-expanded="false"><span aria-hidden="true">⋯</span></button>
   </div>
@@ -147,6 +149,9 @@ export class Tile {
     setAttribute(link, "href", `#station/${encodeURIComponent(shown.id)}`);
     this.#setName(find(".station-name", root), link, shown.name);
     setText(find(".state-text", root), shown.stateText);
+    const mark = find(".on-air", root);
+    setText(mark, text("on_air.mark"));
+    mark.hidden = !shown.isOnAir;
     setAttribute(find(".scenes-of", root), "aria-label", text("wall.scenes_of", { station: shown.name }));
     setText(find(".round", root), [shown.round, lengthText(set)].filter(Boolean).join(" · "));
     setText(find(".place", root), game === null ? "" : placeName(game));

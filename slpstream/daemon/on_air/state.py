@@ -1,0 +1,199 @@
+"""Which station is on air, who has chosen it, and what of that survives a restart.
+
+The result is in the hub's `OnAir`, which everything follows: subscriptions of `on-air`, pages and outputs. Without the
+rule, the task here waits until something changes. With it, the games are looked at once a second.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import trio
+
+from slpstream.config.sections import OnAir as OnAirConfig
+from slpstream.model.messages import timestamp
+from slpstream.store import GameIndex
+from slpstream.stream import ChosenBy, Hub, OnAir
+from slpstream.system.logs import get_logger
+
+_KEY = "on_air"
+_LOOK_SECONDS = 1.0
+_MIN_PAUSE_SECONDS = 0.05
+
+
+class _Choice(msgspec.Struct, frozen=True):
+    """The operator's choice."""
+
+    station: str
+    at: float
+
+
+class _Remembered(msgspec.Struct):
+    """What survives a restart. Times are Unix times."""
+
+    choice: _Choice | None = None
+    shown: str | None = None
+    """The station on air, which the rule does not leave because of a restart."""
+    seen: dict[str, float] = {}
+    """When each station was on air last."""
+
+
+class StationOnAir:
+    """Chooses the station on air of one daemon. `run` it once."""
+
+    def __init__(
+        self,
+        hub: Hub,
+        on_air: OnAir,
+        config: OnAirConfig,
+        *,
+        on_switch: Callable[[ChosenBy], None] = lambda by: None,
+        is_hidden: Callable[[str], bool] = lambda station: False,
+        wall_clock: Callable[[], float] = time.time,
+    ) -> None:
+        """`on_switch` is called when another station goes on air. The rule leaves out stations that `is_hidden`."""
+        self._hub = hub
+        self._on_air = on_air
+        self._config = config
+        self._on_switch = on_switch
+        self._is_hidden = is_hidden
+        self._wall_clock = wall_clock
+        self._index: GameIndex | None = None
+        self._state = _Remembered()
+        self._loaded = trio.Event()
+        self._wake = trio.Event()
+        self._switched_at = -math.inf
+        """Times of the event loop, until `_ended_at`."""
+        self._ended_at = -math.inf
+        self._was_playing = False
+        self._log = get_logger()
+
+    def use(self, config: OnAirConfig) -> None:
+        """Use another configuration from now on."""
+        self._config = config
+        self._wake.set()
+
+    async def run(self, index: GameIndex) -> None:
+        """Keep the station on air up to date until cancelled."""
+        self._index = index
+        if not self._loaded.is_set():
+            self._load(await index.remembered(_KEY))
+            self._switched_at = trio.current_time()  # stations appear one after the other
+            self._loaded.set()
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._watch_stations)
+            while True:
+                self._wake = trio.Event()
+                self._decide()
+                with trio.move_on_after(self._pause_seconds()):
+                    await self._wake.wait()
+
+    async def choose_station(self, station: str | None) -> bool:
+        """Put a station on air for the operator, or withdraw that choice with `None`.
+
+        Return whether there is such a station.
+        """
+        await self._loaded.wait()
+        if station is not None and station not in self._hub.channels:
+            return False
+        self._state.choice = None if station is None else _Choice(station, self._wall_clock())
+        if station is None:
+            self._switched_at = -math.inf  # the rule may act at once
+        self._keep()
+        self._decide()
+        self._wake.set()
+        return True
+
+    def describe(self) -> dict[str, Any]:
+        """The station on air, in the form of `schemas.OnAirStation`."""
+        on_air, choice, hold = self._on_air, self._state.choice, self._config.operator_seconds
+        return {
+            "station": on_air.station_id,
+            "by": on_air.chosen_by,
+            "since": None if on_air.since is None else timestamp(on_air.since),
+            "rule": self._has_rule,
+            "until": None if choice is None or not hold else timestamp(choice.at + hold),
+        }
+
+    @property
+    def _has_rule(self) -> bool:
+        return self._config.choose == "rule"
+
+    def _load(self, remembered: Any) -> None:
+        try:
+            self._state = msgspec.convert(remembered, _Remembered) if remembered is not None else _Remembered()
+        except msgspec.ValidationError as error:
+            self._log.warning("the station on air of the last run is not known", what=str(error))
+
+    def _keep(self) -> None:
+        if self._index is not None:
+            self._index.remember(_KEY, self._state)
+
+    async def _watch_stations(self) -> None:
+        while True:
+            await self._hub.changed()
+            self._wake.set()
+
+    def _pause_seconds(self) -> float:
+        choice, hold = self._state.choice, self._config.operator_seconds
+        if self._has_rule and self._on_air.chosen_by != "operator":
+            return _LOOK_SECONDS
+        return (
+            max(_MIN_PAUSE_SECONDS, choice.at + hold - self._wall_clock()) if choice is not None and hold else math.inf
+        )
+
+    def _decide(self) -> None:
+        choice, hold = self._state.choice, self._config.operator_seconds
+        if choice is not None and hold and self._wall_clock() - choice.at >= hold:
+            self._log.info("the operator's choice of the station on air is over", station=choice.station)
+            choice = self._state.choice = None
+            self._keep()
+        if choice is not None and choice.station in self._hub.channels:
+            self._put(choice.station, "operator")
+        elif self._has_rule:
+            station = self._chosen_by_rule()
+            self._put(station, None if station is None else "rule")
+        else:
+            self._put(None, None)
+
+    def _chosen_by_rule(self) -> str | None:
+        from slpstream.daemon.on_air import rule  # noqa: PLC0415 -- only by daemons that use the rule
+
+        channels = self._hub.channels
+        found = [rule.candidate_of(channel) for name, channel in channels.items() if not self._is_hidden(name)]
+        candidates = [candidate for candidate in found if candidate is not None]
+        shown = self._on_air.station_id or self._state.shown
+        is_playing = any(candidate.station == shown for candidate in candidates)
+        now = trio.current_time()
+        if self._was_playing and not is_playing:
+            self._ended_at = now
+        self._was_playing = is_playing
+        if shown is not None and (
+            now < self._switched_at + self._config.min_seconds or now < self._ended_at + self._config.result_seconds
+        ):
+            station: str | None = shown
+        else:
+            station = rule.chosen(candidates, shown, self._state.seen)
+        return station if station in channels else None
+
+    def _put(self, station: str | None, by: ChosenBy | None) -> None:
+        before, now = self._on_air.station_id, self._wall_clock()
+        if not self._hub.put_on_air(station, by, now):
+            return
+        if station == before:
+            return
+        self._log.info("on air", station=station, by=by)
+        for name in (before, station):
+            if name is not None:
+                self._state.seen[name] = now
+        self._state.seen = {name: at for name, at in self._state.seen.items() if name in self._hub.channels}
+        if by is not None:
+            self._state.shown = station
+            self._switched_at = trio.current_time()
+            self._was_playing, self._ended_at = False, -math.inf
+            self._on_switch(by)
+        self._keep()

@@ -1,0 +1,92 @@
+/** The button in the details of a station that puts it on air, keeps it there, or hands back to the rule. */
+
+import { text } from "../texts/texts.js";
+import { setText } from "./dom.js";
+
+/** @typedef {import("./daemon.js").Daemon} Daemon */
+
+const PATH = "v1/on-air";
+const RETRY_MS = 3000;
+/** No token, or not that of an operator. */
+const REFUSED = [401, 403];
+
+export class OnAirButton {
+  #button;
+  #problem;
+  #station;
+  #onChange;
+  /** @type {Daemon | null} */ #daemon = null;
+  /** As `/v1/on-air` has it; a gateway has none. @type {Record<string, any> | null} */ #known = null;
+  #exists = true;
+  #askedAt = -Infinity;
+
+  /**
+   * @param {HTMLButtonElement} button
+   * @param {HTMLElement} problem  Shows why a change was refused.
+   * @param {string} station
+   * @param {() => void} onChange
+   */
+  constructor(button, problem, station, onChange) {
+    this.#button = button;
+    this.#problem = problem;
+    this.#station = station;
+    this.#onChange = onChange;
+    button.addEventListener("click", () => this.#press());
+  }
+
+  /** @param {Daemon} daemon */
+  draw(daemon) {
+    this.#daemon = daemon;
+    this.#load(daemon);
+    const known = this.#known;
+    this.#button.hidden = known === null;
+    if (known !== null) {
+      const { station = known.station, by = known.by } = daemon.onAir ?? {};
+      Object.assign(known, { station, by });
+      setText(this.#button, text(this.#isChosen ? (known.rule ? "on_air.hand_back" : "on_air.take_off") : this.#isShown ? "on_air.keep" : "on_air.put"));
+    }
+  }
+
+  get #isShown() {
+    return this.#known?.station === this.#station;
+  }
+
+  get #isChosen() {
+    return this.#isShown && this.#known?.by === "operator";
+  }
+
+  #press() {
+    this.#request((daemon) => daemon.put(PATH, { station: this.#isChosen ? null : this.#station }));
+  }
+
+  /** Asks once whether there is a rule; the stream tells everything else. @param {Daemon} daemon */
+  #load(daemon) {
+    if (this.#known === null && this.#exists && performance.now() - this.#askedAt > RETRY_MS) {
+      this.#askedAt = performance.now();
+      this.#request(() => daemon.get(PATH));
+    }
+  }
+
+  /** @param {(daemon: Daemon) => Promise<{status: number, body: Record<string, any>}>} send */
+  async #request(send) {
+    if (this.#daemon === null) {
+      return;
+    }
+    let problem = "";
+    try {
+      const { status, body } = await send(this.#daemon);
+      if (status === 200) {
+        this.#known = body;
+      } else if (this.#known === null) {
+        this.#exists = status !== 404;
+      } else {
+        problem = REFUSED.includes(status) ? text("panel.not_operator") : body.detail;
+      }
+    } catch {
+      problem = this.#known === null ? "" : text("panel.not_responding");
+    }
+    setText(this.#problem, problem);
+    this.#problem.hidden = problem === "";
+    this.#onChange();
+  }
+}

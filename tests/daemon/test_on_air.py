@@ -1,0 +1,256 @@
+"""The station on air: the rule on games of every kind, the operator's choice, and both after a restart."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, cast
+
+import msgspec
+import pytest
+import trio
+from trio.testing import MockClock, wait_all_tasks_blocked
+
+from slpstream.config.sections import OnAir as OnAirConfig
+from slpstream.daemon.on_air.rule import Candidate, candidate_of
+from slpstream.daemon.on_air.state import StationOnAir
+from slpstream.model.messages import LogMessage
+from slpstream.model.summary import GameSummary, PlayerSummary
+from slpstream.store import GameIndex
+from slpstream.stream import Hub, OnAir
+from tests.stream.fakes import FakeLog, FakeStation
+
+pytestmark = pytest.mark.trio
+
+RULE = OnAirConfig(choose="rule", min_seconds=20, result_seconds=8)
+START = 1_700_000_000.0
+
+
+class FakeIndex:
+    """Keeps remembered values like `GameIndex`, as JSON."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, bytes] = {}
+
+    def remember(self, key: str, value: Any) -> None:
+        self.kept[key] = msgspec.json.encode(value)
+
+    async def remembered(self, key: str) -> Any:
+        await trio.lowlevel.checkpoint()
+        return msgspec.json.decode(self.kept[key]) if key in self.kept else None
+
+
+class Venue:
+    """Stations whose games the test describes, and the daemon's choice among them."""
+
+    def __init__(self, *names: str, config: OnAirConfig, index: FakeIndex | None = None) -> None:
+        self.on_air = OnAir()
+        self.hub = Hub(self.on_air)
+        self.index = index or FakeIndex()
+        self.fakes: dict[str, FakeStation] = {}
+        self.switches: list[str] = []
+        self.log: list[tuple[float, str | None]] = []
+        self.control = StationOnAir(
+            self.hub,
+            self.on_air,
+            config,
+            on_switch=self.switches.append,
+            is_hidden=lambda station: station == "demo",
+            wall_clock=lambda: START + trio.current_time(),
+        )
+        self._games = 0
+        for name in names:
+            self.add(name)
+
+    def add(self, name: str) -> None:
+        fake = self.fakes[name] = FakeStation(name)
+        self.hub.add(fake.channel)
+
+    def play(self, name: str, *, stocks: tuple[int, int] = (4, 4), score: tuple[int, int] | None = (0, 0)) -> None:
+        """Begin a game, whose set has this score."""
+        self._games += 1
+        fake = self.fakes[name]
+        game = fake.begin(FakeLog(self._games, batches=3, ended=False))
+        fake.write(game, 1)
+        game.summary = GameSummary(
+            versus=True, players=[PlayerSummary(index=index, start_stocks=4) for index in range(2)]
+        )
+        fake.channel.current = game
+        fake.channel.publish_state({"state": "playing", "reason": "", "gameId": game.game_id})
+        self.stocks(name, *stocks)
+        if score is not None:
+            sides = [{"score": points} for points in score]
+            fake.channel.publish_set({"gameId": game.game_id, "state": "running", "winsNeeded": 2, "sides": sides})
+
+    def stocks(self, name: str, *stocks: int) -> None:
+        """The next frame of the game has these stocks."""
+        game = self.fakes[name].channel.current
+        assert game is not None
+        players = {str(index): {"post": {"stocksRemaining": left}} for index, left in enumerate(stocks)}
+        body = b'"frame":%b}' % msgspec.json.encode({"frame": 1, "players": players})
+        game.newest_frames["live"] = LogMessage("frame", game.game_id, "live", 1, 0, body, 1)
+
+    def end(self, name: str) -> None:
+        """End the game."""
+        channel = self.fakes[name].channel
+        assert channel.current is not None
+        channel.current.ended = True
+        channel.publish_state({"state": "idle", "reason": ""})
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[Venue]:
+        """Run the daemon's part for the duration of the block."""
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self.control.run, cast(GameIndex, self.index))
+            nursery.start_soon(self._watch)
+            await wait_all_tasks_blocked()
+            yield self
+            nursery.cancel_scope.cancel()
+
+    async def _watch(self) -> None:
+        station = None
+        while True:
+            station = await self.on_air.other_than(station)
+            self.log.append((trio.current_time(), station))
+
+
+async def test_game_is_described_by_its_set_and_its_newest_frame() -> None:
+    venue = Venue("main", config=RULE)
+    channel = venue.fakes["main"].channel
+    assert candidate_of(channel) is None
+    venue.play("main", score=(1, 0), stocks=(2, 4))
+    assert candidate_of(channel) == Candidate("main")
+    venue.stocks("main", 1, 2)
+    assert candidate_of(channel) == Candidate("main", last_stock=True)
+    venue.play("main", score=(1, 1))
+    assert candidate_of(channel) == Candidate("main", deciding=True)
+    channel.publish_set({"gameId": "another", "state": "running", "winsNeeded": 2, "sides": [{"score": 1}] * 2})
+    assert candidate_of(channel) == Candidate("main"), "the set is that of another game"
+    venue.end("main")
+    assert candidate_of(channel) is None
+
+
+async def test_rule_follows_an_afternoon(autojump_clock: MockClock) -> None:
+    venue = Venue("a", "b", "c", "demo", config=RULE)
+    async with venue.open():
+        await trio.sleep(30)
+        assert venue.log == []
+        venue.play("demo", stocks=(1, 1))
+        await trio.sleep(30)
+        assert venue.log == [], "a demo is no game"
+        venue.play("a")
+        await trio.sleep(5)
+        venue.play("b", stocks=(1, 1))
+        await trio.sleep(5)
+        assert venue.on_air.station_id == "a", "not after 5 seconds already"
+        await trio.sleep(20)
+        assert venue.on_air.station_id == "b"
+        venue.play("c", score=(1, 1))
+        await trio.sleep(25)
+        assert venue.on_air.station_id == "c"
+        venue.end("c")
+        await trio.sleep(5)
+        assert venue.on_air.station_id == "c", "its result is still shown"
+        await trio.sleep(10)
+        assert venue.on_air.station_id == "b"
+        for name in "ab":
+            venue.end(name)
+        await trio.sleep(60)
+        assert venue.on_air.station_id == "b", "with no game, the station stays"
+        venue.play("b")
+        venue.play("a")
+        await trio.sleep(2)
+        assert venue.on_air.station_id in ("a", "b")
+    assert [station for _, station in venue.log[:4]] == ["a", "b", "c", "b"]
+    assert set(venue.switches) == {"rule"}
+
+
+async def test_operator_overrules_the_rule_until_the_choice_is_withdrawn(
+    autojump_clock: MockClock,
+) -> None:
+    venue = Venue("a", "b", config=RULE)
+    async with venue.open():
+        venue.play("a", score=(1, 1))
+        await trio.sleep(2)
+        assert await venue.control.choose_station("b")
+        assert (venue.on_air.station_id, venue.on_air.chosen_by) == ("b", "operator")
+        await trio.sleep(3600)
+        assert venue.on_air.station_id == "b"
+        assert await venue.control.choose_station(None)
+        assert (venue.on_air.station_id, venue.on_air.chosen_by) == ("a", "rule")
+        assert not await venue.control.choose_station("nowhere")
+    assert venue.switches == ["rule", "operator", "rule"]
+
+
+async def test_operators_choice_ends_after_its_time(autojump_clock: MockClock) -> None:
+    venue = Venue("a", "b", config=msgspec.structs.replace(RULE, operator_seconds=300))
+    async with venue.open():
+        venue.play("a")
+        await venue.control.choose_station("b")
+        assert venue.control.describe()["until"] == "2023-11-14T22:18:20.000Z"
+        await trio.sleep(299)
+        assert venue.on_air.station_id == "b"
+        await trio.sleep(30)
+        assert (venue.on_air.station_id, venue.on_air.chosen_by) == ("a", "rule")
+        assert venue.control.describe()["until"] is None
+
+
+async def test_without_the_rule_only_the_operator_chooses(autojump_clock: MockClock) -> None:
+    venue = Venue("a", "b", config=OnAirConfig())
+    async with venue.open():
+        venue.play("a", score=(1, 1))
+        await trio.sleep(60)
+        assert venue.on_air.station_id is None
+        await venue.control.choose_station("b")
+        await trio.sleep(60)
+        await venue.control.choose_station(None)
+    assert [station for _, station in venue.log] == ["b", None]
+
+
+async def test_choice_survives_a_restart_and_waits_for_its_station() -> None:
+    index = FakeIndex()
+    async with Venue("a", "b", config=OnAirConfig(), index=index).open() as venue:
+        await venue.control.choose_station("b")
+    venue = Venue("a", config=OnAirConfig(), index=index)
+    async with venue.open():
+        assert venue.log == []
+        venue.add("b")
+        await wait_all_tasks_blocked()
+        assert venue.on_air.chosen_by == "operator"
+        venue.hub.remove(venue.fakes["b"].channel)
+        await wait_all_tasks_blocked()
+    assert [station for _, station in venue.log] == ["b", None]
+
+
+async def test_restart_does_not_make_the_rule_leave_a_game(autojump_clock: MockClock) -> None:
+    index = FakeIndex()
+    venue = Venue("a", "b", config=RULE, index=index)
+    async with venue.open():
+        venue.play("b")
+        await trio.sleep(60)
+        assert venue.on_air.station_id == "b"
+    venue = Venue("a", "b", config=RULE, index=index)
+    venue.play("a")
+    venue.play("b")
+    async with venue.open():
+        await trio.sleep(60)
+    assert [station for _, station in venue.log] == ["b"]
+
+
+async def test_what_cannot_be_read_is_as_good_as_nothing() -> None:
+    index = FakeIndex()
+    index.kept["on_air"] = b'{"choice": 5}'
+    async with Venue("a", config=OnAirConfig(), index=index).open() as venue:
+        assert venue.on_air.station_id is None
+        assert await venue.control.choose_station("a")
+
+
+async def test_other_configuration_applies_at_once(autojump_clock: MockClock) -> None:
+    venue = Venue("a", config=OnAirConfig())
+    async with venue.open():
+        venue.play("a")
+        await trio.sleep(30)
+        assert venue.on_air.station_id is None
+        venue.control.use(RULE)
+        await wait_all_tasks_blocked()
+        assert venue.on_air.station_id == "a"

@@ -1,0 +1,94 @@
+"""The station on air over HTTP, on the websocket and in server-sent events, with a daemon that is started again."""
+
+from __future__ import annotations
+
+import json
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import pytest
+from websockets.sync.client import connect
+
+from tests.daemon_process import DaemonProcess, running
+
+pytestmark = pytest.mark.process
+
+METRICS = ("slpstream_station_on_air", "slpstream_on_air_switches_total")
+
+
+def send(daemon: DaemonProcess, body: Any, *, token: str = "") -> tuple[int, Any]:
+    """Answer to a `PUT /v1/on-air`."""
+    headers = {"content-type": "application/json"} | ({"authorization": f"Bearer {token}"} if token else {})
+    request = urllib.request.Request(f"{daemon.url}/v1/on-air", json.dumps(body).encode(), headers, method="PUT")
+    try:
+        with urllib.request.urlopen(request, timeout=10) as response:
+            return response.status, json.load(response)
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, json.load(error)
+
+
+@pytest.fixture
+def folders(tmp_path: Path) -> tuple[Path, Path]:
+    made = tmp_path / "left", tmp_path / "right"
+    for folder in made:
+        folder.mkdir()
+    return made
+
+
+def samples(daemon: DaemonProcess) -> dict[str, float]:
+    lines = daemon.text(f"/metrics?names={','.join(METRICS)}").splitlines()
+    return {name: float(value) for name, value in (line.rsplit(" ", 1) for line in lines if not line.startswith("#"))}
+
+
+def test_operator_puts_a_station_on_air_and_everything_follows(folders: tuple[Path, Path], tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    with running(*folders, state=state) as daemon:
+        daemon.wait_ready()
+        nothing = {"station": None, "by": None, "since": None, "rule": False, "until": None}
+        assert daemon.get("/v1/on-air") == nothing
+        with connect(daemon.stream_url(station="on-air")) as socket:
+            assert [json.loads(socket.recv(10))["type"] for _ in range(2)] == ["hello", "on_air"]
+            status, answer = send(daemon, {"station": "left"})
+            assert (status, answer["station"], answer["by"]) == (200, "left", "operator")
+            told, state_message = json.loads(socket.recv(10)), json.loads(socket.recv(10))
+            assert told == {"type": "on_air", "station": "left", "by": "operator", "since": answer["since"]}
+            assert (state_message["type"], state_message["station"]) == ("station", "left")
+            assert send(daemon, {"station": "right"})[0] == 200
+            assert [json.loads(socket.recv(10))["station"] for _ in range(2)] == ["right", "right"]
+        with urllib.request.urlopen(f"{daemon.url}/v1/events?station=on-air", timeout=10) as events:
+            lines = [events.readline() for _ in range(5)]
+            assert b"event: on_air\n" in lines
+        for path in ("/overlay/on-air", "/scenes/versus/on-air"):
+            assert "<html" in daemon.text(path)
+        assert send(daemon, {"station": "nowhere"})[0] == 404
+        assert send(daemon, {})[0] == 422
+        assert samples(daemon)['slpstream_on_air_switches_total{by="operator"}'] == 2
+        assert samples(daemon)['slpstream_station_on_air{station="right"}'] == 1
+        daemon.terminate()
+    with running(*folders, state=state) as daemon:
+        daemon.wait_ready()
+        daemon.until(lambda: daemon.get("/v1/on-air")["station"] == "right")
+        assert send(daemon, {"station": None})[1]["station"] is None
+
+
+def test_only_operators_choose(folders: tuple[Path, Path], tmp_path: Path) -> None:
+    for name in ("token", "operate"):
+        (tmp_path / name).write_text(name)
+    config = tmp_path / "slpstream.toml"
+    config.write_text(
+        f"[server]\nrequire_token = true\ntoken_file = '{tmp_path / 'token'}'\n"
+        f"operate_token_file = '{tmp_path / 'operate'}'\n[[stations]]\nid = 'left'\nfolder = '{folders[0]}'\n"
+    )
+    with running(arguments=("--config", str(config))) as daemon:
+        statuses = [send(daemon, {"station": "left"}, token=token)[0] for token in ("", "token", "operate")]
+        assert statuses == [401, 403, 200]
+
+
+def test_station_cannot_be_called_on_air(tmp_path: Path) -> None:
+    folder = tmp_path / "on-air"
+    folder.mkdir()
+    with running(folder) as daemon:
+        assert [station["id"] for station in daemon.get("/v1/stations")["stations"]] == ["on-air-2"]

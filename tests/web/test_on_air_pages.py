@@ -1,0 +1,104 @@
+"""Pages of the station on air: they switch without being loaded again, and the dashboard chooses the station."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from slpstream.simulate.bundled import bundled_match
+from tests.daemon_process import DaemonProcess, running
+from tests.web.pages import open_page
+from tests.web.test_on_air import send
+
+pytestmark = pytest.mark.slow
+
+LONG_MS = 20_000
+SCENES = ("overlay", "scenes/versus", "scenes/game-result", "scenes/controller", "scenes/up-next")
+
+
+def names(page: Page) -> list[str]:
+    """The names of the players that the overlay shows."""
+    return page.locator(".player .name").all_inner_texts()
+
+
+def test_pages_follow_the_station_on_air_without_a_reload(browser: Browser, tmp_path: Path) -> None:
+    folders = [tmp_path / name for name in ("left", "right", "empty")]
+    for number, folder in enumerate(folders):
+        folder.mkdir()
+        if folder.name != "empty":
+            data = bundled_match(number + 1, started_at=datetime.now(UTC))
+            (folder / "Game_1.slp").write_bytes(data[: len(data) // 2])
+    with running(*folders) as daemon, open_page(browser) as watched, open_page(browser) as second:
+        pages = [watched.page, second.page]
+        for page in pages:
+            page.goto(f"{daemon.url}/overlay/on-air")
+            expect(page.locator(".status")).to_have_text("No station is on air", timeout=LONG_MS)
+            page.evaluate("window.isTheSamePage = true")
+        shown = []
+        for station in ("left", "right", "left"):
+            send(daemon, {"station": station})
+            game = daemon.get(f"/v1/stations/{station}")["game"]["gameId"]
+            for page in pages:
+                expect(page.locator(f".players[data-game='{game}']")).to_have_count(1, timeout=LONG_MS)
+            shown.append(game)
+            assert names(pages[0]) == names(pages[1])
+        assert shown[0] == shown[2] != shown[1]
+        send(daemon, {"station": "empty"})
+        for page in pages:
+            expect(page.locator(".status")).to_have_text("waiting for a game", timeout=LONG_MS)
+            assert page.evaluate("window.isTheSamePage")
+        watched.check(daemon.url)
+        second.check(daemon.url)
+
+
+@pytest.mark.parametrize("path", SCENES)
+def test_every_scene_opens_on_the_station_on_air(browser: Browser, tmp_path: Path, path: str) -> None:
+    folder = tmp_path / "left"
+    folder.mkdir()
+    data = bundled_match(1, started_at=datetime.now(UTC))
+    (folder / "Game_1.slp").write_bytes(data[: len(data) // 2])
+    with running(folder) as daemon, open_page(browser) as watched:
+        send(daemon, {"station": "left"})
+        watched.page.goto(f"{daemon.url}/{path}/on-air")
+        phases = {"overlay": "playing", "scenes/versus": "shown", "scenes/controller": "shown"}
+        phase = watched.page.locator(f"[data-phase={phases.get(path, 'waiting')}]")
+        expect(phase).to_have_count(1, timeout=LONG_MS)
+        watched.check(daemon.url)
+
+
+def test_dashboard_puts_a_station_on_air(browser: Browser, tmp_path: Path) -> None:
+    folders = [tmp_path / name for name in ("left", "right")]
+    for folder in folders:
+        folder.mkdir()
+    (tmp_path / "slpstream.toml").write_text(
+        '[on_air]\nchoose = "rule"\n' + "".join(f"[[stations]]\nid = '{f.name}'\nfolder = '{f}'\n" for f in folders)
+    )
+    with running(arguments=("--config", str(tmp_path / "slpstream.toml"))) as daemon, open_page(browser) as watched:
+        page = watched.page
+        page.goto(f"{daemon.url}/#station/left")
+        button = page.locator(".put-on-air")
+        expect(button).to_have_text("Put on air", timeout=LONG_MS)
+        button.click()
+        expect(button).to_have_text("Hand back to the rule", timeout=LONG_MS)
+        assert on_air(daemon) == ("left", "operator")
+        expect(page.locator(".panel .on-air")).to_be_visible()
+        expect(page.locator(".station[data-station=left] .on-air")).to_be_visible()
+        expect(page.locator(".station[data-station=right] .on-air")).to_be_hidden()
+        page.locator("#detail-title").focus()
+        page.keyboard.press("o")
+        expect(button).to_have_text("Keep on air", timeout=LONG_MS)
+        assert on_air(daemon) == ("left", "rule"), "with no game, the rule leaves the station on air"
+        send(daemon, {"station": "right"})
+        expect(button).to_have_text("Put on air", timeout=LONG_MS)
+        page.goto(f"{daemon.url}/#wall")
+        expect(page.locator(".tile[data-station=right] .on-air")).to_be_visible(timeout=LONG_MS)
+        expect(page.locator(".tile[data-station=left] .on-air")).to_be_hidden()
+        watched.check(daemon.url)
+
+
+def on_air(daemon: DaemonProcess) -> tuple[str | None, str | None]:
+    found = daemon.get("/v1/on-air")
+    return found["station"], found["by"]
