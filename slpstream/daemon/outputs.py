@@ -80,7 +80,7 @@ class Outputs:
             self._store.close()
 
     async def run(self) -> None:
-        """Post the deliveries of webhooks and update scoreboards until cancelled."""
+        """Post the deliveries of webhooks and chats, and update scoreboards, until cancelled."""
         async with trio.open_nursery() as nursery:
             if self._scoreboards is not None:
                 follow = partial(self._scoreboards.follow_on_air, self._on_air)

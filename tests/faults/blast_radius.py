@@ -25,10 +25,12 @@ from websockets.exceptions import ConnectionClosed
 from websockets.trio.client import connect
 
 from slpstream.config import (
+    Chat,
     Config,
     JsonLines,
     Obs,
     Recordings,
+    Scoreboard,
     Server,
     StationConfig,
     Store,
@@ -87,6 +89,7 @@ ROWS = (
     Row("relay", "the relay ports of a station", "the connections of its clients", "nothing"),
     Row("notifications", "watching a folder", "promptness: the folder is polled", "nothing"),
     Row("reload", "reading the configuration again", "the reload", "nothing"),
+    Row("on_air", "choosing the station on air", "a second or more, in which the same station stays on air", "nothing"),
     Row("upkeep", "figures and memory of the process", "a round, which is done again", "nothing"),
 )
 """The rows about parts in docs/reference/faults.md."""
@@ -111,12 +114,12 @@ _SECTION = """## Bugs
 A bug in slpstream, which is any exception that is not expected, ends only the part that it is in. The table lists the
 parts as `slpstream_internal_errors_total` counts them. Exceptions were raised in every HTTP endpoint (before the
 response and in the middle of it), in streams, for every kind of tail event, in every stage of the pipeline, and in
-JSON lines, OBS files, webhooks, the broker sink, sets, the index and the check of finished games, while 16 stations
-played games: each time, the subscribers of the other 15 stations received every message, byte for byte and in order.
-`uv run pytest --all -s tests/faults/test_blast_radius.py` does it again and prints what each one ended. The other parts
-of the table are contained in the same way, but no exceptions were raised in them. Only what all parts share can end the
-daemon: the listening sockets, the event loop, signals and the watchdog. With `--strict`, as in the tests, every bug
-does.
+JSON lines, OBS files, webhooks, chats, scoreboards, the broker sink, sets, the index and the check of finished games,
+while 16 stations played games: each time, the subscribers of the other 15 stations received every message, byte for
+byte and in order. `uv run pytest --all -s tests/faults/test_blast_radius.py` does it again and prints what each one
+ended. The other parts of the table are contained in the same way, but no exceptions were raised in them. Only what all
+parts share can end the daemon: the listening sockets, the event loop, signals and the watchdog. With `--strict`, as in
+the tests, every bug does.
 """
 
 
@@ -332,6 +335,8 @@ async def venue(folder: Path, **changes: Any) -> AsyncIterator[Venue]:
         players.append(Player(name, folder / name))
     secret = folder / "secret"
     secret.write_text("x" * 32)
+    url = folder / "url"
+    url.write_text("http://127.0.0.1:9/chat")
     config = Config(
         server=Server(port=0),
         store=Store(folder=str(folder / "state")),
@@ -340,6 +345,8 @@ async def venue(folder: Path, **changes: Any) -> AsyncIterator[Venue]:
         jsonl=[JsonLines(folder=str(folder / "jsonl"))],
         obs=Obs(folder=str(folder / "obs")),
         webhooks=[Webhook(url="http://127.0.0.1:9/", secret_file=str(secret))],
+        chat=[Chat(url_file=str(url))],
+        scoreboards=[Scoreboard(kind="text", station="s00", path=str(folder / "scoreboard"))],
         verify=Verify(finished_games=True),
         **changes,
     )

@@ -25,7 +25,9 @@ from slpstream.game import pipeline
 from slpstream.game.log_reader import GrowingLogReader
 from slpstream.game.replay_check import ReplayCheck
 from slpstream.outputs import JsonLinesSink, ObsFiles, WebhookSink
+from slpstream.outputs.chat.sink import ChatSink
 from slpstream.outputs.redis import sink as broker_sink
+from slpstream.outputs.scoreboards.followed_station import FollowedStation
 from slpstream.sources.tail import CaughtUp, FolderTail, Lost, Opened, Refused, Scanned, Settled, TailEvent
 from slpstream.store import GameIndex
 from slpstream.store import index as index_module
@@ -305,6 +307,8 @@ async def test_bug_in_any_output_and_shared_task(tmp_path: Path) -> None:
             ("webhook", WebhookSink, "set_changed"),
             ("webhook", outputs, "bracket_set"),
             ("obs", ObsFiles, "set_changed"),
+            ("chat", ChatSink, "set_changed"),
+            ("scoreboard", FollowedStation, "set_changed"),
             ("sets", StationSets, "_make"),
             ("sets", StationSets, "_publish"),
             ("index", index_module, "_store"),

@@ -32,6 +32,7 @@ _UNNUMBERED = "/"
 """Prefix of addresses in very old versions, which have one scoreboard without a number."""
 _READS = 5
 _READ_PAUSE_SECONDS = 0.2
+_KEPT_NAMES = 256
 _CREW_PLAYERS = 4
 """A team this large is a crew, whose places are not those of the game."""
 
@@ -87,6 +88,7 @@ class _Memory(msgspec.Struct):
     swapped: bool = False
     """TSH shows the right side of the board on the left."""
     names: dict[Slot, str] = {}
+    details_of_players: dict[Slot, dict[str, str]] = {}
     characters: dict[Slot, tuple[str, int]] = {}
     score: tuple[int, int] | None = None
     details: dict[str, str] = {}
@@ -99,7 +101,9 @@ class _Memory(msgspec.Struct):
     def swap(self) -> None:
         """Somebody has swapped the teams in TSH."""
         self.swapped = not self.swapped
-        self.names, self.characters, self.seen = (_swapped(of) for of in (self.names, self.characters, self.seen))
+        self.names, self.seen, self.characters, self.details_of_players = (
+            _swapped(of) for of in (self.names, self.seen, self.characters, self.details_of_players)
+        )
         self.score = None if self.score is None else (self.score[1], self.score[0])
 
 
@@ -113,6 +117,8 @@ class TournamentStreamHelper:
         self._send = self._request if send is None else send
         self._prefix = f"/scoreboard{number}-"
         self._memory = _Memory()
+        self._written: dict[str, None] = {}
+        """The newest names that were written from here. Unlike the rest of the memory, they survive a failure."""
         self._entrants_order = False
         """`/score` takes the order of the entrants."""
 
@@ -128,7 +134,7 @@ class TournamentStreamHelper:
     async def _update(self, board: Board | None) -> bool:
         shown = await self._shown()
         memory = self._memory
-        if shown.blank and (any(memory.names.values()) or memory.score not in (None, (0, 0))):
+        if shown.blank and (any(memory.seen.values()) or memory.score not in (None, (0, 0))):
             self._memory = memory = _Memory()
         if board is None or board == memory.board:
             return False
@@ -136,7 +142,8 @@ class TournamentStreamHelper:
             memory.set_id, memory.swapped = board.set_id, False
         elif memory.seen and shown.names != memory.seen and shown.names == _swapped(memory.seen):
             memory.swap()
-        memory.swapped = _follows(memory, shown, board)
+        foreign = {slot: name for slot, name in shown.names.items() if name and name not in self._written}
+        memory.swapped = _swaps(foreign, board, memory.swapped)
         sides = (board.right, board.left) if memory.swapped else board.sides
         sent = await self._send_details(board, shown)
         sent = await self._send_places(sides, shown) or sent
@@ -187,11 +194,18 @@ class TournamentStreamHelper:
         """The values of a player to send. TSH ignores empty ones."""
         memory, body = self._memory, dict[str, Any]()
         name = player.shown_name
-        if name == there:
-            memory.names[slot] = there
-        elif name and there in ("", memory.names.get(slot)):
-            memory.names[slot] = body["gamerTag"] = name
-            body |= {key: value for key, value in (("prefix", player.sponsor), ("pronoun", player.pronouns)) if value}
+        if name and (name == there or not there or there in self._written):
+            memory.names[slot] = name
+            self._note(name)
+            more = {"prefix": player.sponsor, "pronoun": player.pronouns}
+            known = {key: value for key, value in more.items() if value}
+            if name != there:
+                body = {"gamerTag": name, **known}
+            elif known != memory.details_of_players.get(slot, {}):
+                body = dict(known)
+            memory.details_of_players[slot] = known
+        else:
+            memory.names.pop(slot, None)
         character = character_name(player.character_id)
         if character is not None:
             main = (character, player.character_color or 0)
@@ -200,6 +214,12 @@ class TournamentStreamHelper:
                 memory.characters[slot] = main
                 body["mains"] = {"ssbm": [list(main)]}
         return body
+
+    def _note(self, name: str) -> None:
+        self._written.pop(name, None)
+        self._written[name] = None
+        while len(self._written) > _KEPT_NAMES:
+            del self._written[next(iter(self._written))]
 
     async def _send_score(self, wanted: tuple[int, int], shown: _Shown) -> bool:
         if wanted in (self._memory.score, shown.score):
@@ -274,16 +294,14 @@ class TournamentStreamHelper:
         return await request(method, target, headers, body, None, _TIMEOUT_SECONDS, max_body_bytes=_MAX_STATE_BYTES)
 
 
-def _follows(memory: _Memory, shown: _Shown, board: Board) -> bool:
-    """Whether TSH shows the sides of a board the other way round.
+def _swaps(foreign: Mapping[Slot, str], board: Board, before: bool) -> bool:
+    """Whether TSH shows the sides of a board the other way round, by the names that it has from elsewhere.
 
-    Names that were written from here say nothing about that. Names from elsewhere are compared with those of the
-    players.
+    Those that were written from here do not tell. `before` is the answer if no name tells.
     """
-    foreign = {slot: name for slot, name in shown.names.items() if name and memory.names.get(slot) != name}
     direct = _matches(foreign, board.sides)
     reverse = _matches(foreign, (board.right, board.left))
-    return memory.swapped if direct == reverse else reverse > direct
+    return before if direct == reverse else reverse > direct
 
 
 def _matches(names: Mapping[Slot, str], sides: Sequence[BoardSide]) -> int:

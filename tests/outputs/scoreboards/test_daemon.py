@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import trio
+from trio.testing import MockClock
 
 from slpstream.config import Config, Scoreboard
 from slpstream.daemon.outputs import Outputs
@@ -16,6 +17,7 @@ from slpstream.model.errors import ConfigError
 from slpstream.stream import OnAir
 from slpstream.system.metrics import Metrics
 from tests.daemon_process import DaemonProcess, running
+from tests.outputs.hooks import inline
 from tests.outputs.scoreboards.helper_double import HelperDouble, served
 from tests.outputs.scoreboards.sets import Station, game, player
 from tests.sets.games import MARTH, Seat, replay
@@ -62,23 +64,28 @@ def test_every_kind_shows_the_game_of_a_station(tmp_path: Path) -> None:
 
 
 @pytest.mark.trio
-async def test_scoreboards_of_the_station_on_air(tmp_path: Path) -> None:
-    on_air, paths = OnAir(), [tmp_path / name for name in ("one", "other")]
-    config = Config(scoreboards=[Scoreboard(kind="text", station="on-air", path=str(path)) for path in paths])
-    outputs = Outputs(config, Metrics(), on_air=on_air)
-    for station, tag in (("a", "Vixen"), ("b", "Altea")):
-        outputs.set_changed(station, Station().play(game(1, player(0, name=tag), player(1))))
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(outputs.run)
-        with trio.fail_after(30):
-            for station, shown in (("a", "Vixen"), ("b", "Altea")):
-                on_air.put(station, "operator", 0.0)
-                for name in (path / "name1.txt" for path in paths):
-                    while not (name.exists() and name.read_text(encoding="utf-8") == shown):
-                        await trio.sleep(0.01)
-        nursery.cancel_scope.cancel()
-    assert outputs._scoreboards is not None
-    assert [board.name for board in outputs._scoreboards.boards] == ["text", "text-2"]
+async def test_scoreboards_of_the_station_on_air(
+    tmp_path: Path, autojump_clock: MockClock, nursery: trio.Nursery, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trio.to_thread, "run_sync", inline)  # the virtual clock does not wait for threads
+    folders = [tmp_path / "one", tmp_path / "two"]
+    boards = [Scoreboard(kind="text", station="on-air", path=str(folder)) for folder in folders]
+    on_air = OnAir()
+    outputs = Outputs(Config(scoreboards=boards), Metrics(), on_air=on_air)
+    outputs.set_changed("a", Station().play(game(1, player(0, "Ann"), player(1))))
+    outputs.set_changed("b", Station().play(game(1, player(0, "Bob"), player(1))))
+
+    def names() -> list[str]:
+        return [path.read_text() for folder in folders for path in folder.glob("name1.txt")]
+
+    nursery.start_soon(outputs.run)
+    await trio.sleep(5)
+    assert names() == []
+    for station, name in (("a", "Ann"), ("b", "Bob")):
+        on_air.put(station, "operator", 0.0)
+        await trio.sleep(5)
+        assert names() == [name, name]
+    nursery.cancel_scope.cancel()
 
 
 def test_address_that_cannot_be_used_is_a_configuration_error() -> None:

@@ -132,6 +132,8 @@ async def test_operator_corrects_names_score_and_sides(autojump_clock: MockClock
         await here.show(station.correct(names={"0": "Vix"}, score={"0": 2, "1": 1}, round="Winners Final"))
         assert (double.names, double.score) == ([["Vix"], ["Altea"]], [2, 1])
         assert double.state["match"] == "Winners Final"
+        await here.show(station.correct(players={"0": {"sponsor": "TSM"}}))
+        assert double.state["team"]["1"]["player"]["1"]["team"] == "TSM"
         await here.show(station.correct(swapped=True))
         assert (double.names, double.score) == ([["Altea"], ["Vix"]], [1, 2])
         assert double.characters == [[("Marth", 0)], [("Fox", 1)]]
@@ -149,6 +151,27 @@ async def test_names_from_a_bracket_stay_and_decide_the_sides(autojump_clock: Mo
         assert double.score == [0, 1]
         assert double.characters == [[("Marth", 0)], [("Fox", 1)]]
         assert (double.state["best_of"], double.state["match"]) == (5, "Losers Final")
+
+
+async def test_name_that_somebody_typed_over_ours_stays(autojump_clock: MockClock) -> None:
+    double, station = HelperDouble(), Station()
+    async with desk(double) as here:
+        await here.show(station.play(game(1, VIXEN, ALTEA)))
+        double.name(1, "The Vixen")
+        await here.show(station.play(game(1, VIXEN, ALTEA, winners=[0])))
+        await here.show(station.correct(names={"0": "Vix"}))
+        assert (double.names, double.score) == ([["The Vixen"], ["Altea"]], [1, 0])
+
+
+async def test_failure_between_two_sets_does_not_make_names_stay(autojump_clock: MockClock) -> None:
+    double, station = HelperDouble(), Station()
+    async with desk(double) as here:
+        await here.show(station.play(game(1, VIXEN, ALTEA, winners=[0], match="one")))
+        double.away = True
+        await here.show(station.play(game(2, player(0, "Carol"), player(1, "Dave"), match="two")))
+        double.away = False
+        await trio.sleep(SETTLED)
+        assert (double.names, double.score) == ([["Carol"], ["Dave"]], [0, 0])
 
 
 async def test_next_set_replaces_the_names_that_were_written_from_here(autojump_clock: MockClock) -> None:
