@@ -7,7 +7,7 @@ was written from here before is emptied.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -89,13 +89,9 @@ class TextFiles:
     def update(self, values: Mapping[str, str | None]) -> bool:
         """Write the values by file name, of which `None` are unknown. Returns whether a file has changed.
 
-        A file that does not exist is created, empty for an unknown value, so that a source in OBS finds it. Raises
-        `SinkError`.
+        A file that does not exist is created, empty for an unknown value. Raises `SinkError`.
         """
-        try:
-            self._folder.mkdir(parents=self._exclusive, exist_ok=True)
-        except OSError as error:
-            raise SinkError(f"{self._folder}: {error.strerror or error}") from error
+        self._make_folder()
         changed = False
         for name, value in values.items():
             before = _content(self._folder / name)
@@ -107,6 +103,21 @@ class TextFiles:
                 _replace(self._folder / name, after)
                 changed = True
         return changed
+
+    def create(self, names: Iterable[str]) -> bool:
+        """Create the files that do not exist, empty, so that a source in OBS finds them. Returns whether any were
+        missing. Raises `SinkError`."""
+        self._make_folder()
+        missing = [name for name in names if _content(self._folder / name) is None]
+        for name in missing:
+            _replace(self._folder / name, b"")
+        return bool(missing)
+
+    def _make_folder(self) -> None:
+        try:
+            self._folder.mkdir(parents=self._exclusive, exist_ok=True)
+        except OSError as error:
+            raise SinkError(f"{self._folder}: {error.strerror or error}") from error
 
 
 def _content(path: Path) -> bytes | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from slpstream.config import SCOREBOARD_VALUES
 from slpstream.outputs.scoreboards.board import Board, values_of
 from slpstream.outputs.scoreboards.files import TextFiles
 
@@ -19,12 +20,11 @@ class TextScoreboard:
     def __init__(self, folder: Path, mapping: Mapping[str, str]) -> None:
         """`mapping` has the names of values (`values_of`) by file name; empty: each value in `NAME.txt`."""
         self._files = TextFiles(folder, exclusive=True)
-        self._mapping = mapping
+        self._mapping = mapping or {f"{name}.txt": name for name in SCOREBOARD_VALUES}
 
     def update(self, board: Board | None) -> bool:
         """Show a board. Returns whether a file has changed. Raises `SinkError`. Blocks."""
         if board is None:
-            return False
+            return self._files.create(self._mapping)
         values = values_of(board)
-        mapping = self._mapping or {f"{name}.txt": name for name in values}
-        return self._files.update({file: values[name] for file, name in mapping.items()})
+        return self._files.update({file: values[name] for file, name in self._mapping.items()})

@@ -80,7 +80,7 @@ async def test_scoreboards_of_the_station_on_air(
 
     nursery.start_soon(outputs.run)
     await trio.sleep(5)
-    assert names() == []
+    assert names() == ["", ""]
     for station, name in (("a", "Ann"), ("b", "Bob")):
         on_air.put(station, "operator", 0.0)
         await trio.sleep(5)

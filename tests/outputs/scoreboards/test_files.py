@@ -186,8 +186,15 @@ def test_folder_that_cannot_be_written_is_named(tmp_path: Path, update: Callable
 def test_nothing_is_written_without_a_set(tmp_path: Path) -> None:
     assert not MeleeStreamTool(tmp_path).update(None)
     assert not StreamControl(tmp_path / "a.json", {}).update(None)
-    assert not TextScoreboard(tmp_path, {}).update(None)
     assert not list(tmp_path.iterdir())
+
+
+def test_text_files_exist_before_the_first_set_and_keep_what_they_show(tmp_path: Path) -> None:
+    (tmp_path / "b.txt").write_text("Vixen")
+    texts = TextScoreboard(tmp_path, {"a.txt": "name1", "b.txt": "name2"})
+    assert texts.update(None)
+    assert not texts.update(None)
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"a.txt": "", "b.txt": "Vixen"}
 
 
 def test_replacing_waits_for_a_reader_that_has_the_file_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
