@@ -79,13 +79,13 @@ class _Codename(msgspec.Struct):
 
 
 class _Game(msgspec.Struct):
-    """What is needed of `base_files/config.json`."""
+    """The part of `base_files/config.json` that is used."""
 
     character_to_codename: dict[str, _Codename]
 
 
 class _Pack(msgspec.Struct):
-    """What is needed of the `config.json` of a folder of pictures."""
+    """The part of the `config.json` of a folder of pictures that is used."""
 
     type: list[str] = []
     prefix: str = ""

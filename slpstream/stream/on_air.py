@@ -26,7 +26,7 @@ class OnAir:
         self.station_id: str | None = None
         """The station on air; `None` while there is no such station."""
         self.chosen_by: ChosenBy | None = None
-        """Who has chosen it; `None` while no station is on air."""
+        """Whether the operator or the rule has chosen it; `None` while no station is on air."""
         self.since: float | None = None
         """When it went on air, or when the last one left, in Unix time; `None` if no station ever was on air."""
         self._changed = trio.Event()

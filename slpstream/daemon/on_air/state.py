@@ -33,7 +33,7 @@ class _Choice(msgspec.Struct, frozen=True):
 
 
 class _Remembered(msgspec.Struct):
-    """What survives a restart. Times are Unix times."""
+    """The part of the state that survives a restart. Times are Unix times."""
 
     choice: _Choice | None = None
     shown: str | None = None
