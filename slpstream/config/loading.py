@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 
 from slpstream.config.folders import address, resolvable
+from slpstream.config.obs_rules import check_obs
 from slpstream.config.sections import (
     CHAT_PLACEHOLDERS,
     EACH_SUBFOLDER,
@@ -71,6 +72,7 @@ def check(table: Mapping[str, Any], *, file: str = "configuration") -> Config:
     _check_sinks(config, file)
     _check_chats(config.chat, file)
     _check_scoreboards(config, file)
+    check_obs(config, file)
     if config.on_air.operator_seconds and config.on_air.choose != "rule":
         raise ConfigError(file, "on_air.operator_seconds", 'applies only with on_air.choose = "rule"')
     if config.watch.idle_seconds < config.watch.stalled_seconds:
@@ -231,6 +233,7 @@ def _check_sinks(config: Config, file: str) -> None:
     fanout = config.fanout
     if fanout.url and not re.match(r"(redis|rediss|redis\+cluster|rediss\+cluster)://[^/\s]", fanout.url):
         raise ConfigError(file, "fanout.url", f"expected redis://, rediss:// or redis+cluster://, found {fanout.url!r}")
+    _check_readable(config.obs.password_file, file, "obs.password_file")
     for name in ("password_file", "ca_file"):
         _check_readable(getattr(fanout, name), file, f"fanout.{name}")
     if not re.fullmatch(r"[A-Za-z0-9._-]{1,64}", fanout.event):

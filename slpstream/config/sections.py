@@ -12,6 +12,8 @@ from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin, ge
 import msgspec
 from msgspec import Meta
 
+from slpstream.model.messages import ON_AIR
+
 DEFAULT_PORT = 5151
 EACH_SUBFOLDER = "*"
 """The station id that makes every subfolder of `folder` a station of its own."""
@@ -390,10 +392,76 @@ class JsonLines(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Obs(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """`[obs]`: small files that show the state of a station, for sources that read text from a file."""
+    """`[obs]`: OBS, by small files that show the state of a station, and by its websocket for `[[obs_rules]]`."""
 
     folder: Annotated[
         str, Meta(description="Folder for the text files, with a subfolder for each station. Empty disables them.")
+    ] = ""
+    url: Annotated[
+        str, Meta(description="Address of obs-websocket 5, such as `ws://127.0.0.1:4455`. Empty: OBS is not driven.")
+    ] = ""
+    password_file: Annotated[
+        str, Meta(description="File whose first line is the password of obs-websocket. Empty: no password.")
+    ] = ""
+    respect_seconds: Annotated[
+        float, Meta(ge=0, description="How long rules leave a scene alone that the producer has chosen in OBS.")
+    ] = 30.0
+
+
+class ObsRule(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """`[[obs_rules]]`: what OBS does when something happens at a station. Rules apply in their order."""
+
+    on: Annotated[
+        Literal["game_start", "game_end", "set_end", "station_idle", "event"],
+        Meta(description="What has to happen."),
+    ]
+    station: Annotated[str, Meta(description="Station at which it has to happen: an id, `*` for any, or `on-air`.")] = (
+        ON_AIR
+    )
+    after_seconds: Annotated[
+        float, Meta(ge=0, description="For `station_idle`: how long the station must have been without a game.")
+    ] = 0.0
+    event: Annotated[
+        Literal[
+            "",
+            "checkpoint",
+            "combo_ended",
+            "combo_extended",
+            "combo_started",
+            "conversion_ended",
+            "conversion_started",
+            "fall",
+            "game_paused",
+            "lap",
+            "lcancel",
+            "ledge_grab",
+            "percent_changed",
+            "player_spawned",
+            "rollback",
+            "section",
+            "stock_lost",
+            "tech",
+            "transformed",
+        ],
+        Meta(description="For `event`: its kind."),
+    ] = ""
+    min_damage: Annotated[
+        float, Meta(ge=0, description="For the end of a combo or conversion: the least damage, in percent.")
+    ] = 0.0
+    kill: Annotated[bool, Meta(description="For the end of a combo or conversion: only if it took the stock.")] = False
+    scene: Annotated[str, Meta(description="Scene to switch the program to.")] = ""
+    preview: Annotated[str, Meta(description="Scene to put into the preview. OBS must be in studio mode.")] = ""
+    in_scene: Annotated[str, Meta(description="Scene of the sources in `show` and `hide`.")] = ""
+    show: Annotated[list[str], Meta(description="Sources to show.")] = []
+    hide: Annotated[list[str], Meta(description="Sources to hide.")] = []
+    text: Annotated[
+        dict[str, str],
+        Meta(description='Texts by text source: `{"Score" = "{player1} {score1} – {score2} {player2}"}`.'),
+    ] = {}
+    save_replay: Annotated[bool, Meta(description="Save the replay buffer.")] = False
+    recording: Annotated[Literal["", "start", "stop"], Meta(description="Start or stop the recording.")] = ""
+    chapter: Annotated[
+        str, Meta(description="Name of a chapter to begin in the recording. Needs OBS 30.2 and Hybrid MP4.")
     ] = ""
 
 
@@ -497,6 +565,7 @@ class Config(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     chat: list[Chat] = []
     jsonl: list[JsonLines] = []
     scoreboards: list[Scoreboard] = []
+    obs_rules: list[ObsRule] = []
 
 
 SECTIONS: Mapping[str, type[msgspec.Struct]] = {
@@ -518,8 +587,9 @@ SECTIONS: Mapping[str, type[msgspec.Struct]] = {
     "chat": Chat,
     "jsonl": JsonLines,
     "scoreboards": Scoreboard,
+    "obs_rules": ObsRule,
 }
-LISTED = frozenset({"stations", "webhooks", "chat", "jsonl", "scoreboards"})
+LISTED = frozenset({"stations", "webhooks", "chat", "jsonl", "scoreboards", "obs_rules"})
 """Sections that may occur several times, such as `[[stations]]`."""
 
 
@@ -550,7 +620,7 @@ def _type_name(hint: Any) -> str:
     if get_origin(hint) is Annotated:
         hint = get_args(hint)[0]
     if get_origin(hint) is Literal:
-        return " or ".join(f'"{value}"' for value in get_args(hint))
+        return " or ".join(f'"{value}"' for value in get_args(hint) if value)
     if get_origin(hint) is list:
         return f"list of {_type_name(get_args(hint)[0])}"
     if get_origin(hint) is dict:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import trio
 
@@ -52,10 +52,16 @@ from slpstream.system.metrics import Metrics
 from slpstream.web import chapters, schemas
 from slpstream.web.server import WebServer
 
+if TYPE_CHECKING:
+    from slpstream.outputs.obs_websocket import ObsControl
+
 _READER_THREADS = 4
 _SUBFOLDERS_SECONDS = 5.0
 """Clients that reconnect after a restart expect the stations of subfolders, so the start waits for the first look at
 them; but not longer, because a network share can hang."""
+
+_OBS = "obs"
+"""Key of what OBS was asked for."""
 
 ReadAgain = Callable[[], tuple[Config, list[StationConfig]]]
 """Reads the configuration again; returns it with the resulting stations. Raises `ConfigError`. Blocks."""
@@ -96,6 +102,7 @@ class Daemon:
             fanout.make_sink(config.fanout, self.hub, self.metrics, errors) if config.fanout.url else None
         )
         self.running = RunningStations(self.hub, errors)
+        self._obs = self._make_obs(config)
         self.demo = Demo(self.running)
         self.on_air = StationOnAir(
             self.hub,
@@ -146,6 +153,8 @@ class Daemon:
         self.on_air.use(config.on_air)
         for station in self.running.stations:
             station.configure(config.watch)
+        if self._obs is not None:
+            self._obs.resume()
         await self._apply_stations(stations)
         return schemas.Reloaded(changed=list(outcome.applied), needs_restart=list(outcome.needs_restart))
 
@@ -214,6 +223,10 @@ class Daemon:
                 background.start_soon(self.errors.keep_running, "retention", partial(retention.run, self._limits))
                 background.start_soon(self.errors.keep_running, "sets", partial(self.sets.run, index))
                 background.start_soon(self.errors.keep_running, "on_air", partial(self.on_air.run, index))
+                if self._obs is not None:
+                    remembered = await index.remembered(_OBS)
+                    drive_obs = partial(self._obs.run, remembered, partial(index.remember, _OBS))
+                    background.start_soon(self.errors.keep_running, "obs", drive_obs)
                 background.start_soon(trio.to_thread.run_sync, load_stats)
                 await service.serve(web, task_status=task_status, stations=sorted(self.running))
         self._log.info("stopped", **self._final_figures())
@@ -309,6 +322,7 @@ class Daemon:
                 if not (s.ready or s.starting)
             ),
             *self.outputs.not_ready(),
+            *([] if self._obs is None else self._obs.not_ready()),
             *([] if self._broker_sink is None else self._broker_sink.problems()),
             *self.errors.restarting(),
         ]
@@ -381,6 +395,15 @@ class Daemon:
         if station.id not in self.running:
             self.metrics.drop_station(station.id)
 
+    def _make_obs(self, config: Config) -> ObsControl | None:
+        if not config.obs.url:
+            return None
+        from slpstream.daemon.obs_websocket import make_control  # noqa: PLC0415 -- few daemons drive OBS
+
+        return make_control(
+            config, self.hub, self.metrics, self.errors, is_hidden=lambda station: station == self.demo.station
+        )
+
     def _make_replay_check(self, background: trio.Nursery) -> ReplayCheck | None:
         """Starts to decode finished games again, if that is configured."""
         if not self._config.verify.finished_games:
@@ -426,6 +449,8 @@ class Daemon:
         metrics.bind("slpstream_queued_bytes", lambda: web.queued_bytes)
         self.consoles.bind_gauges()
         self.outputs.bind_gauges()
+        obs = self._obs
+        metrics.bind("slpstream_obs_connected", lambda: float(obs is not None and obs.is_connected))
         fanout.bind_gauges(metrics, self._broker_sink)
 
     def _free_bytes(self) -> float | None:

@@ -88,7 +88,7 @@ class ObsFiles:
         written: dict[str, bytes] = {}
         try:
             while True:
-                files = _files(_state(channel, self._sets.get(station, {})))
+                files = _files(station_state(channel, self._sets.get(station, {})))
                 if files == written:
                     await channel.changed()
                     await trio.sleep(_INTERVAL_SECONDS)
@@ -124,8 +124,8 @@ def _replace_all(folder: Path, files: Mapping[str, bytes]) -> None:
         replace_file(folder / name, data)
 
 
-def _state(channel: Channel, played: Mapping[str, Any]) -> dict[str, Any]:
-    """The content of `state.json`; `played` is the set of the station."""
+def station_state(channel: Channel, played: Mapping[str, Any]) -> dict[str, Any]:
+    """What is known of a station, as in `state.json`; `played` is the payload of its `set` message."""
     station_state = channel.state_message()
     state: dict[str, Any] = {
         "station": channel.station,

@@ -160,7 +160,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             FROM games g LEFT JOIN files f ON f.path = g.path WHERE g.reason IS NOT NULL""",
     ),
     (
-        # What parts of the daemon need again after a restart, such as the station on air. It is in no file.
+        # Values that parts of the daemon need again after a restart, such as the station on air. They are in no file.
         """CREATE TABLE remembered (
             key TEXT PRIMARY KEY NOT NULL,
             value TEXT NOT NULL                -- JSON

@@ -108,6 +108,14 @@ TABLE = (
         ("by",),
         known_values=("operator", "rule"),
     ),
+    Row(
+        "slpstream_obs_requests_total",
+        "counter",
+        "Requests to OBS, by outcome: done, failed (OBS refused), missed (OBS was away, and the moment is over).",
+        ("outcome",),
+        known_values=("done", "failed", "missed"),
+    ),
+    Row("slpstream_obs_reconnects_total", "counter", "Lost connections to OBS."),
     Row("slpstream_index_errors_total", "counter", "Database failures of the game index."),
     Row(
         "slpstream_webhook_deliveries_total",
@@ -180,6 +188,7 @@ TABLE = (
         ("webhook",),
     ),
     Row("slpstream_scoreboard_working", "gauge", "1 while the scoreboard can be updated.", ("scoreboard",)),
+    Row("slpstream_obs_connected", "gauge", "1 while OBS answers on its websocket."),
     Row("slpstream_broker_connected", "gauge", "1 while the broker answers."),
     Row("slpstream_broker_full", "gauge", "1 while the broker's memory is too small for fanout.max_messages."),
     Row("slpstream_broker_evicts", "gauge", "1 if the broker deletes logs when its memory is full."),

@@ -25,6 +25,7 @@ REQUIRED: dict[str, dict[str, str]] = {
     "chat": {"url_file": __file__},
     "jsonl": {"folder": "/x"},
     "scoreboards": {"kind": "text", "station": "a", "path": "/x"},
+    "obs_rules": {"on": "game_start", "scene": "Game"},
 }
 """The required keys of the sections that have any."""
 SHIPPED = ROOT / "config" / "slpstream.toml"
@@ -266,3 +267,57 @@ def test_is_loopback(host: str, loopback: bool) -> None:
 def test_state_folder(configured: str, environ: dict[str, str], platform: str, expected: str) -> None:
     found = config.state_folder(configured, environ=environ, home=Path("/home/me"), platform=platform)
     assert found == Path(expected)
+
+
+OBS = {"url": "ws://127.0.0.1:4455"}
+
+
+@pytest.mark.parametrize(
+    ("rule", "key", "expected"),
+    [
+        ({"on": "game_start"}, "", "does nothing"),
+        ({"on": "game_begin", "scene": "A"}, ".on", '"game_start"'),
+        ({"on": "event", "scene": "A"}, ".event", "must be given"),
+        ({"on": "event", "event": "combos", "scene": "A"}, ".event", "combo_ended"),
+        ({"on": "game_end", "event": "lap", "scene": "A"}, ".event", "applies only with on = 'event'"),
+        ({"on": "event", "event": "stock_lost", "kill": True, "scene": "A"}, ".kill", "stock_lost never applies"),
+        ({"on": "event", "event": "tech", "min_damage": 5, "scene": "A"}, ".min_damage", "tech never applies"),
+        ({"on": "game_end", "min_damage": 5, "scene": "A"}, ".min_damage", "found 'game_end'"),
+        ({"on": "game_end", "after_seconds": 5, "scene": "A"}, ".after_seconds", "'station_idle'"),
+        ({"on": "game_end", "show": ["Logo"]}, ".in_scene", "must be given"),
+        ({"on": "game_end", "in_scene": "A", "scene": "B"}, ".in_scene", "applies only with"),
+        ({"on": "game_end", "in_scene": "A", "show": ["x"], "hide": ["x"]}, ".hide", "shown by the same rule: 'x'"),
+        ({"on": "game_end", "text": {"Score": "{score9}"}}, ".text.Score", "{score1}"),
+        ({"on": "game_end", "text": {"Score": "{score1:>9}"}}, ".text.Score", "unknown placeholder"),
+        ({"on": "game_end", "chapter": "{"}, ".chapter", "{{ for a brace"),
+        ({"on": "game_end", "station": "side", "scene": "A"}, ".station", "no such station: 'side'"),
+    ],
+)
+def test_rule_for_obs_that_can_never_apply_is_refused(rule: dict[str, Any], key: str, expected: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        config.check({"obs": OBS, "obs_rules": [rule], "stations": [{"id": "main", "folder": "/x"}]})
+    assert refused.value.key == f"obs_rules[0]{key}"
+    assert expected in refused.value.expected
+
+
+def test_rules_for_obs_that_apply_are_accepted() -> None:
+    rules = [
+        {"on": "event", "event": "conversion_ended", "min_damage": 80, "kill": True, "save_replay": True},
+        {"on": "station_idle", "after_seconds": 60, "station": "*", "scene": "A"},
+        {"on": "game_start", "station": "main", "text": {"Score": "{{{player1}}} {score1}"}},
+    ]
+    config.check({"obs": OBS, "obs_rules": rules, "stations": [{"id": "main", "folder": "/x"}]})
+    somewhere = {"on": "game_start", "station": "side", "scene": "A"}
+    for stations in ([], [{"id": "*", "folder": "/x"}]):
+        config.check({"obs": OBS, "obs_rules": [somewhere], "stations": stations})
+
+
+@pytest.mark.parametrize("url", ["127.0.0.1:4455", "wss://obs:4455", "ws://", "ws://user@obs:4455", "ws://obs/x"])
+def test_address_of_obs_is_checked(url: str) -> None:
+    with pytest.raises(ConfigError, match=r"obs\.url"):
+        config.check({"obs": {"url": url}})
+
+
+def test_rules_for_obs_need_its_address() -> None:
+    with pytest.raises(ConfigError, match=r"obs\.url: expected the address"):
+        config.check({"obs_rules": [{"on": "game_start", "scene": "A"}]})

@@ -1,0 +1,214 @@
+"""The obs-websocket protocol 5 above a websocket: the handshake, requests, batches and events. Sans-IO.
+
+Give each text message to `receive`, and send what `messages_to_send` returns.
+"""
+
+from __future__ import annotations
+
+import base64
+import enum
+import hashlib
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from slpstream.model.errors import SinkError
+
+SUBPROTOCOL = "obswebsocket.json"
+RPC_VERSION = 1
+SUCCESS = 100
+
+
+class Op(enum.IntEnum):
+    """Kinds of messages; 4 does not exist."""
+
+    HELLO = 0
+    IDENTIFY = 1
+    IDENTIFIED = 2
+    EVENT = 5
+    REQUEST = 6
+    RESPONSE = 7
+    BATCH = 8
+    BATCH_RESPONSE = 9
+
+
+class Subscriptions(enum.IntFlag):
+    """The groups of events that are asked for."""
+
+    GENERAL = 1 << 0
+    CONFIG = 1 << 1
+    SCENES = 1 << 2
+    INPUTS = 1 << 3
+    OUTPUTS = 1 << 6
+    SCENE_ITEMS = 1 << 7
+    UI = 1 << 10
+
+
+ALL_SUBSCRIPTIONS = (
+    Subscriptions.GENERAL
+    | Subscriptions.CONFIG
+    | Subscriptions.SCENES
+    | Subscriptions.INPUTS
+    | Subscriptions.OUTPUTS
+    | Subscriptions.SCENE_ITEMS
+    | Subscriptions.UI
+)
+
+
+class Identified(NamedTuple):
+    """The handshake is complete: requests can be sent."""
+
+    version: str
+    """Version of obs-websocket."""
+
+
+class ObsEvent(NamedTuple):
+    """Something has happened in OBS."""
+
+    type: str
+    data: Mapping[str, Any]
+
+
+class Answer(NamedTuple):
+    """The answer to a request."""
+
+    id: str
+    type: str
+    code: int
+    """`SUCCESS`, or why the request failed."""
+    comment: str
+    data: Mapping[str, Any]
+
+
+class BatchAnswer(NamedTuple):
+    """The answers to a batch, in its order."""
+
+    id: str
+    answers: Sequence[Answer]
+
+
+Received = Identified | ObsEvent | Answer | BatchAnswer
+
+
+class PasswordMissing(SinkError):
+    """OBS asks for a password, and none is configured."""
+
+
+class _Status(msgspec.Struct):
+    code: int
+    comment: str = ""
+
+
+class _Response(msgspec.Struct, rename="camel"):
+    request_type: str
+    request_status: _Status
+    request_id: str = ""
+    response_data: dict[str, Any] | None = None
+
+
+class _BatchResponse(msgspec.Struct, rename="camel"):
+    request_id: str
+    results: list[_Response]
+
+
+class _Event(msgspec.Struct, rename="camel"):
+    event_type: str
+    event_data: dict[str, Any] | None = None
+
+
+class _Challenge(msgspec.Struct):
+    challenge: str
+    salt: str
+
+
+class _Hello(msgspec.Struct, rename={"version": "obsWebSocketVersion"}):
+    version: str
+    authentication: _Challenge | None = None
+
+
+class _Message(msgspec.Struct):
+    op: int
+    d: msgspec.Raw
+
+
+def authentication(password: str, salt: str, challenge: str) -> str:
+    """The answer to a challenge."""
+    secret = base64.b64encode(hashlib.sha256((password + salt).encode()).digest())
+    return base64.b64encode(hashlib.sha256(secret + challenge.encode()).digest()).decode()
+
+
+class ObsSession:
+    """The protocol of one connection."""
+
+    def __init__(self, password: str | None) -> None:
+        self._password = password
+        self._version = ""
+        self._identified = False
+        self._ids = itertools.count(1)
+        self._outgoing: list[bytes] = []
+
+    def receive(self, message: bytes) -> Received | None:
+        """Take a text message; `None` if it has nothing of interest. Raises `SinkError` for a message that breaks the
+        protocol, and `PasswordMissing`."""
+        try:
+            envelope = msgspec.json.decode(message, type=_Message)
+            return self._take(envelope)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise SinkError(f"OBS sent a message that is not of obs-websocket 5: {error}") from None
+
+    def request(self, kind: str, data: Mapping[str, Any] | None = None) -> str:
+        """Send a request. Returns its id."""
+        id = str(next(self._ids))
+        self._put(Op.REQUEST, {"requestId": id, **_request(kind, data)})
+        return id
+
+    def batch(self, kinds: Sequence[str]) -> str:
+        """Send requests that need no data as a batch. Returns its id."""
+        id = str(next(self._ids))
+        self._put(Op.BATCH, {"requestId": id, "requests": [_request(kind, None) for kind in kinds]})
+        return id
+
+    def messages_to_send(self) -> list[bytes]:
+        """The text messages to send, which are then forgotten."""
+        messages, self._outgoing = self._outgoing, []
+        return messages
+
+    def _take(self, envelope: _Message) -> Received | None:
+        if envelope.op == Op.HELLO:
+            self._identify(msgspec.json.decode(envelope.d, type=_Hello))
+        elif envelope.op == Op.IDENTIFIED:
+            self._identified = True
+            return Identified(self._version)
+        elif envelope.op == Op.EVENT and self._identified:
+            event = msgspec.json.decode(envelope.d, type=_Event)
+            return ObsEvent(event.event_type, event.event_data or {})
+        elif envelope.op == Op.RESPONSE:
+            return _answer(msgspec.json.decode(envelope.d, type=_Response))
+        elif envelope.op == Op.BATCH_RESPONSE:
+            batch = msgspec.json.decode(envelope.d, type=_BatchResponse)
+            return BatchAnswer(batch.request_id, [_answer(result) for result in batch.results])
+        return None
+
+    def _identify(self, hello: _Hello) -> None:
+        self._version = hello.version
+        identify: dict[str, Any] = {"rpcVersion": RPC_VERSION, "eventSubscriptions": int(ALL_SUBSCRIPTIONS)}
+        if hello.authentication is not None:
+            if self._password is None:
+                raise PasswordMissing("OBS asks for a password: set obs.password_file")
+            salt, challenge = hello.authentication.salt, hello.authentication.challenge
+            identify["authentication"] = authentication(self._password, salt, challenge)
+        self._put(Op.IDENTIFY, identify)
+
+    def _put(self, op: Op, d: Mapping[str, Any]) -> None:
+        self._outgoing.append(msgspec.json.encode({"op": int(op), "d": d}))
+
+
+def _request(kind: str, data: Mapping[str, Any] | None) -> dict[str, Any]:
+    return {"requestType": kind, **({} if data is None else {"requestData": data})}
+
+
+def _answer(response: _Response) -> Answer:
+    status = response.request_status
+    return Answer(response.request_id, response.request_type, status.code, status.comment, response.response_data or {})

@@ -1,0 +1,401 @@
+"""OBS driven by rules, against a stand-in that checks every request (`obs_double.py` says what it imitates)."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+import trio
+from trio.testing import MockClock, wait_all_tasks_blocked
+
+from slpstream.outputs.obs_websocket import Actions, Rule
+from slpstream.outputs.obs_websocket.session import authentication
+from tests.outputs.obs_double import CHALLENGE, SALT, expected
+from tests.outputs.obs_scene import RESPECT_SECONDS, Production
+
+pytestmark = pytest.mark.trio
+
+
+async def test_authentication_of_the_documentation() -> None:
+    assert authentication("supersecret", SALT, CHALLENGE) == expected("supersecret")
+
+
+async def test_set_of_three_games_has_every_scene_once(autojump_clock: MockClock) -> None:
+    production = Production()
+    async with production.running():
+        for number, score in enumerate(((0, 0), (1, 0), (1, 1)), 1):
+            await production.play(number, score=score)
+            assert production.obs.texts == {"Players": "Ann vs Bob", "Score": f"{score[0]} – {score[1]}"}
+            await trio.sleep(60)
+            await production.end()
+            await trio.sleep(20)
+        production.show_set("main", (2, 1), over=True)
+        await trio.sleep(5)
+        production.show_set("main", (2, 1), over=True)
+        await trio.sleep(5)
+    assert production.obs.shown == ["Game", "Break", "Game", "Break", "Game", "Break", "Result"]
+    assert production.outcomes["failed"] == production.outcomes["missed"] == 0
+
+
+async def test_conversions_save_the_replay_buffer(autojump_clock: MockClock) -> None:
+    production = Production()
+    async with production.running():
+        await production.play(1)
+        await production.conversion(79, kill=True)
+        await production.conversion(90, kill=False)
+        assert production.obs.saved_replays == 0
+        await production.conversion(80, kill=True)
+        await production.conversion(120, kill=True)
+        assert production.obs.saved_replays == 2
+
+
+async def test_sources_recording_and_chapters(autojump_clock: MockClock) -> None:
+    start = Actions(
+        in_scene="Game", show=("Logo",), hide=("Camera",), recording="start", chapter="{player1} on {stage}"
+    )
+    rules = [
+        Rule(on="game_start", station="*", actions=start),
+        Rule(on="game_end", station="*", actions=Actions(in_scene="Game", hide=("Logo",), recording="stop")),
+    ]
+    production = Production(rules=rules)
+    production.obs.lacks.clear()
+    async with production.running() as control:
+        await production.play(1)
+        assert [item[1] for item in production.obs.items.values()] == [False, True]
+        assert production.obs.is_recording()
+        assert production.obs.chapters == ["Ann on Battlefield"]
+        await production.end()
+        assert not production.obs.is_recording()
+        assert [item[1] for item in production.obs.items.values()] == [False, False]
+        production.obs.recording = True  # the producer was first
+        await production.play(2)
+        assert control.not_ready() == [], "OBS does what was asked for"
+
+
+async def test_obs_that_lacks_chapters_is_reported_and_the_rest_works(autojump_clock: MockClock) -> None:
+    production = Production(rules=[Rule(on="game_start", station="main", actions=Actions(scene="Game", chapter="x"))])
+    async with production.running() as control:
+        await production.play(1)
+        assert production.obs.shown == ["Game"]
+        assert control.not_ready() == ["OBS: chapter: this OBS does not have CreateRecordChapter; a newer one may"]
+
+
+async def test_obs_that_is_away_gets_what_is_still_true(autojump_clock: MockClock) -> None:
+    production = Production()
+    async with production.running() as control:
+        production.obs.kill()
+        await trio.sleep(1)
+        assert control.not_ready()[0].startswith("OBS: ")
+        await production.play(1)
+        await production.conversion(100, kill=True)
+        await trio.sleep(60)
+        production.obs.start()
+        await trio.sleep(10)
+        assert control.not_ready() == []
+        assert production.obs.shown == ["Game"]
+        assert production.obs.texts["Players"] == "Ann vs Bob"
+        assert production.obs.saved_replays == 0, "that moment is over"
+        assert production.outcomes["missed"] == 1
+        assert production.reconnects == 1
+
+
+async def test_obs_that_was_started_again_shows_the_same_again(autojump_clock: MockClock) -> None:
+    production = Production()
+    async with production.running():
+        await production.play(1)
+        await trio.sleep(100)
+        production.obs.kill()
+        production.obs.texts["Players"] = ""
+        await trio.sleep(3)
+        production.obs.start()
+        await trio.sleep(10)
+        assert production.obs.shown == ["Game", "Game"]
+        assert production.obs.texts["Players"] == "Ann vs Bob"
+
+
+async def test_lost_connection_to_the_same_obs_changes_nothing(autojump_clock: MockClock) -> None:
+    production = Production()
+    async with production.running():
+        await production.play(1)
+        await trio.sleep(100)
+        before = len(production.obs.requests)
+        production.obs.kick(1001)
+        await trio.sleep(10)
+        assert production.obs.connections == 2
+        asked = {kind for kind, _ in production.obs.requests[before:]}
+        assert asked == {"GetVersion", "GetSceneList", "GetStats"}
+
+
+async def test_producers_scene_is_respected_for_a_while(autojump_clock: MockClock) -> None:
+    production = Production()
+    production.obs.scenes.append("Interview")
+    async with production.running():
+        await production.play(1)
+        await trio.sleep(10)
+        production.obs.choose("Interview")
+        await trio.sleep(5)
+        await production.end()
+        await trio.sleep(RESPECT_SECONDS - 6)
+        assert production.obs.program == "Interview"
+        await trio.sleep(2)
+        assert production.obs.program == "Break", "the rule was right, only too early"
+        production.obs.choose("Interview")
+        await trio.sleep(300)
+        assert production.obs.program == "Interview", "no rule applied since"
+        await production.play(2)
+        assert production.obs.shown == ["Game", "Interview", "Break", "Interview", "Game"]
+
+
+async def test_producers_scene_while_the_daemon_was_away(autojump_clock: MockClock) -> None:
+    production = Production()
+    async with trio.open_nursery() as nursery:
+        await nursery.start(production.obs.run)
+        production.obs.start()
+        await trio.sleep(50)
+        async with production.daemon():
+            await production.play(1)
+        production.obs.choose("Result")
+        await trio.sleep(10)
+        production.restart_stations()
+        await production.play(1)
+        async with production.daemon():
+            await trio.sleep(100)
+        nursery.cancel_scope.cancel()
+    assert production.obs.shown == ["Game", "Result"]
+
+
+@pytest.mark.parametrize("transition_seconds", [0.0, 0.3, 5.0])
+async def test_own_changes_are_not_taken_for_the_producers(
+    autojump_clock: MockClock, transition_seconds: float
+) -> None:
+    production = Production()
+    production.obs.transition_seconds = transition_seconds
+    async with production.running():
+        for number in range(1, 6):
+            await production.play(number)
+            await trio.sleep(1)
+            await production.end()
+            await trio.sleep(1)
+    assert production.obs.shown == ["Game", "Break"] * 5
+
+
+async def test_game_that_began_while_the_daemon_was_down_gets_its_scene(autojump_clock: MockClock) -> None:
+    production = Production()
+    async with trio.open_nursery() as nursery:
+        await nursery.start(production.obs.run)
+        production.obs.start()
+        async with production.daemon():
+            await production.play(1)
+            await production.end()
+            await trio.sleep(20)
+        production.restart_stations()
+        await production.play(2)
+        await production.conversion(100, kill=True)
+        async with production.daemon():
+            await trio.sleep(5)
+            assert production.obs.shown == ["Game", "Break", "Game"]
+            assert production.obs.saved_replays == 0, "it was not seen to happen"
+            await production.conversion(100, kill=True)
+            assert production.obs.saved_replays == 1
+        production.restart_stations()
+        await production.play(2)
+        async with production.daemon():
+            await trio.sleep(50)
+            assert production.obs.shown == ["Game", "Break", "Game"], "not again"
+        production.restart_stations()  # the game ended while the daemon was down
+        async with production.daemon():
+            await trio.sleep(50)
+        nursery.cancel_scope.cancel()
+    assert production.obs.shown == ["Game", "Break", "Game", "Break"]
+
+
+async def test_game_that_is_still_read_is_no_news(autojump_clock: MockClock) -> None:
+    production = Production()
+    async with production.running():
+        fake = production.fakes["main"]
+        copied = fake.begin(production.game(7), aside=True)
+        fake.write_all(copied)
+        await wait_all_tasks_blocked()
+        assert production.obs.shown == []
+
+
+async def test_set_of_yesterday_is_no_news(autojump_clock: MockClock) -> None:
+    production = Production()
+    channel = production.fakes["main"].channel
+    async with production.running():
+        channel.publish_set({"setId": "old", "gameId": "old", "state": "over", "sides": []})
+        await trio.sleep(10)
+        assert production.obs.shown == []
+
+
+async def test_station_on_air_takes_its_scene_and_texts_along(autojump_clock: MockClock) -> None:
+    texts = Actions(scene="Game", text={"Players": "{station}"})
+    rules = [
+        Rule(on="game_start", station="on-air", actions=texts),
+        Rule(on="game_end", station="on-air", actions=Actions(scene="Break", text={"Players": "{station} is over"})),
+        Rule(on="event", station="on-air", event="stock_lost", actions=Actions(save_replay=True)),
+    ]
+    production = Production("left", "right", rules=rules)
+    async with production.running():
+        await production.play(1, "left")
+        await production.play(2, "right")
+        assert production.obs.shown == []
+        for name in ("left", "right", "left"):
+            production.hub.put_on_air(name, "operator", 1.0)
+            await wait_all_tasks_blocked()
+            await trio.sleep(1)
+            assert production.obs.texts["Players"] == name
+        await production.event("right", kind="stock_lost", frame=1)
+        assert production.obs.saved_replays == 0
+        await production.event("left", kind="stock_lost", frame=1)
+        assert production.obs.saved_replays == 1
+        await production.end("right")
+        assert production.obs.shown == ["Game"]
+        production.hub.put_on_air("right", "rule", 1.0)
+        await wait_all_tasks_blocked()
+        await trio.sleep(1)
+        assert production.obs.texts["Players"] == "right is over"
+    assert production.obs.shown == ["Game", "Break"]
+
+
+async def test_idle_station(autojump_clock: MockClock) -> None:
+    rules = [
+        Rule(on="game_start", station="*", actions=Actions(scene="Game")),
+        Rule(on="station_idle", station="*", after_seconds=60, actions=Actions(scene="Break")),
+        Rule(on="station_idle", station="*", after_seconds=300, actions=Actions(scene="Result")),
+    ]
+    production = Production("main", "demo", rules=rules)
+    async with production.running():
+        await production.play(1)
+        await trio.sleep(400)
+        assert production.obs.shown == ["Game"]
+        await production.end()
+        await trio.sleep(59)
+        assert production.obs.program == "Game"
+        await trio.sleep(2)
+        assert production.obs.program == "Break"
+        await trio.sleep(1000)
+        assert production.obs.shown == ["Game", "Break", "Result"]
+
+
+async def test_wrong_password_is_corrected_in_its_file(autojump_clock: MockClock) -> None:
+    production = Production(password="right")
+    production.password = "wrong"
+    async with production.running() as control:
+        await trio.sleep(60)
+        assert control.not_ready() == ["OBS: the password is wrong"]
+        await production.play(1)
+        production.password = "right"
+        await trio.sleep(60)
+        assert control.not_ready() == []
+        assert production.obs.shown == ["Game"]
+
+
+async def test_missing_password(autojump_clock: MockClock) -> None:
+    production = Production(password="right")
+    production.password = None
+    async with production.running() as control:
+        await trio.sleep(5)
+        assert control.not_ready() == ["OBS: OBS asks for a password: set obs.password_file"]
+
+
+async def test_kicked_client_stays_away_until_the_configuration_is_read_again(autojump_clock: MockClock) -> None:
+    production = Production()
+    async with production.running() as control:
+        await trio.sleep(5)
+        production.obs.kick(4011)
+        await trio.sleep(3600)
+        assert production.obs.connections == 1
+        assert "reload the configuration" in control.not_ready()[0]
+        control.resume()
+        await trio.sleep(5)
+        assert production.obs.connections == 2
+        assert control.is_connected
+
+
+async def test_scene_that_does_not_exist_is_reported_until_it_does(autojump_clock: MockClock) -> None:
+    production = Production()
+    production.obs.scenes.remove("Game")
+    async with production.running() as control:
+        await production.play(1)
+        await trio.sleep(20)
+        assert control.not_ready() == ["OBS: scene 'Game': No source was found by the name of `Game`. (600)"]
+        assert production.obs.texts["Players"] == "Ann vs Bob", "the rest of the rule is carried out"
+        production.obs.scenes.append("Game")
+        production.obs.emit("SceneListChanged", scenes=[])
+        await trio.sleep(1)
+        assert control.not_ready() == []
+        assert production.obs.shown == ["Game"]
+        assert production.outcomes["failed"] == 1
+
+
+async def test_obs_that_is_not_ready_is_asked_again(autojump_clock: MockClock) -> None:
+    production = Production()
+    async with production.running() as control:
+        production.obs.not_ready = True
+        await production.play(1)
+        await production.conversion(99, kill=True)
+        await trio.sleep(2)
+        assert production.obs.shown == []
+        production.obs.not_ready = False
+        await trio.sleep(2)
+        assert production.obs.shown == ["Game"]
+        assert production.obs.saved_replays == 1
+        assert control.not_ready() == []
+        assert production.outcomes["failed"] == 0
+
+
+async def test_obs_that_is_not_ready_at_the_beginning(autojump_clock: MockClock) -> None:
+    production = Production()
+    production.obs.not_ready = True
+    async with production.running() as control:
+        await production.play(1)
+        await trio.sleep(10)
+        assert "not ready" in control.not_ready()[0]
+        production.obs.not_ready = False
+        await trio.sleep(10)
+        assert production.obs.shown == ["Game"]
+
+
+async def test_replay_buffer_that_is_off(autojump_clock: MockClock) -> None:
+    production = Production()
+    production.obs.replay_buffer_runs = False
+    async with production.running() as control:
+        await production.play(1)
+        await production.conversion(99, kill=True)
+        assert control.not_ready() == ["OBS: replay buffer: Output is not running. (501)"]
+        production.obs.replay_buffer_runs = True
+        production.obs.emit("ReplayBufferStateChanged", outputActive=True, outputState="OBS_WEBSOCKET_OUTPUT_STARTED")
+        await trio.sleep(1)
+        assert control.not_ready() == []
+
+
+async def test_what_cannot_be_read_is_as_good_as_nothing(autojump_clock: MockClock) -> None:
+    production = Production()
+    production.kept = {"desk": 7}
+    async with production.running():
+        await production.play(1)
+        assert production.obs.shown == ["Game"]
+
+
+async def test_wishes_of_rules_that_are_gone_are_forgotten(autojump_clock: MockClock) -> None:
+    production = Production()
+    async with production.running():
+        production.obs.kill()
+        await production.play(1)
+    production.rules = [Rule(on="game_end", station="main", actions=Actions(scene="Break"))]
+    production.restart_stations()
+    await production.play(1)
+    async with production.running():
+        await trio.sleep(5)
+        assert production.obs.texts == {"Players": "", "Score": ""}
+
+
+async def test_kept_state_does_not_grow(autojump_clock: MockClock) -> None:
+    production = Production()
+    sizes = []
+    async with production.running():
+        for number in range(1, 40):
+            await production.play(number)
+            await production.end()
+            sizes.append(len(msgspec.json.encode(production.kept)))
+    assert sizes[-1] <= max(sizes[:5]) + 20
