@@ -1,4 +1,4 @@
-"""A daemon whose OBS is away says so, and serves its stations as ever."""
+"""A daemon whose OBS is away reports it, and serves its stations as ever."""
 
 from __future__ import annotations
 

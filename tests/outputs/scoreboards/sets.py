@@ -49,7 +49,7 @@ def game(number: int, *players: Player, winners: Sequence[int] | None = None, ma
 
 
 class Station:
-    """The games of a station, and what an operator says about them."""
+    """The games of a station, and what an operator enters about them."""
 
     def __init__(self) -> None:
         self._games = CorrectedGames()

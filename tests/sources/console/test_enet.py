@@ -142,7 +142,7 @@ def test_numbers_wrap_around() -> None:
 
 
 def test_window_limits_what_is_underway() -> None:
-    """A client that does not acknowledge gets no more than a window, and the queue says when there is room again."""
+    """A client that does not acknowledge gets no more than a window, and the queue shows when there is room again."""
     network = Network()
     peer = network.connect()
     network.run(lambda: network.client.packets == [] and network.now > 1001)
