@@ -37,6 +37,7 @@ MODULES: Mapping[str, str] = {
     "web/test_keyboard_day.py": _BROWSER,
     "web/test_languages.py": _BROWSER,
     "web/test_lighthouse.py": _BROWSER,
+    "web/test_on_air_pages.py": _BROWSER,
     "web/test_overlay.py": _BROWSER,
     "web/test_overlay_live.py": _BROWSER,
     "web/test_overlay_options.py": _BROWSER,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from tests import not_on_windows
 from tests.project import ROOT
@@ -14,6 +15,17 @@ def test_listed_tests_exist() -> None:
         tree = ast.parse((ROOT / "tests" / module).read_text(encoding="utf-8"))
         functions = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
         assert name.partition("[")[0] in functions, entry
+
+
+def test_tests_with_a_browser_are_left_out() -> None:
+    """Playwright is not installed there, so a module that imports it would end the whole run."""
+    with_browser = {
+        path.relative_to(ROOT / "tests").as_posix()
+        for path in (ROOT / "tests").rglob("test_*.py")
+        if "node_modules" not in path.parts and re.search(r"^(from|import) playwright", path.read_text("utf-8"), re.M)
+    }
+    suites = ("sources", "stream", "store", "outputs", "web", "cli", "config", "system")
+    assert {module for module in with_browser if module.startswith(suites)} <= set(not_on_windows.MODULES)
 
 
 def test_every_entry_has_a_reason() -> None:
