@@ -43,13 +43,14 @@ def stats_of(message: LogMessage) -> bytes:
     return bytes(payload["stats"])
 
 
-def links_of(game_id: str, station: str) -> GameLinks:
-    """The links of a game."""
+def links_of(game_id: str, station: str, file_name: str | None = None) -> GameLinks:
+    """The links of a game; `file_name` is the unique name of its replay, if it has one."""
     base = f"/v1/games/{game_id}"
     return GameLinks(
         self=base,
         frames=f"{base}/frames",
         stats=f"{base}/stats",
         replay=f"{base}/replay",
+        file=None if file_name is None else f"{base}/{file_name}",
         events=f"/v1/events?station={station}&cursor={game_id}/l0.0&delivery=lossless",
     )

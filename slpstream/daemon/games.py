@@ -26,7 +26,7 @@ from slpstream.model.summary import GameSummary, stats_summary
 from slpstream.store import WHOLE, FileRow, GameIndex, GameRow, GamesQuery, StoredGame
 from slpstream.stream import Game, Hub
 from slpstream.system.file_times import modified_ns
-from slpstream.web import schemas
+from slpstream.web import launcher, schemas
 from slpstream.web.games import EncodedFrames, EncodedStats, FramesQuery, ReplayFile
 
 _OPEN_LOGS = 4
@@ -73,7 +73,7 @@ class DaemonGames:
             end=_raw(details.game_end),
             stats_summary=_raw(details.stats),
             files=[_file(file) for file in found.files],
-            links=links_of(game_id, found.row.station),
+            links=links_of(game_id, found.row.station, self.replay_name(found.row)),
         )
 
     async def frames(self, game_id: str, query: FramesQuery) -> EncodedFrames | None:
@@ -129,6 +129,17 @@ class DaemonGames:
                 return opened
             self._index.gone(Path(os.fsdecode(file.path)))
         return None
+
+    def replay_name(self, row: GameRow) -> str | None:
+        """The unique name of a game's replay; `None` if the Slippi Launcher cannot play its format."""
+        if row.format != launcher.FORMAT:
+            return None
+        through = None
+        if row.reason in (None, "incomplete"):
+            live = self._live(row.game_id)
+            newest = None if live is None or live.newest_frame is None else live.newest_frame.frame
+            through = next((frame for frame in (newest, row.last_frame) if frame is not None), 0)
+        return launcher.replay_name(row.game_id, timestamp(row.started_at_ms / 1000), through)
 
     def _running(self) -> set[str]:
         channels = self._hub.channels.values()

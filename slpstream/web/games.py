@@ -16,10 +16,18 @@ from slpstream.store import GamesQuery
 from slpstream.web import schemas
 from slpstream.web.endpoint import Endpoint, NoParameters, json_response
 from slpstream.web.file_response import OpenFileResponse, disposition
+from slpstream.web.launcher import launcher_link
 
 MAX_FRAMES = 1200
 _GAME_IN_PATH = {"gameId": schemas.GameId}
+_FIRST_FRAME = -123
+_REPLAY_NAME = "[A-Za-z0-9_]{1,80}"
+_NAMED_REPLAY = {
+    **_GAME_IN_PATH,
+    "name": Annotated[str, Meta(pattern=f"^{_REPLAY_NAME}$", description="From the links of the game.")],
+}
 _NOT_FOUND = {404: "No such game."}
+_REPLAY_STATUSES = {206: "Part of the file.", 304: "Not modified.", 416: "Range not satisfiable."}
 _FINAL = {304: "Not modified; only for games that have ended."}
 _MAX_FRAME_NUMBER = 10_000_000
 _PATH = r"[A-Za-z0-9_]{1,40}(\.[A-Za-z0-9_]{1,40}){0,3}"
@@ -110,6 +118,10 @@ def endpoints(games: Games) -> list[Endpoint]:
         game = await games.game(_game_id(request))
         if game is None:
             raise _no_such_game(request)
+        if game.links.file is not None:
+            launcher = launcher_link(request, game.links.file, _FIRST_FRAME)
+            links = msgspec.structs.replace(game.links, launcher=launcher)
+            game = msgspec.structs.replace(game, links=links)
         return await json_response(request, game, final=game.reason is not None and not game.in_progress)
 
     async def frames(request: Request, query: FramesQuery) -> Response:
@@ -126,10 +138,13 @@ def endpoints(games: Games) -> list[Endpoint]:
         return await json_response(request, msgspec.Raw(found.body), final=found.final)
 
     async def replay(request: Request, _: NoParameters) -> Response:
+        if not re.fullmatch(_REPLAY_NAME, request.path_params.get("name", "replay")):
+            raise HTTPException(404, f"no such replay of game {_shown_id(request)}")
         found = await games.replay(_game_id(request))
         if found is None:
             raise HTTPException(404, f"no replay of game {_shown_id(request)}")
-        headers = {"content-type": "application/octet-stream", "content-disposition": disposition(found.name)}
+        name = f"Game_{request.path_params['name']}.slp" if "name" in request.path_params else found.name
+        headers = {"content-type": "application/octet-stream", "content-disposition": disposition(name)}
         return OpenFileResponse(request, found.file, found.size_bytes, found.modified_seconds, headers)
 
     return [
@@ -155,8 +170,13 @@ def endpoints(games: Games) -> list[Endpoint]:
             "/v1/games/{gameId}/replay", "getReplay",
             "The replay file; of a running game, the bytes written so far.",
             replay, media_type="application/octet-stream", in_path=_GAME_IN_PATH,
-            statuses=_NOT_FOUND | {206: "Part of the file.", 304: "Not modified.", 416: "Range not satisfiable."},
-            headers={"Range": "One range of bytes."},
+            statuses=_NOT_FOUND | _REPLAY_STATUSES, headers={"Range": "One range of bytes."},
+        ),
+        Endpoint(
+            "/v1/games/{gameId}/Game_{name}.slp", "getNamedReplay",
+            "The same under a unique name, for programs that keep downloads by name, like the Slippi Launcher.",
+            replay, media_type="application/octet-stream", in_path=_NAMED_REPLAY,
+            statuses=_NOT_FOUND | _REPLAY_STATUSES, headers={"Range": "One range of bytes."},
         ),
     ]  # fmt: skip
 

@@ -127,6 +127,16 @@ class GameLinks(Schema, kw_only=True):
     frames: str
     stats: str
     replay: str
+    file: Annotated[
+        str | None,
+        Meta(
+            description="The replay under a unique name that ends in `.slp`, for programs that keep downloads by their "
+            "name. A game that may still grow gets another name later. Only for Slippi."
+        ),
+    ] = None
+    launcher: Annotated[
+        str | None, Meta(description="Opens the replay in the Slippi Launcher. Left out where there is no `file`.")
+    ] = None
     events: str
 
 

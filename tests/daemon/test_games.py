@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sqlite3
 import urllib.error
 import urllib.request
@@ -13,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 
@@ -135,6 +137,20 @@ def test_replay_file_can_be_downloaded(daemon: DaemonProcess) -> None:
         assert (response.status, response.read()) == (206, FINISHED[100:300])
 
 
+def test_replay_has_a_unique_name(daemon: DaemonProcess) -> None:
+    games = [daemon.get(f"/v1/games/{game['gameId']}") for game in daemon.get("/v1/games")["games"]]
+    files = [game["links"]["file"] for game in games]
+    assert len({file.rpartition("/")[2] for file in files}) == len(games)
+    whole = next(game for game in games if game.get("reason") == "game_end")
+    started = re.sub("[^0-9]", "", whole["startedAt"])[:14]
+    name = f"Game_{started[:8]}T{started[8:]}_{whole['gameId'][:16]}.slp"
+    assert whole["links"]["file"] == f"/v1/games/{whole['gameId']}/{name}"
+    assert unquote(whole["links"]["launcher"]) == f"slippi://?path={daemon.url}{whole['links']['file']}&startFrame=-123"
+    with urllib.request.urlopen(daemon.url + whole["links"]["file"], timeout=10) as response:
+        assert response.read() == FINISHED
+        assert response.headers["content-disposition"] == f'attachment; filename="{name}"'
+
+
 def test_events_equal_the_log(daemon: DaemonProcess, played: Path) -> None:
     game = daemon.get(f"/v1/games/{games_by_reason(daemon)['game_end']['gameId']}")
     expected = [m.json() for m in messages(played / "Game_1 ü.slp")]
@@ -173,9 +189,11 @@ def test_running_game_is_listed(tmp_path: Path) -> None:
         assert len(frames) > 200
         with urllib.request.urlopen(f"{daemon.url}{base}/replay", timeout=10) as response:
             assert response.read() == UNFINISHED[:cut]
+        name = daemon.get(base)["links"]["file"]
         with path.open("ab") as file:
             file.write(UNFINISHED[cut:])
         daemon.until(lambda: len(daemon.get(f"{base}/frames")["frames"]) > len(frames))
+        assert daemon.get(base)["links"]["file"] != name, "what was downloaded before is not the whole game"
         path.unlink()
         daemon.until(lambda: not daemon.get("/v1/games")["games"])
         assert status_of(daemon, f"{base}/replay") == 404

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import gzip
+import re
 from typing import Any
+from urllib.parse import unquote
 
 import msgspec
 import pytest
+from starlette.requests import Request
 
 from slpstream.model.summary import GameSummary
 from slpstream.store import GameKey, GamesQuery, StartTime
 from slpstream.web import schemas
 from slpstream.web.access import Access
 from slpstream.web.games import MAX_FRAMES, FieldPaths, FramesQuery
+from slpstream.web.launcher import launcher_link, replay_name
 from tests.web.served import Caller, Served, served
 
 pytestmark = pytest.mark.trio
@@ -219,6 +223,53 @@ async def test_the_file() -> None:
         assert beyond.status == beyond.problem["status"] == 416
         assert beyond.headers["content-range"] == "bytes */256000"
         assert all(opened.closed for opened in server.games.opened)
+
+
+async def test_the_file_under_a_unique_name() -> None:
+    async with served() as server:
+        known(server)
+        server.games.file = bytes(range(256))
+        name = replay_name(ID, "2023-11-14T22:13:20.000Z")
+        answer = await server.ask(f"/v1/games/{ID}/{name}", range="bytes=1-2")
+        assert (answer.status, answer.body) == (206, b"\x01\x02")
+        assert answer.headers["content-disposition"] == f'attachment; filename="{name}"'
+        whole = await server.ask(f"/v1/games/{ID}/Game_another_name.slp")
+        assert whole.body == server.games.file, "links from earlier, when the game was unfinished, stay valid"
+        for wrong in (f"/v1/games/{ID}/Game_.slp", f"/v1/games/{ID}/Game_a%20b.slp", f"/v1/games/{ID}/game_1.slp"):
+            assert (await server.ask(wrong)).status == 404
+        assert (await server.ask(f"/v1/games/{OTHER}/{name}")).status == 404
+
+
+async def test_launcher_link_has_the_whole_address() -> None:
+    async with served() as server:
+        server.games.known[ID] = game = one_game()
+        assert "launcher" not in (await server.ask(f"/v1/games/{ID}")).json["links"], "there is no file"
+        game.links.file = f"/v1/games/{ID}/Game_1_ü.slp"
+        link = (await server.ask(f"/v1/games/{ID}", host="localhost:5151")).json["links"]["launcher"]
+        scheme, _, query = link.partition("?")
+        assert scheme == "slippi://"
+        parameters = dict(part.split("=") for part in query.split("&"))
+        assert parameters["startFrame"] == "-123"
+        assert "/" not in parameters["path"], "the launcher reads what is percent-encoded as one parameter"
+        assert unquote(parameters["path"]) == f"http://localhost:5151/v1/games/{ID}/Game_1_ü.slp"
+
+
+async def test_launcher_link_behind_a_proxy_with_tls() -> None:
+    headers = [(b"host", b"stream.example"), (b"x-forwarded-proto", b"https")]
+    scope = {"type": "http", "scheme": "http", "path": "/v1/games", "query_string": b"token=x", "headers": headers}
+    link = launcher_link(Request(scope), "/v1/games/a/Game_1.slp", 7)
+    assert link == "slippi://?path=https%3A%2F%2Fstream.example%2Fv1%2Fgames%2Fa%2FGame_1.slp&startFrame=7"
+
+
+async def test_names_of_replays() -> None:
+    start = "2023-11-14T22:13:20.000Z"
+    assert replay_name(ID, start) == "Game_20231114T221320_0123456789abcdef.slp"
+    names = [
+        *(replay_name(game_id, start, through) for game_id in (ID, OTHER) for through in (None, -5, 5, 100)),
+        replay_name(ID, "2023-11-14T22:13:21.000Z"),
+    ]
+    assert len(set(names)) == len(names), "a file that has grown is another file for programs that keep downloads"
+    assert all(re.fullmatch(r"Game_\w+\.slp", name, re.ASCII) for name in names)
 
 
 async def test_an_empty_file() -> None:

@@ -1,0 +1,43 @@
+"""Links that open a replay in the Slippi Launcher, and names of replays that are safe for its cache.
+
+From the launcher's source (slippi-launcher 668545d, version 2.15.0): `slippi://?path=URL&startFrame=N` downloads the
+URL into a temporary folder, under the last segment of its path, and plays it from frame N. A name that is already in
+the folder is not downloaded again, so every replay needs a name of its own, and one that is still being written needs
+another one than later.
+"""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import quote
+
+from starlette.requests import Request
+
+SUFFIX = ".slp"
+FORMAT = "slippi"
+"""The format of the games that the launcher can play."""
+_MAX_ID_CHARS = 16
+_NO_DIGIT = re.compile(r"[^0-9]")
+
+
+def replay_name(game_id: str, started_at: str, unfinished_through: int | None = None) -> str:
+    """The unique name of a replay: `Game_20231114T221320_0123456789abcdef.slp`.
+
+    `started_at` is RFC 3339 in UTC. For a game whose file may still grow, `unfinished_through` is its last frame so far
+    and becomes part of the name.
+    """
+    day, _, time = started_at.partition("T")
+    parts = ["Game", f"{_NO_DIGIT.sub('', day)}T{_NO_DIGIT.sub('', time.partition('.')[0])}", game_id[:_MAX_ID_CHARS]]
+    if unfinished_through is not None:
+        parts.append(str(unfinished_through).replace("-", "before"))
+    return "_".join(parts) + SUFFIX
+
+
+def launcher_link(request: Request, path: str, start_frame: int) -> str:
+    """A link that opens the replay at a path of this server in the launcher at a frame.
+
+    The launcher needs the whole URL, so it is made from the address that this request was sent to.
+    """
+    scheme = request.headers.get("x-forwarded-proto", "")
+    base = request.base_url.replace(scheme=scheme) if scheme in ("http", "https") else request.base_url
+    return f"slippi://?path={quote(str(base).rstrip('/') + path, safe='')}&startFrame={start_frame}"
