@@ -24,6 +24,7 @@ MARKS: Mapping[str, str] = {
     "daemon/test_copied_in.py": "process slow",
     "daemon/test_end_to_end.py": "process",
     "daemon/test_games.py": "process",
+    "daemon/test_highlights.py": "process",
     "daemon/test_jump.py": "process",
     "daemon/test_reload.py": "process",
     "daemon/test_sets.py": "process",

@@ -29,6 +29,7 @@ from slpstream.daemon.clips import DaemonClips
 from slpstream.daemon.consoles import Consoles, check_sources, same_consoles
 from slpstream.daemon.demo import Demo
 from slpstream.daemon.games import DaemonGames
+from slpstream.daemon.highlights import DaemonHighlights
 from slpstream.daemon.on_air.state import StationOnAir
 from slpstream.daemon.outputs import Outputs
 from slpstream.daemon.retention import Limit, Limits, Retention
@@ -49,7 +50,7 @@ from slpstream.stream import Hub, OnAir
 from slpstream.system import logs
 from slpstream.system.logs import get_logger
 from slpstream.system.metrics import Metrics
-from slpstream.web import chapters, schemas
+from slpstream.web import chapters, highlights, schemas
 from slpstream.web.server import WebServer
 
 if TYPE_CHECKING:
@@ -191,7 +192,11 @@ class Daemon:
                 limiter = trio.CapacityLimiter(_READER_THREADS)
                 self._replay_check = self._make_replay_check(background)
                 games = DaemonGames(index, self.hub, limiter, self._folders)
-                more = chapters.endpoints(DaemonClips(self.sets, lambda: list(self.running)))
+                found = DaemonHighlights(index, games.find, games.replay_name, self.sets, self.running.__contains__)
+                more = [
+                    *chapters.endpoints(DaemonClips(self.sets, lambda: list(self.running))),
+                    *highlights.endpoints(found),
+                ]
                 self._web = web = make_web_server(
                     config,
                     self.hub,

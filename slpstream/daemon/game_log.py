@@ -7,10 +7,14 @@ from collections.abc import Sequence
 import msgspec
 from msgspec import UNSET
 
+from slpstream.model import highlight
+from slpstream.model.highlight import Highlight
 from slpstream.model.messages import START, LogMessage
 from slpstream.stream import Game
 from slpstream.web.games import EncodedFrames, FramesQuery
 from slpstream.web.schemas import GameLinks
+
+_HIGHLIGHT = b'"kind":"%b"' % highlight.KIND.encode()
 
 
 async def read_frames(log: Game, query: FramesQuery) -> EncodedFrames:
@@ -41,6 +45,20 @@ def stats_of(message: LogMessage) -> bytes:
     """The JSON of the stats in a `stats` message."""
     payload = msgspec.json.decode(b"{" + message.body, type=dict[str, msgspec.Raw])
     return bytes(payload["stats"])
+
+
+async def read_highlights(log: Game) -> list[Highlight]:
+    """The highlights of a game, in the order in which they ended. Raises `CursorGone` if the log cannot be read."""
+    found: list[Highlight] = []
+    position = START
+    while messages := await log.log_reader.messages("finalized", position):
+        position = messages[-1].position
+        found += [
+            msgspec.json.decode(b"{" + message.body, type=Highlight)
+            for message in messages
+            if message.type == "event" and _HIGHLIGHT in message.body
+        ]
+    return found
 
 
 def links_of(game_id: str, station: str, file_name: str | None = None) -> GameLinks:

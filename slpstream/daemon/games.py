@@ -18,7 +18,7 @@ import msgspec
 import trio
 
 from slpstream.api import open_file
-from slpstream.daemon.game_log import links_of, read_frames, stats_of
+from slpstream.daemon.game_log import links_of, read_frames, read_highlights, stats_of
 from slpstream.game.log_reader import archived_game, peek_game_id
 from slpstream.model.errors import CursorGone, SourceError
 from slpstream.model.messages import START, LogMessage, timestamp
@@ -129,6 +129,25 @@ class DaemonGames:
                 return opened
             self._index.gone(Path(os.fsdecode(file.path)))
         return None
+
+    async def find(self, game_id: str) -> StoredGame | None:
+        """The game as the index has it, with its highlights; `None` if it is unknown.
+
+        The highlights of a game that the daemon did not see being played are computed from its file.
+        """
+        found = await self._find(game_id)
+        if found is None or found.details.highlights is not None or found.row.game_id in self._running():
+            return found
+        async with self._computing:
+            found = await self._find(game_id) or found
+            log = await self._log(game_id)
+            if found.details.highlights is not None or log is None:
+                return found
+            try:
+                await self._index.keep_highlights(game_id, await read_highlights(log))
+            except CursorGone:
+                return found
+        return await self._find(game_id)
 
     def replay_name(self, row: GameRow) -> str | None:
         """The unique name of a game's replay; `None` if the Slippi Launcher cannot play its format."""

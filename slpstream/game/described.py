@@ -8,7 +8,9 @@ from typing import Any, Self
 import msgspec
 
 from slpstream.formats.registry import describe
-from slpstream.model.events import Event, GameEnd, GameStart, Metadata, StatsUpdate
+from slpstream.model import highlight
+from slpstream.model.events import Event, GameEnd, GameEvent, GameStart, Metadata, StatsUpdate
+from slpstream.model.highlight import Highlight
 from slpstream.model.summary import GameSummary, stats_summary
 
 _END_FIELDS = ("reason", "gameEnd", "winners", "lastFrame", "durationSeconds")
@@ -24,6 +26,8 @@ class DescribedGame:
         self._newest_stats: StatsUpdate | None = None
         self.final_stats: bytes | None = None
         """The summary of the last stats before the end, as JSON."""
+        self.highlights: list[Highlight] | None = None
+        """The highlights so far, in the order in which they ended; `None` while no stats are computed."""
 
     @classmethod
     def of(cls, events: Iterable[Event]) -> Self | None:
@@ -62,6 +66,10 @@ class DescribedGame:
         for event in events:
             if isinstance(event, StatsUpdate):
                 self._newest_stats = event
+                self.highlights = self.highlights or []
+            elif isinstance(event, GameEvent):
+                if event.kind == highlight.KIND:
+                    self.highlights = [*(self.highlights or ()), highlight.of_event(event.values)]
             elif isinstance(event, GameEnd):
                 self.end = event
                 stats, self._newest_stats = self._newest_stats, None

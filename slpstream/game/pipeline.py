@@ -17,6 +17,7 @@ from typing import NamedTuple, Self
 
 from slpstream.formats.interface import Reader, StatsComputer
 from slpstream.formats.registry import new_stats
+from slpstream.model import highlight
 from slpstream.model.errors import FormatError
 from slpstream.model.events import (
     DESCRIBING,
@@ -327,6 +328,8 @@ class Pipeline:
                     start, game_id = event, event.game_id
                 elif isinstance(event, GameEnd):
                     end = event
+            elif kind is GameEvent and event.kind == highlight.KIND:  # type: ignore[attr-defined]
+                notable.append(event)
             encoded = content_of(event)
             if game_id is None:
                 loose.append(LogMessage(encoded[0], None, self.modes[0], 0, 0, encoded[1], None))

@@ -8,4 +8,4 @@ from slpstream.store import GameRecord
 
 def record_of(game: DescribedGame) -> GameRecord:
     """The record of a game, as far as it has been read."""
-    return GameRecord.of(game.start, game.end, game.metadata, game.summary(), game.final_stats)
+    return GameRecord.of(game.start, game.end, game.metadata, game.summary(), game.final_stats, game.highlights)

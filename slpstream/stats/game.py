@@ -12,16 +12,20 @@ import copy
 from collections.abc import Iterable
 from typing import Any, Self
 
+import msgspec
 from msgspec import UNSET
 
 from slpstream.formats.slippi.commands import FIRST_FRAME, FIRST_PLAYABLE_FRAME
 from slpstream.formats.slippi.falls import Fall, FallCounter, PlayerScore
 from slpstream.formats.slippi.game_start import Settings
 from slpstream.formats.slippi.names import stage_edge
+from slpstream.model import highlight
 from slpstream.model.events import Event, Frame, GameEnd, GameEvent, StatsUpdate
+from slpstream.model.highlight import Highlight
 from slpstream.stats import compat as slippi_js
 from slpstream.stats.conversions import opening_type, with_opening_types
 from slpstream.stats.extra import Extra, FirstBlood, PlayerExtra
+from slpstream.stats.highlights import highlight_of_conversion, highlight_of_stock
 from slpstream.stats.hits import HURT_THEMSELVES, is_magnifying_glass
 from slpstream.stats.home_run import MAJOR_SCENE_HOME_RUN, SANDBAG, HomeRun, home_run
 from slpstream.stats.overall import overall, playable_frame_count, ratio
@@ -58,7 +62,7 @@ to 700 MB for 33 minutes with a conversion each second. The real games of the te
 PAIR = 2
 """Number of players in a game in which each is the other's only opponent."""
 
-_ROLLBACKS, _PAUSES, _FORMS, _STOCKS, _PERCENT, _CONVERSIONS, _COMBOS, _ACTIONS = range(8)
+_ROLLBACKS, _PAUSES, _FORMS, _STOCKS, _PERCENT, _CONVERSIONS, _COMBOS, _ACTIONS, _HIGHLIGHTS = range(9)
 """The order of the computers, which is that of their events within a frame."""
 
 PendingEvent = tuple[int, int, str, dict[str, Any]]
@@ -517,6 +521,7 @@ class SlippiStats:
                 player.given_up += 1
             else:
                 player.self_destructs += 1
+            self._note_last_stock(index, number)
         if combos.open is not None and (dies or combos.counter > RESET_FRAMES):
             combo = combos.end(number, now, before, killed=dies)
             self._pending.append((_COMBOS, index, "combo_ended", {"playerIndex": index, "combo": combo}))
@@ -530,7 +535,20 @@ class SlippiStats:
             self._pending.append((_CONVERSIONS, index, "conversion_ended", values))
             if conversion.did_kill:
                 self._credit_kill(conversion)
+            self._note_highlight(highlight_of_conversion(conversion, self._lists.stocks, self._teams))
         self._ended_conversions.clear()
+
+    def _note_highlight(self, found: Highlight | None) -> None:
+        if found is not None:
+            self._pending.append((_HIGHLIGHTS, found.player_index, highlight.KIND, msgspec.to_builtins(found)))
+
+    def _note_last_stock(self, index: int, number: int) -> None:
+        """Note the highlight that a stock is which a player has just lost outside a conversion."""
+        if self._pair:
+            stocks, opponent = self._lists.stocks, self._others[index][0].index
+            lost = [stock for stock in stocks if stock.player_index == index and stock.end_frame == number]
+            for stock in lost:
+                self._note_highlight(highlight_of_stock(stock, opponent, stocks))
 
     def _credit_kill(self, conversion: Conversion) -> None:
         victim, by = conversion.player_index, conversion.last_hit_by

@@ -8,6 +8,7 @@ from slpstream.store.backfill import path_key
 from slpstream.store.database import Database, FileRow, GameRow, Page, StoredGame
 from slpstream.store.game_record import WHOLE, Entry, GameRecord
 from slpstream.store.games_query import GameKey, GamesQuery, StartTime
+from slpstream.store.highlights_query import HighlightKey, HighlightPage, HighlightRow, HighlightsQuery
 from slpstream.store.index import GameIndex
 from slpstream.store.schema import FILE_NAME, NewerVersion, open_database
 
@@ -22,6 +23,10 @@ __all__ = [
     "GameRecord",
     "GameRow",
     "GamesQuery",
+    "HighlightKey",
+    "HighlightPage",
+    "HighlightRow",
+    "HighlightsQuery",
     "NewerVersion",
     "Page",
     "StartTime",

@@ -19,9 +19,19 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import UNSET
 
+from slpstream.model.highlight import Highlight
 from slpstream.model.summary import GameSummary, IndexedGame, Standing
 from slpstream.store.game_record import Entry, GameRecord, folded, knows_less, search_terms
 from slpstream.store.games_query import GameKey, GamesQuery
+from slpstream.store.highlights_query import (
+    HighlightKey,
+    HighlightPage,
+    HighlightRow,
+    HighlightsQuery,
+    decode_highlights,
+    highlights_statement,
+    tenths,
+)
 
 _BUSY_MILLISECONDS = 5000
 _IDLE_READERS = 4
@@ -35,7 +45,7 @@ _PRIMARY_CODE = 0xFF
 
 _RECORD_COLUMNS = (
     "format", "rate", "settings", "summary", "metadata", "game_end", "standings", "reason", "last_frame",
-    "duration_seconds", "stats", "said_at_ms",
+    "duration_seconds", "stats", "said_at_ms", "highlights",
 )  # fmt: skip
 """The columns of `games` that come from a `GameRecord` under the same name."""
 
@@ -70,6 +80,8 @@ class GameDetails(NamedTuple):
     game_end: str | None
     metadata: str | None
     stats: str | None
+    highlights: str | None
+    """`None` while they are not computed."""
     settings: str
 
 
@@ -185,6 +197,28 @@ class Database:
         with self._transaction() as writer:
             writer.execute("UPDATE games SET stats = ? WHERE game_id = ?", (stats.decode(), game_id))
 
+    def keep_highlights(self, game_id: str, highlights: Sequence[Highlight]) -> None:
+        """Store the highlights of a game, in the order in which they ended."""
+        with self._transaction() as writer:
+            text = msgspec.json.encode(highlights).decode()
+            updated = writer.execute("UPDATE games SET highlights = ? WHERE game_id = ?", (text, game_id))
+            if updated.rowcount:
+                _put_highlights(writer, game_id, highlights)
+
+    def highlights(self, query: HighlightsQuery, game_ids: list[str] | None = None) -> HighlightPage:
+        """A page of highlights; `game_ids` are the only games to search, and `None` searches all games."""
+        statement, values = highlights_statement(query, game_ids)
+        with self._reader() as reader:
+            rows = [
+                HighlightRow(game_id, number, listed_at_ms, decode_highlights(highlights)[number])
+                for game_id, number, listed_at_ms, highlights in reader.execute(statement, values)
+            ]
+        if len(rows) <= query.limit:
+            return HighlightPage(rows, None)
+        last = rows[query.limit - 1]
+        first = tenths(last.highlight.score) if query.order == "best" else last.listed_at_ms
+        return HighlightPage(rows[: query.limit], HighlightKey((first, last.game_id, last.number)))
+
     def expire(self, *, before_ms: int | None, max_bytes: int | None, spared: Collection[str] = ()) -> int:
         """Remove old games from the index and return their number.
 
@@ -217,6 +251,7 @@ class Database:
                 writer.execute("UPDATE files SET game_id = NULL, problem = ? WHERE game_id = ?", (_EXPIRED, *row))
                 writer.execute("DELETE FROM tags WHERE game_id = ?", row)
                 writer.execute("DELETE FROM endings WHERE game_id = ?", row)
+                writer.execute("DELETE FROM highlights WHERE game_id = ?", row)
                 writer.execute("DELETE FROM games WHERE game_id = ?", row)
         return len(rows)
 
@@ -364,6 +399,7 @@ _summary = msgspec.json.Decoder(GameSummary).decode
 _TO_COLUMN: Mapping[type, Callable[[Any], str]] = {
     bytes: bytes.decode,
     GameSummary: lambda summary: _encode_summary(summary).decode(),
+    list: lambda highlights: msgspec.json.encode(highlights).decode(),
 }
 """How the values of a record that are no text or number become the values of columns, by their type."""
 _standings = msgspec.json.Decoder(dict[int, Standing]).decode
@@ -408,6 +444,8 @@ def _put_game(writer: sqlite3.Connection, entry: Entry, record: GameRecord) -> N
             convert = _TO_COLUMN.get(type(value))
             values[name] = value if convert is None else convert(value)
         listed_at_ms = _write_game(writer, record.game_id, values, entry)
+        if record.highlights is not None:
+            _put_highlights(writer, record.game_id, record.highlights)
     if record.reason is not None:
         _put_ending(writer, record.game_id, entry)
     if entry.arrived_at_ms is not None and values["arrived_at_ms"] is None:
@@ -416,6 +454,15 @@ def _put_game(writer: sqlite3.Connection, entry: Entry, record: GameRecord) -> N
         _insert_tags(writer, record.game_id, listed_at_ms, record.format, files, record.summary)
     else:
         _refresh(writer, record.game_id)
+
+
+def _put_highlights(writer: sqlite3.Connection, game_id: str, highlights: Sequence[Highlight]) -> None:
+    """Store the order of a game's highlights by score, in place of an earlier one."""
+    writer.execute("DELETE FROM highlights WHERE game_id = ?", (game_id,))
+    writer.executemany(
+        "INSERT INTO highlights (game_id, number, score) VALUES (?, ?, ?)",
+        [(game_id, number, tenths(highlight.score)) for number, highlight in enumerate(highlights)],
+    )
 
 
 def _put_ending(writer: sqlite3.Connection, game_id: str, entry: Entry) -> None:
@@ -482,6 +529,7 @@ def _refresh(writer: sqlite3.Connection, game_id: str) -> None:
     files = _files(writer, game_id)
     if not files:
         writer.execute("DELETE FROM endings WHERE game_id = ?", (game_id,))
+        writer.execute("DELETE FROM highlights WHERE game_id = ?", (game_id,))
         writer.execute("DELETE FROM games WHERE game_id = ?", (game_id,))
         return
     row = writer.execute(

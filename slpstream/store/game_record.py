@@ -13,6 +13,7 @@ from typing import Any, Self
 import msgspec
 
 from slpstream.model.events import GameEnd, GameStart, Metadata
+from slpstream.model.highlight import Highlight
 from slpstream.model.summary import GameSummary, PlayerSummary
 
 _encode = msgspec.json.Encoder().encode
@@ -48,6 +49,8 @@ class GameRecord(msgspec.Struct, kw_only=True):
     duration_seconds: float | None = None
     stats: bytes | None = None
     """The summary of the stats at the end."""
+    highlights: list[Highlight] | None = None
+    """In the order in which they ended."""
     said_at_ms: int | None = None
     """When the game began according to its file, in Unix time."""
 
@@ -59,6 +62,7 @@ class GameRecord(msgspec.Struct, kw_only=True):
         metadata: Metadata | None,
         summary: GameSummary,
         stats: bytes | None = None,
+        highlights: list[Highlight] | None = None,
     ) -> Self:
         """The record of the game with these events and this summary."""
         record = cls(
@@ -69,6 +73,7 @@ class GameRecord(msgspec.Struct, kw_only=True):
             summary=summary,
             metadata=None if metadata is None else _encode(metadata.metadata),
             stats=stats,
+            highlights=highlights,
             said_at_ms=_unix_ms(summary.started_at),
         )
         if end is not None:

@@ -21,12 +21,14 @@ import msgspec
 import trio
 
 from slpstream.model.errors import ConfigError
+from slpstream.model.highlight import Highlight
 from slpstream.model.summary import IndexedGame
 from slpstream.store.arrival_times import ArrivalTimes
 from slpstream.store.backfill import OldFile, Read, path_key, read_entry
 from slpstream.store.database import Database, Page, StoredGame, is_damage
 from slpstream.store.game_record import Entry, GameRecord
 from slpstream.store.games_query import GamesQuery
+from slpstream.store.highlights_query import HighlightPage, HighlightsQuery
 from slpstream.store.schema import open_database, set_aside
 from slpstream.system.files import is_placeholder
 from slpstream.system.internal_errors import InternalErrors
@@ -186,6 +188,15 @@ class GameIndex:
     async def keep_stats(self, game_id: str, stats: bytes) -> None:
         """Store the summary of a game's stats."""
         await self._call(partial(self._database.keep_stats, game_id, stats))
+
+    async def keep_highlights(self, game_id: str, highlights: Sequence[Highlight]) -> None:
+        """Store the highlights of a game, in the order in which they ended."""
+        await self._call(partial(self._database.keep_highlights, game_id, highlights))
+
+    async def highlights(self, query: HighlightsQuery, game_ids: list[str] | None = None) -> HighlightPage:
+        """A page of highlights; an empty one if the database fails. With `game_ids`, only of these games."""
+        page = await self._call(partial(self._database.highlights, query, game_ids))
+        return HighlightPage([], None) if page is None else page
 
     async def expire(self, *, before_ms: int | None, max_bytes: int | None, spared: Collection[str] = ()) -> int:
         """Remove old games and return their number. See `Database.expire`."""

@@ -166,6 +166,18 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             value TEXT NOT NULL                -- JSON
         ) STRICT, WITHOUT ROWID""",
     ),
+    (
+        # The highlights of a game, as JSON; NULL while they are not computed.
+        "ALTER TABLE games ADD COLUMN highlights TEXT",
+        # Their order by score. `number` is the place in that list.
+        """CREATE TABLE highlights (
+            game_id TEXT NOT NULL,
+            number INTEGER NOT NULL,
+            score INTEGER NOT NULL,            -- tenths of a point
+            PRIMARY KEY (game_id, number)
+        ) STRICT, WITHOUT ROWID""",
+        "CREATE INDEX highlights_by_score ON highlights (score, game_id, number)",
+    ),
 )
 VERSION = len(MIGRATIONS)
 

@@ -21,7 +21,7 @@ from starlette.types import ASGIApp
 
 from slpstream.model.messages import ON_AIR
 from slpstream.model.version import __version__
-from slpstream.web import chapters, events, openapi, sets
+from slpstream.web import chapters, events, highlights, openapi, sets
 from slpstream.web import games as games_module
 from slpstream.web import on_air as on_air_module
 from slpstream.web import setup as setup_module
@@ -171,7 +171,10 @@ def api_endpoints(
 
 def described_endpoints() -> list[Endpoint]:
     """All endpoints of the HTTP API, for a description: they cannot respond."""
-    more = [*chapters.endpoints(cast(chapters.Clips, None))]
+    more = [
+        *chapters.endpoints(cast(chapters.Clips, None)),
+        *highlights.endpoints(cast(highlights.Highlights, None)),
+    ]
     return api_endpoints(cast(Stations, None), cast(Games, None), cast(Setup, ()), cast(StationOnAir, ()), more)
 
 

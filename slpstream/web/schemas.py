@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from slpstream.model.highlight import Highlight
 from slpstream.model.summary import GameSummary
 
 GameId = Annotated[str, Meta(pattern="^[0-9a-f]{32}$", description="32 hex digits.")]
@@ -159,6 +160,40 @@ class Game(GameItem, kw_only=True):
         ),
     ]
     links: GameLinks
+
+
+class HighlightLinks(Schema, kw_only=True):
+    """URLs of related resources, relative to the server except for `launcher`."""
+
+    game: str
+    replay: str
+    file: Annotated[
+        str | None, Meta(description="The replay under a unique name, see `GameLinks`. Only for Slippi.")
+    ] = None
+    launcher: Annotated[
+        str | None,
+        Meta(description="Opens the replay in the Slippi Launcher, two seconds before the highlight. Only for Slippi."),
+    ] = None
+
+
+class HighlightItem(Schema, kw_only=True):
+    """One highlight in a list."""
+
+    game_id: GameId
+    number: Annotated[int, Meta(description="From 0, in the order in which the highlights of the game ended.")]
+    station: Annotated[str, Meta(description="The station of the game.")]
+    played_at: Annotated[Moment, Meta(description="When the game arrived, or else began.")]
+    player: Annotated[Player, Meta(description="The player whose moment it is.")]
+    opponent: Annotated[Player, Meta(description="The player who was hit or lost the stock.")]
+    highlight: Annotated[Highlight, Meta(description="As in the event.")]
+    links: HighlightLinks
+
+
+class HighlightList(Schema, kw_only=True):
+    """A page of highlights."""
+
+    highlights: list[HighlightItem]
+    next: Annotated[str | None, Meta(description="`cursor` of the next page; left out on the last one.")] = None
 
 
 class FrameList(Schema, kw_only=True):

@@ -65,6 +65,7 @@ def test_kill() -> None:
         (9, "stock_lost"),
         (9, "conversion_ended"),
         (9, "combo_ended"),
+        (9, "highlight"),
         (15, "player_spawned"),
         (15, "percent_changed"),
     ]

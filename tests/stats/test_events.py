@@ -28,6 +28,7 @@ ORDER = (
     ("conversion_started", "conversion_ended"),
     ("combo_started", "combo_extended", "combo_ended"),
     ("lcancel", "tech", "ledge_grab"),
+    ("highlight",),
 )
 RANK = {kind: rank for rank, kinds in enumerate(ORDER) for kind in kinds}
 

@@ -1,0 +1,77 @@
+"""The highlights of a daemon's games, from the index; those of older games are computed on request."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+import msgspec
+from msgspec import UNSET
+
+from slpstream.daemon.game_log import links_of
+from slpstream.daemon.sets import StationSets
+from slpstream.model.messages import timestamp
+from slpstream.model.summary import GameSummary
+from slpstream.store import GameIndex, GameRow, HighlightRow, HighlightsQuery, StoredGame
+from slpstream.web import schemas
+
+
+class DaemonHighlights:
+    """The highlights of one daemon, see `web.highlights.Highlights`."""
+
+    def __init__(
+        self,
+        index: GameIndex,
+        find: Callable[[str], Awaitable[StoredGame | None]],
+        replay_name: Callable[[GameRow], str | None],
+        sets: StationSets,
+        has_station: Callable[[str], bool],
+    ) -> None:
+        """`find` returns a game of the index after computing its highlights if that is necessary. `replay_name` returns
+        the unique name of its replay."""
+        self._index = index
+        self._find = find
+        self._replay_name = replay_name
+        self._sets = sets
+        self._has_station = has_station
+
+    async def highlights(self, query: HighlightsQuery) -> schemas.HighlightList | None:
+        """A page of highlights; `None` if the game or station of the query is unknown."""
+        await self._index.written()
+        game_ids: list[str] | None = None
+        if query.set is not UNSET:
+            if not self._has_station(query.set):
+                return None
+            game_ids = await self._game_ids_of_set(query.set)
+        if query.game is not UNSET:
+            game_ids = [query.game] if game_ids is None or query.game in game_ids else []
+            if await self._find(query.game) is None:
+                return None
+        for game_id in game_ids or ():
+            await self._find(game_id)  # which computes what is missing
+        page = await self._index.highlights(query, game_ids)
+        found: dict[str, StoredGame | None] = {}
+        for row in page.highlights:
+            if row.game_id not in found:
+                found[row.game_id] = await self._index.game(row.game_id)
+        items = [self._item(row, game) for row in page.highlights if (game := found[row.game_id]) is not None]
+        return schemas.HighlightList(highlights=items, next=None if page.next is None else str(page.next))
+
+    async def _game_ids_of_set(self, station: str) -> list[str]:
+        """The ids of the games of a station's newest set, in order."""
+        score = await self._sets.score(station)
+        return [game.game_id for game in score.games]
+
+    def _item(self, row: HighlightRow, game: StoredGame) -> schemas.HighlightItem:
+        summary = msgspec.json.decode(game.row.summary, type=GameSummary)
+        players = {player.index: player for player in schemas.described(summary)["players"]}
+        highlight, links = row.highlight, links_of(row.game_id, game.row.station, self._replay_name(game.row))
+        return schemas.HighlightItem(
+            game_id=row.game_id,
+            number=row.number,
+            station=game.row.station,
+            played_at=timestamp(row.listed_at_ms / 1000),
+            player=players.get(highlight.player_index, schemas.Player(index=highlight.player_index)),
+            opponent=players.get(highlight.opponent_index, schemas.Player(index=highlight.opponent_index)),
+            highlight=highlight,
+            links=schemas.HighlightLinks(game=links.self, replay=links.replay, file=links.file),
+        )

@@ -1,0 +1,34 @@
+"""Highlights: moments of a game worth showing again, in the same form for every format."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+KIND = "highlight"
+"""The `kind` of the events that announce highlights."""
+
+Reason = Literal["kill", "zero-to-death", "damage", "length", "comeback", "last-stock"]
+
+
+class Highlight(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
+    """A moment worth showing again. A greater `score` is a better one; `docs/reference/stats.md` has the formula."""
+
+    of: Annotated[Literal["conversion", "stock"], Meta(description="What it is: a conversion, or the loss of a stock.")]
+    player_index: Annotated[int, Meta(description="Index of the player whose moment it is.")]
+    opponent_index: Annotated[int, Meta(description="Index of the player who was hit or lost the stock.")]
+    start_frame: int
+    end_frame: int
+    score: Annotated[float, Meta(description="The greater, the better.")]
+    reasons: Annotated[tuple[Reason, ...], Meta(description="Why it is one.")]
+    start_percent: Annotated[float, Meta(description="Percent of the opponent before it.")] = 0
+    damage: Annotated[float, Meta(description="Damage of all its moves, in percent.")] = 0
+    moves: Annotated[int, Meta(description="Number of moves that hit.")] = 0
+
+
+def of_event(values: Mapping[str, Any]) -> Highlight:
+    """The highlight in the payload of an event. Raises `msgspec.ValidationError`."""
+    return msgspec.convert(values, Highlight)

@@ -1,0 +1,56 @@
+"""`/v1/highlights`: the conversions and stocks of games that are worth showing again."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import msgspec
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from slpstream.store import HighlightsQuery
+from slpstream.web import schemas
+from slpstream.web.endpoint import Endpoint, json_response
+from slpstream.web.launcher import launcher_link
+
+FIRST_FRAME = -123
+_LEAD_FRAMES = 120
+"""A link opens a replay this long before the highlight, so that viewers see how it comes about."""
+
+
+class Highlights(Protocol):
+    """The highlights of a daemon, as the web server sees them. A gateway has none."""
+
+    async def highlights(self, query: HighlightsQuery) -> schemas.HighlightList | None:
+        """A page of highlights; `None` if the game or station of the query is unknown."""
+
+
+def endpoints(highlights: Highlights) -> list[Endpoint]:
+    """The endpoints of this module."""
+
+    async def list_highlights(request: Request, query: HighlightsQuery) -> Response:
+        found = await highlights.highlights(query)
+        if found is None:
+            raise HTTPException(404, "no such game or station")
+        page = msgspec.structs.replace(found, highlights=[_linked(request, item) for item in found.highlights])
+        return await json_response(request, page)
+
+    return [
+        Endpoint(
+            "/v1/highlights", "listHighlights",
+            "The conversions and stocks that are worth showing again. Those of games that the daemon did not see being "
+            "played are computed when `game` or `set` asks for them.",
+            list_highlights, schemas.HighlightList, parameters=HighlightsQuery,
+            statuses={404: "No such game or station."},
+        ),
+    ]  # fmt: skip
+
+
+def _linked(request: Request, item: schemas.HighlightItem) -> schemas.HighlightItem:
+    """The item with a link for the Slippi Launcher, if it can play the game."""
+    if item.links.file is None:
+        return item
+    start_frame = max(FIRST_FRAME, item.highlight.start_frame - _LEAD_FRAMES)
+    launcher = launcher_link(request, item.links.file, start_frame)
+    return msgspec.structs.replace(item, links=msgspec.structs.replace(item.links, launcher=launcher))
