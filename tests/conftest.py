@@ -26,6 +26,7 @@ MARKS: Mapping[str, str] = {
     "daemon/test_games.py": "process",
     "daemon/test_highlights.py": "process",
     "daemon/test_jump.py": "process",
+    "daemon/test_playback.py": "process",
     "daemon/test_reload.py": "process",
     "daemon/test_sets.py": "process",
     "deploy": "process",

@@ -230,6 +230,7 @@ def _check_sinks(config: Config, file: str) -> None:
     for key, folder in [*folders, ("obs.folder", config.obs.folder), ("recordings.folder", config.recordings.folder)]:
         if _is_file(folder, file, key):
             raise ConfigError(file, key, f"is a file: {folder}")
+    _check_playback(config, file)
     fanout = config.fanout
     if fanout.url and not re.match(r"(redis|rediss|redis\+cluster|rediss\+cluster)://[^/\s]", fanout.url):
         raise ConfigError(file, "fanout.url", f"expected redis://, rediss:// or redis+cluster://, found {fanout.url!r}")
@@ -307,3 +308,18 @@ def _check_followed(station: str, config: Config, file: str, key: str) -> None:
         raise ConfigError(file, key, f"expected a station or {ON_AIR}, found {station!r}")
     if station != ON_AIR and not _STATION_ID.fullmatch(station):
         raise ConfigError(file, key, f"expected the id of a station or {ON_AIR}, found {station!r}")
+
+
+def _check_playback(config: Config, file: str) -> None:
+    playback = config.playback
+    if not playback.file:
+        return
+    try:
+        is_folder = _expanded(playback.file, file, "playback.file").is_dir()
+    except OSError:
+        is_folder = False  # as on an unmounted share, which may come back
+    if is_folder:
+        raise ConfigError(file, "playback.file", f"is a folder: {playback.file}")
+    if not playback.station:
+        raise ConfigError(file, "playback.station", f"expected the id of a station, or {ON_AIR!r}")
+    _check_followed(playback.station, config, file, "playback.station")

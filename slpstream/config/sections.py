@@ -18,6 +18,7 @@ DEFAULT_PORT = 5151
 EACH_SUBFOLDER = "*"
 """The station id that makes every subfolder of `folder` a station of its own."""
 
+
 Port = Annotated[int, Meta(ge=0, le=65535)]
 Positive = Annotated[float, Meta(gt=0)]
 
@@ -508,6 +509,31 @@ class Scoreboard(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     ] = {}
 
 
+class Playback(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """`[playback]`: a Playback Dolphin, which mirrors a station and shows instant replays."""
+
+    file: Annotated[
+        str,
+        Meta(
+            description="Communication file of the Playback Dolphin, as in its option `-i`. Nothing else may write it. "
+            "Empty disables it."
+        ),
+    ] = ""
+    station: Annotated[str, Meta(description="Station to mirror, or `on-air` for the station on air.")] = ""
+    set_moments: Annotated[
+        int,
+        Meta(ge=0, le=50, description="How many of the best moments of a set to show after it. 0 disables them."),
+    ] = 5
+    seek_speed: Annotated[
+        float,
+        Meta(
+            ge=1,
+            description="How many times faster than in real time this Dolphin fast-forwards to a moment; from this "
+            "follows when it returns to the station.",
+        ),
+    ] = 6.0
+
+
 class Fanout(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """`[fanout]`: the broker for gateways on other machines. Needs the extra `fanout`."""
 
@@ -558,6 +584,7 @@ class Config(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     log: Log = Log()
     web: Web = Web()
     obs: Obs = Obs()
+    playback: Playback = Playback()
     fanout: Fanout = Fanout()
     verify: Verify = Verify()
     stations: list[StationConfig] = []
@@ -580,6 +607,7 @@ SECTIONS: Mapping[str, type[msgspec.Struct]] = {
     "log": Log,
     "web": Web,
     "obs": Obs,
+    "playback": Playback,
     "fanout": Fanout,
     "verify": Verify,
     "stations": StationConfig,

@@ -30,6 +30,7 @@ from slpstream.daemon.consoles import Consoles, check_sources, same_consoles
 from slpstream.daemon.demo import Demo
 from slpstream.daemon.games import DaemonGames
 from slpstream.daemon.highlights import DaemonHighlights
+from slpstream.daemon.marks import StationMarks
 from slpstream.daemon.on_air.state import StationOnAir
 from slpstream.daemon.outputs import Outputs
 from slpstream.daemon.retention import Limit, Limits, Retention
@@ -50,10 +51,11 @@ from slpstream.stream import Hub, OnAir
 from slpstream.system import logs
 from slpstream.system.logs import get_logger
 from slpstream.system.metrics import Metrics
-from slpstream.web import chapters, highlights, schemas
+from slpstream.web import chapters, highlights, instant_replay, marks, schemas
 from slpstream.web.server import WebServer
 
 if TYPE_CHECKING:
+    from slpstream.daemon.playback import Playback
     from slpstream.outputs.obs_websocket import ObsControl
 
 _READER_THREADS = 4
@@ -118,6 +120,7 @@ class Daemon:
         self._replay_check: ReplayCheck | None = None
         self.sets = StationSets(self.hub, _rules(config), errors)
         self.sets.listen(self._set_changed)
+        self.playback = _playback(config, self.hub, self.metrics)
         self._reloading = trio.Lock()
         self._log = get_logger()
 
@@ -193,9 +196,12 @@ class Daemon:
                 self._replay_check = self._make_replay_check(background)
                 games = DaemonGames(index, self.hub, limiter, self._folders)
                 found = DaemonHighlights(index, games.find, games.replay_name, self.sets, self.running.__contains__)
+                marked = StationMarks(index, self.hub, self._keeps)
                 more = [
                     *chapters.endpoints(DaemonClips(self.sets, lambda: list(self.running))),
                     *highlights.endpoints(found),
+                    *marks.endpoints(marked),
+                    *instant_replay.endpoints(self.playback, self.running.__contains__),
                 ]
                 self._web = web = make_web_server(
                     config,
@@ -232,6 +238,9 @@ class Daemon:
                     remembered = await index.remembered(_OBS)
                     drive_obs = partial(self._obs.run, remembered, partial(index.remember, _OBS))
                     background.start_soon(self.errors.keep_running, "obs", drive_obs)
+                if self.playback is not None:
+                    playback = partial(self.playback.run, games.find, games.stats, marked, found.page)
+                    background.start_soon(self.errors.keep_running, "playback", playback)
                 background.start_soon(trio.to_thread.run_sync, load_stats)
                 await service.serve(web, task_status=task_status, stations=sorted(self.running))
         self._log.info("stopped", **self._final_figures())
@@ -293,6 +302,13 @@ class Daemon:
     def _set_changed(self, station: str, payload: Mapping[str, Any]) -> None:
         if station != self.demo.station:
             self.outputs.set_changed(station, payload)
+            if self.playback is not None:
+                with self.errors.contain("playback", station=station):
+                    self.playback.set_changed(station, payload)
+
+    def _keeps(self, station: str) -> bool:
+        """Whether a station exists, and the index has its games."""
+        return station in self.running and station != self.demo.station
 
     async def set_of(self, station: str) -> SetScore | None:
         """The newest set of a station; `None` if the station does not exist."""
@@ -328,6 +344,7 @@ class Daemon:
             ),
             *self.outputs.not_ready(),
             *([] if self._obs is None else self._obs.not_ready()),
+            *([] if self.playback is None else self.playback.not_ready()),
             *([] if self._broker_sink is None else self._broker_sink.problems()),
             *self.errors.restarting(),
         ]
@@ -453,6 +470,7 @@ class Daemon:
         metrics.bind("slpstream_state_free_bytes", self._free_bytes)
         metrics.bind("slpstream_queued_bytes", lambda: web.queued_bytes)
         self.consoles.bind_gauges()
+        metrics.bind("slpstream_playback_unread", lambda: float(self.playback is not None and self.playback.unread))
         self.outputs.bind_gauges()
         obs = self._obs
         metrics.bind("slpstream_obs_connected", lambda: float(obs is not None and obs.is_connected))
@@ -469,6 +487,15 @@ class Daemon:
         """The totals that help to understand a run afterwards."""
         names = ("frames_total", "read_bytes_total", "games_total", "lagged_messages_total")
         return {name.removesuffix("_total"): int(self.metrics.total(f"slpstream_{name}")) for name in names}
+
+
+def _playback(config: Config, hub: Hub, metrics: Metrics) -> Playback | None:
+    """The Playback Dolphin; `None` if none is configured."""
+    if not config.playback.file:
+        return None
+    from slpstream.daemon.playback import Playback  # noqa: PLC0415 -- few setups have one
+
+    return Playback(config.playback, hub, metrics)
 
 
 def _rules(config: Config) -> Rules:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 
 import msgspec
 from msgspec import UNSET
@@ -11,8 +13,15 @@ from slpstream.daemon.game_log import links_of
 from slpstream.daemon.sets import StationSets
 from slpstream.model.messages import timestamp
 from slpstream.model.summary import GameSummary
-from slpstream.store import GameIndex, GameRow, HighlightRow, HighlightsQuery, StoredGame
+from slpstream.store import GameIndex, GameRow, HighlightPage, HighlightRow, HighlightsQuery, StoredGame
 from slpstream.web import schemas
+from slpstream.web.launcher import FORMAT
+
+
+def replay_path(game: StoredGame) -> Path | None:
+    """The replay of a game that Dolphin can play; `None` if there is none."""
+    playable = game.row.format == FORMAT and game.files
+    return Path(os.fsdecode(game.files[0].path)) if playable else None
 
 
 class DaemonHighlights:
@@ -36,6 +45,35 @@ class DaemonHighlights:
 
     async def highlights(self, query: HighlightsQuery) -> schemas.HighlightList | None:
         """A page of highlights; `None` if the game or station of the query is unknown."""
+        page = await self.page(query)
+        if page is None:
+            return None
+        found: dict[str, StoredGame | None] = {}
+        for row in page.highlights:
+            if row.game_id not in found:
+                found[row.game_id] = await self._index.game(row.game_id)
+        items = [self._item(row, game) for row in page.highlights if (game := found[row.game_id]) is not None]
+        return schemas.HighlightList(highlights=items, next=None if page.next is None else str(page.next))
+
+    async def combos(self, query: HighlightsQuery) -> bytes | None:
+        """The same as a queue for Dolphin."""
+        from slpstream.outputs.playback_dolphin import around, combos  # noqa: PLC0415 -- few ask for it
+
+        page = await self.page(query)
+        if page is None:
+            return None
+        clips = []
+        for row in page.highlights:
+            found = await self._index.game(row.game_id)
+            path = None if found is None else replay_path(found)
+            moment = row.highlight
+            clip = None if path is None else around(path, moment.start_frame, moment.end_frame)
+            if found is not None and clip is not None:
+                clips.append(clip._replace(station=found.row.station))
+        return combos(clips)
+
+    async def page(self, query: HighlightsQuery) -> HighlightPage | None:
+        """The same as the index has it."""
         await self._index.written()
         game_ids: list[str] | None = None
         if query.set is not UNSET:
@@ -48,13 +86,7 @@ class DaemonHighlights:
                 return None
         for game_id in game_ids or ():
             await self._find(game_id)  # which computes what is missing
-        page = await self._index.highlights(query, game_ids)
-        found: dict[str, StoredGame | None] = {}
-        for row in page.highlights:
-            if row.game_id not in found:
-                found[row.game_id] = await self._index.game(row.game_id)
-        items = [self._item(row, game) for row in page.highlights if (game := found[row.game_id]) is not None]
-        return schemas.HighlightList(highlights=items, next=None if page.next is None else str(page.next))
+        return await self._index.highlights(query, game_ids)
 
     async def _game_ids_of_set(self, station: str) -> list[str]:
         """The ids of the games of a station's newest set, in order."""

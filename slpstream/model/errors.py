@@ -106,6 +106,10 @@ class DemoRefused(SlpstreamError):
     """There can be no demo now."""
 
 
+class NoSuchMoment(SlpstreamError):
+    """The wanted moment of a game does not exist, or cannot be shown."""
+
+
 class SubscriberError(SlpstreamError):
     """The other end of a connection is at fault. `close_code` is the websocket close code that it is sent."""
 

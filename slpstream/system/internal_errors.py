@@ -37,6 +37,7 @@ Part = Literal[
     "notifications",
     "obs",
     "on_air",
+    "playback",
     "relay",
     "reload",
     "replay_check",

@@ -23,6 +23,8 @@ JSON = "application/json"
 MERGE_PATCH = "application/merge-patch+json"
 BODY_TYPES = (JSON, MERGE_PATCH)
 MAX_BODY_BYTES = 64 * 1024
+BODY_REFUSED = {400: "The body is incomplete.", 413: "The body is too long.", 415: "The body is not JSON."}
+"""Statuses of endpoints with a body, see `read_body`."""
 TOKEN = "token"  # noqa: S105 -- the name of the parameter
 OPERATING = "slpstream.operating"
 """Key in the scope of a request: why the request may not operate, or `None`."""

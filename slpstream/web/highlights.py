@@ -11,7 +11,8 @@ from starlette.responses import Response
 
 from slpstream.store import HighlightsQuery
 from slpstream.web import schemas
-from slpstream.web.endpoint import Endpoint, json_response
+from slpstream.web.endpoint import JSON, Endpoint, json_response
+from slpstream.web.file_response import disposition
 from slpstream.web.launcher import launcher_link
 
 FIRST_FRAME = -123
@@ -25,6 +26,9 @@ class Highlights(Protocol):
     async def highlights(self, query: HighlightsQuery) -> schemas.HighlightList | None:
         """A page of highlights; `None` if the game or station of the query is unknown."""
 
+    async def combos(self, query: HighlightsQuery) -> bytes | None:
+        """The same as a queue for Dolphin, with the paths of the replays."""
+
 
 def endpoints(highlights: Highlights) -> list[Endpoint]:
     """The endpoints of this module."""
@@ -36,7 +40,20 @@ def endpoints(highlights: Highlights) -> list[Endpoint]:
         page = msgspec.structs.replace(found, highlights=[_linked(request, item) for item in found.highlights])
         return await json_response(request, page)
 
+    async def combos(request: Request, query: HighlightsQuery) -> Response:
+        found = await highlights.combos(query)
+        if found is None:
+            raise HTTPException(404, "no such game or station")
+        headers = {"content-type": JSON, "content-disposition": disposition("combos.json"), "cache-control": "no-store"}
+        return Response(found, headers=headers)
+
     return [
+        Endpoint(
+            "/v1/highlights/combos", "getCombos",
+            "The same highlights as a file like Clippi's `combos.json`, which Dolphin plays on the computer on which "
+            "the daemon runs. It has paths of files, so it is for operators.",
+            combos, dict, parameters=HighlightsQuery, operates=True, statuses={404: "No such game or station."},
+        ),
         Endpoint(
             "/v1/highlights", "listHighlights",
             "The conversions and stocks that are worth showing again. Those of games that the daemon did not see being "

@@ -68,6 +68,6 @@ def test_highlights_of_games(tmp_path: Path) -> None:
         assert parameters["startFrame"] == [str(new_event["startFrame"] - 120)]
         with urllib.request.urlopen(unquote(parameters["path"][0]), timeout=10) as response:
             assert response.read() == LIVE
-        for unknown in (f"game={'f' * 32}", "set=nobody"):
+        for unknown in (f"game={'f' * 32}", "set=unknown"):
             assert status_of(daemon, f"/v1/highlights?{unknown}") == 404
-        assert daemon.get("/v1/highlights?station=nobody") == {"highlights": []}
+        assert daemon.get("/v1/highlights?station=unknown") == {"highlights": []}

@@ -15,6 +15,7 @@ from starlette.routing import Mount, Route
 
 from slpstream.config import Fanout, StationConfig
 from slpstream.daemon import outputs
+from slpstream.daemon.playback import Playback
 from slpstream.daemon.sets import StationSets
 from slpstream.daemon.station import station as station_module
 from slpstream.daemon.station.counters import StationCounters
@@ -309,6 +310,7 @@ async def test_bug_in_any_output_and_shared_task(tmp_path: Path) -> None:
             ("obs", ObsFiles, "set_changed"),
             ("chat", ChatSink, "set_changed"),
             ("scoreboard", FollowedStation, "set_changed"),
+            ("playback", Playback, "set_changed"),
             ("sets", StationSets, "_make"),
             ("sets", StationSets, "_publish"),
             ("index", index_module, "_store"),

@@ -46,7 +46,10 @@ def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
         (folder / name).write_bytes(data)
         if name != "running.slp":
             os.utime(folder / name, (OLD, OLD))
-    with running(folder) as daemon:
+    configuration = tmp_path_factory.mktemp("configuration") / "slpstream.toml"
+    playback = configuration.with_name("playback.txt")
+    configuration.write_text(f"[playback]\nfile = '{playback}'\nstation = 'on-air'\n", encoding="utf-8")
+    with running(folder, arguments=("--config", str(configuration))) as daemon:
         daemon.wait_ready()
         daemon.until(lambda: len(daemon.get("/v1/games")["games"]) == 2)
         yield daemon
@@ -111,7 +114,10 @@ def test_document_is_complete(document: Any) -> None:
     for name in re.findall(r"#/components/schemas/(\w+)", text):
         assert name in document["components"]["schemas"]
     operations = [operation for path in document["paths"].values() for operation in path.values()]
-    assert [name for name, path in document["paths"].items() if "get" not in path] == ["/v1/reload"]
+    assert [name for name, path in document["paths"].items() if "get" not in path] == [
+        "/v1/reload",
+        "/v1/stations/{station}/marks/{mark}",
+    ]
     correcting = document["paths"]["/v1/stations/{station}/set"]["patch"]
     assert correcting["requestBody"]["content"]["application/json"]["schema"]["$ref"].endswith("/SetPatch")
     ids = [operation["operationId"] for operation in operations]

@@ -1,0 +1,106 @@
+"""The moments that operators have marked. They are kept in the index, beyond a restart."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import msgspec
+import trio
+
+from slpstream.model.errors import NoSuchMoment
+from slpstream.model.messages import timestamp
+from slpstream.store import GameIndex
+from slpstream.stream import Hub
+from slpstream.system.logs import get_logger
+from slpstream.web.marks import MAX_MARKS, Mark, NewMark
+
+
+class _Kept(msgspec.Struct):
+    """The marks of a station as the index keeps them, oldest first."""
+
+    last_id: int = 0
+    marks: list[Mark] = []
+
+
+class StationMarks:
+    """The marks of all stations, see `web.marks.Marks`."""
+
+    def __init__(self, index: GameIndex, hub: Hub, keeps: Callable[[str], bool]) -> None:
+        """`keeps` tells whether a station exists and keeps marks, which that of a demo does not."""
+        self._index = index
+        self._hub = hub
+        self._keeps = keeps
+        self._changing = trio.Lock()
+        self._log = get_logger()
+
+    async def marks(self, station: str) -> list[Mark] | None:
+        """The marks of a station, newest first; `None` if the station keeps none."""
+        if not self._keeps(station):
+            return None
+        return (await self._kept(station)).marks[::-1]
+
+    async def mark(self, station: str, wanted: NewMark) -> Mark | None:
+        """Marks a moment; `None` if the station keeps none. Raises `NoSuchMoment`."""
+        if not self._keeps(station):
+            return None
+        # The newest frame of the moment in which the request came, not of when the others were read.
+        newest = self._newest(station)
+        game_id, frame = await self._moment(wanted, newest)
+        async with self._changing:
+            kept = await self._kept(station)
+            made = Mark(
+                id=kept.last_id + 1, game_id=game_id, frame=frame, at=timestamp(time.time()), words=wanted.words.strip()
+            )
+            kept = _Kept(made.id, [*kept.marks, made][-MAX_MARKS:])
+            self._index.remember(_key(station), msgspec.to_builtins(kept))
+        self._log.info("moment marked", station=station, game_id=game_id, frame=frame, words=made.words)
+        return made
+
+    async def unmark(self, station: str, mark: int) -> list[Mark] | None:
+        """Removes a mark and returns the others, newest first; `None` if it does not exist."""
+        if not self._keeps(station):
+            return None
+        async with self._changing:
+            kept = await self._kept(station)
+            left = [each for each in kept.marks if each.id != mark]
+            if len(left) == len(kept.marks):
+                return None
+            self._index.remember(_key(station), msgspec.to_builtins(_Kept(kept.last_id, left)))
+        self._log.info("mark removed", station=station, mark=mark)
+        return left[::-1]
+
+    async def _kept(self, station: str) -> _Kept:
+        kept = await self._index.remembered(_key(station))
+        try:
+            return _Kept() if kept is None else msgspec.convert(kept, _Kept)
+        except msgspec.ValidationError as error:
+            self._log.error("marks cannot be read", station=station, what=str(error))
+            return _Kept()
+
+    def _newest(self, station: str) -> tuple[str, int] | None:
+        """The newest frame of a station's game; `None` if it has none."""
+        channel = self._hub.channels.get(station)
+        game = None if channel is None else channel.current
+        number = None if game is None else game.newest_frame_number
+        return None if game is None or number is None else (game.game_id, number)
+
+    async def _moment(self, wanted: NewMark, newest: tuple[str, int] | None) -> tuple[str, int]:
+        """The game and the frame to mark. Raises `NoSuchMoment`."""
+        if wanted.game_id is not None and (newest is None or newest[0] != wanted.game_id):
+            found = await self._index.game(wanted.game_id)
+            if found is None:
+                raise NoSuchMoment(f"no such game: {wanted.game_id}")
+            if found.row.last_frame is None and wanted.frame is not None:  # its end is not known (yet)
+                return wanted.game_id, wanted.frame
+            newest = None if found.row.last_frame is None else (wanted.game_id, found.row.last_frame)
+        if newest is None:
+            raise NoSuchMoment("no game is played")
+        frame = newest[1] if wanted.frame is None else wanted.frame
+        if frame > newest[1]:
+            raise NoSuchMoment(f"the game has frames up to {newest[1]} only")
+        return newest[0], frame
+
+
+def _key(station: str) -> str:
+    return f"marks.{station}"

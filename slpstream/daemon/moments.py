@@ -1,0 +1,139 @@
+"""Finds the moments of games that are shown again: as parts of replay files."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from slpstream.daemon.highlights import replay_path
+from slpstream.daemon.marks import StationMarks
+from slpstream.model.errors import NoSuchMoment
+from slpstream.outputs.playback_dolphin import Clip, around
+from slpstream.store import HighlightRow, StoredGame
+from slpstream.stream import Hub
+from slpstream.web.games import EncodedStats
+from slpstream.web.instant_replay import WantedReplay
+
+FindGame = Callable[[str], Awaitable[StoredGame | None]]
+StatsOf = Callable[[str], Awaitable[EncodedStats | None]]
+
+MARK_FRAMES = 240
+"""A mark is made after the moment, so that much of what came before belongs to it too."""
+STOCK_FRAMES = 180
+"""How long before the loss of a stock its replay begins, besides what is shown before each moment."""
+
+
+class Found(NamedTuple):
+    """A moment, with what is shown before and after it."""
+
+    game_id: str
+    clip: Clip
+
+
+class _Span(msgspec.Struct, rename="camel"):
+    """A conversion or a stock, as the stats have it."""
+
+    start_frame: int
+    end_frame: int | None = None
+
+
+class _Stats(msgspec.Struct):
+    """The part of the stats that has the conversions and stocks."""
+
+    conversions: list[_Span] = []
+    stocks: list[_Span] = []
+    last_frame: int | None = msgspec.field(default=None, name="lastFrame")
+
+
+class Moments:
+    """The moments of one daemon's games."""
+
+    def __init__(
+        self,
+        hub: Hub,
+        find: FindGame,
+        stats: StatsOf,
+        marks: StationMarks,
+    ) -> None:
+        """`find` returns a game of the index, and `stats` the stats of a game."""
+        self._hub = hub
+        self._find = find
+        self._stats = stats
+        self._marks = marks
+
+    async def path(self, game_id: str) -> Path | None:
+        """The replay of a game that Dolphin can play; `None` if there is none."""
+        found = await self._find(game_id)
+        return None if found is None else replay_path(found)
+
+    async def find(self, station: str, wanted: WantedReplay) -> Found:
+        """The wanted moment. Raises `NoSuchMoment`."""
+        if wanted.moment == "mark":
+            return await self._of_mark(station, wanted.mark)
+        if wanted.moment == "frames":
+            if wanted.game is None or wanted.first is None or wanted.last is None:
+                raise NoSuchMoment("`frames` needs `game`, `from` and `to`")
+            return await self._found(station, wanted.game, wanted.first, wanted.last)
+        game_id = await self._newest_game(station)
+        stats = await self._decoded_stats(game_id)
+        if wanted.moment == "last_stock":
+            frames = [stock.end_frame for stock in stats.stocks if stock.end_frame is not None]
+            if not frames:
+                raise NoSuchMoment("no stock was lost in this game")
+            return await self._found(station, game_id, max(frames) - STOCK_FRAMES, max(frames))
+        if not stats.conversions:
+            raise NoSuchMoment("there was no conversion in this game")
+        newest = max(stats.conversions, key=lambda each: each.start_frame)
+        end = stats.last_frame if newest.end_frame is None else newest.end_frame
+        return await self._found(station, game_id, newest.start_frame, newest.start_frame if end is None else end)
+
+    async def of_highlights(self, rows: Iterable[HighlightRow]) -> list[Clip]:
+        """The clips of highlights, without those whose files are gone or that Dolphin cannot play."""
+        clips = []
+        for row in rows:
+            path = await self.path(row.game_id)
+            highlight = row.highlight
+            clip = None if path is None else around(path, highlight.start_frame, highlight.end_frame)
+            if clip is not None:
+                clips.append(clip)
+        return clips
+
+    async def _of_mark(self, station: str, mark: int | None) -> Found:
+        marks = await self._marks.marks(station) or []
+        for each in marks:
+            if mark in (None, each.id):
+                return await self._found(station, each.game_id, each.frame - MARK_FRAMES, each.frame)
+        raise NoSuchMoment("there is no such mark")
+
+    async def _found(self, station: str, game_id: str, first: int, last: int) -> Found:
+        path = await self.path(game_id)
+        if path is None:
+            raise NoSuchMoment(f"no replay of game {game_id} that Dolphin can play")
+        clip = around(path, first, last, last_frame=await self._last_frame(game_id), station=station)
+        if clip is None:
+            raise NoSuchMoment("the game does not have these frames")
+        return Found(game_id, clip)
+
+    async def _last_frame(self, game_id: str) -> int | None:
+        for channel in self._hub.channels.values():
+            for game in channel.games:
+                if game.game_id == game_id and game.newest_frame_number is not None:
+                    return game.newest_frame_number
+        found = await self._find(game_id)
+        return None if found is None else found.row.last_frame
+
+    async def _newest_game(self, station: str) -> str:
+        channel = self._hub.channels.get(station)
+        game = None if channel is None else channel.current
+        if game is None:
+            raise NoSuchMoment("the station has played no game yet")
+        return game.game_id
+
+    async def _decoded_stats(self, game_id: str) -> _Stats:
+        found = await self._stats(game_id)
+        if found is None:
+            raise NoSuchMoment("the game has no stats yet")
+        return msgspec.json.decode(found.body, type=_Stats)

@@ -1,0 +1,137 @@
+"""The content of Playback Dolphin's communication file. Pure.
+
+From the specification COMM_SPEC.md (project-slippi/slippi-wiki 71c6a39) and the source of Dolphin that reads it
+(project-slippi/Ishiiruka 18ee345, `SlippiReplayComm.cpp` and `EXI_DeviceSlippi.cpp`). The build that is based on
+mainline Dolphin was not available.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+FIRST_FRAME = -123
+"""The default of `startFrame`: the first frame of every game."""
+FRAMES_PER_SECOND = 60
+COMBO_LEAD_FRAMES, COMBO_TAIL_FRAMES = 240, 180
+"""The frames shown before and after a moment, as by Clippi (586339f)."""
+
+
+class _Content(msgspec.Struct, frozen=True):
+    """The part of a communication file that says what is mirrored."""
+
+    mode: str = "normal"
+    replay: str = ""
+    station: str = msgspec.field(default="", name="gameStation")
+
+
+class Clip(NamedTuple):
+    """A part of a replay, both frames included."""
+
+    path: Path
+    start_frame: int
+    end_frame: int
+    station: str = ""
+    """The station in the title of Dolphin's window."""
+
+    @property
+    def playable(self) -> bool:
+        """Whether the frames are in order. Blocks: it also looks whether the file exists."""
+        return FIRST_FRAME <= self.start_frame < self.end_frame and self.path.is_file()
+
+
+class Mirror(NamedTuple):
+    """A game that is shown while it is played."""
+
+    path: Path
+    station: str = ""
+
+
+class Replay(NamedTuple):
+    """One instant replay. The same moment asked for again has another `number`."""
+
+    clip: Clip
+    number: int
+
+
+class Queue(NamedTuple):
+    """Moments that are shown one after the other."""
+
+    clips: tuple[Clip, ...]
+    number: int
+
+
+Command = Mirror | Replay | Queue
+
+
+def kind_of(command: Command) -> str:
+    """The command in a word, for metrics and the log."""
+    return type(command).__name__.lower()
+
+
+def playable(command: Command) -> Command | None:
+    """The command without what cannot be played: missing files, and frames in the wrong order. Blocks.
+
+    Returns `None` if nothing is left.
+    """
+    if isinstance(command, Mirror):
+        return command if command.path.is_file() else None
+    if isinstance(command, Replay):
+        return command if command.clip.playable else None
+    clips = tuple(clip for clip in command.clips if clip.playable)
+    return command._replace(clips=clips) if clips else None
+
+
+def encode(command: Command, command_id: str) -> bytes:
+    """The content of the file. `command_id` must be a new one each time."""
+    content: dict[str, Any]
+    if isinstance(command, Mirror):
+        content = {"mode": "mirror", "replay": str(command.path), "gameStation": command.station}
+    elif isinstance(command, Replay):
+        clip = command.clip
+        content = {
+            "mode": "normal",
+            "replay": str(clip.path),
+            "startFrame": clip.start_frame,
+            "endFrame": clip.end_frame,
+            "gameStation": clip.station,
+        }
+    else:
+        content = {"mode": "queue", "replay": "", "queue": _queue(command.clips)}
+    return msgspec.json.encode({**content, "commandId": command_id, "outputOverlayFiles": True}) + b"\n"
+
+
+def mirrored(content: bytes) -> Mirror | None:
+    """The game that a communication file mirrors; `None` for anything else in it."""
+    try:
+        found = msgspec.json.decode(content, type=_Content)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+    return Mirror(Path(found.replay), found.station) if found.mode == "mirror" and found.replay else None
+
+
+def combos(clips: Sequence[Clip]) -> bytes:
+    """A file like Clippi's `combos.json`, which Dolphin and Clippi can open."""
+    content = {
+        "mode": "queue",
+        "replay": "",
+        "isRealTimeMode": False,
+        "outputOverlayFiles": True,
+        "queue": _queue(clips),
+    }
+    return msgspec.json.format(msgspec.json.encode(content), indent=2) + b"\n"
+
+
+def _queue(clips: Iterable[Clip]) -> list[dict[str, Any]]:
+    return [
+        {
+            "path": str(clip.path),
+            "startFrame": clip.start_frame,
+            "endFrame": clip.end_frame,
+            "gameStation": clip.station,
+        }
+        for clip in clips
+    ]

@@ -1,0 +1,219 @@
+"""Marks and the Playback Dolphin of a real daemon: mirroring, instant replays, the queue after a set, and a restart.
+
+Every write of the communication file is checked as Dolphin would read it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.daemon_process import DaemonProcess, running
+from tests.outputs.communication import CommunicationChecks
+from tests.synthetic.match import synthetic_match
+
+BEFORE = 1_700_000_000
+LIVE = synthetic_match(seed=3, frames=1500, ended=False)
+_WHOLE = synthetic_match(seed=6, stocks=1)
+OVER = _WHOLE[:11] + bytes(4) + _WHOLE[15:]
+"""A whole game, which decides a set of one game, with the length in its header that it has while it is played."""
+
+
+class WatchedFile:
+    """Checks each write to a communication file."""
+
+    def __init__(self, path: Path) -> None:
+        self.checks = CommunicationChecks(path)
+        self.problem: AssertionError | None = None
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._watch)
+
+    def _watch(self) -> None:
+        last: bytes | None = None
+        while not self._stop.wait(0.01):
+            try:
+                content = self.checks.path.read_bytes()
+                if content != last:
+                    last = content
+                    self.checks.take(time.monotonic() + 0.02)  # it was noticed up to that much late
+            except FileNotFoundError:
+                pass
+            except AssertionError as error:
+                self.problem = error
+                return
+
+    @property
+    def modes(self) -> list[str]:
+        assert self.problem is None, self.problem
+        return [content["mode"] for content in self.checks.seen]
+
+    @property
+    def newest(self) -> dict[str, Any]:
+        assert self.problem is None, self.problem
+        return self.checks.seen[-1]
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        self._thread.start()
+        try:
+            yield
+        finally:
+            self._stop.set()
+            self._thread.join()
+
+
+def send(daemon: DaemonProcess, method: str, path: str, body: Any = None) -> Any:
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(daemon.url + path, data, {"content-type": "application/json"}, method=method)
+    with urllib.request.urlopen(request, timeout=20) as response:
+        return json.load(response)
+
+
+def refusal(daemon: DaemonProcess, method: str, path: str, body: Any = None) -> tuple[int, str]:
+    with pytest.raises(urllib.error.HTTPError) as error:
+        send(daemon, method, path, body)
+    with error.value as response:
+        return response.code, json.load(response)["detail"]
+
+
+def configuration(folder: Path, file: Path) -> tuple[str, str]:
+    path = folder / "slpstream.toml"
+    path.write_text(f"[playback]\nfile = '{file}'\nstation = 'main'\nset_moments = 3\n[sets]\nbest_of = 1\n")
+    return ("--config", str(path))
+
+
+def test_an_evening_with_a_playback_dolphin(tmp_path: Path) -> None:
+    folder, state = tmp_path / "main", tmp_path / "state"
+    folder.mkdir()
+    arguments = configuration(tmp_path, tmp_path / "playback.txt")
+    file = WatchedFile(tmp_path / "playback.txt")
+    replay_path, marks_path = "/v1/stations/main/instant-replay", "/v1/stations/main/marks"
+    with file.watched():
+        with running(folder, arguments=arguments, state=state) as daemon:
+            daemon.wait_ready()
+            assert refusal(daemon, "POST", marks_path, {}) == (409, "no game is played")
+            assert refusal(daemon, "POST", replay_path, {"moment": "last_stock"})[0] == 409
+            game = folder / "Game_1.slp"
+            game.write_bytes(LIVE)
+            daemon.until(lambda: file.modes == ["mirror"])
+            assert (file.newest["replay"], file.newest["gameStation"]) == (str(game), "main")
+            daemon.until(lambda: len(daemon.get("/v1/highlights")["highlights"]) == 1)
+            [found] = daemon.get("/v1/highlights")["highlights"]
+            newest = daemon.get("/v1/stations/main")["game"]["lastFrame"]
+            daemon.until(lambda: daemon.get(f"/v1/games/{found['gameId']}/stats")["lastFrame"] > newest - 60)
+
+            mark = send(daemon, "POST", marks_path, {"words": " that was close "})
+            assert {key: mark[key] for key in ("id", "frame", "gameId", "words")} == {
+                "id": 1,
+                "frame": newest,
+                "gameId": found["gameId"],
+                "words": "that was close",
+            }
+            earlier = send(daemon, "POST", marks_path, {"frame": 500})
+            assert refusal(daemon, "POST", marks_path, {"frame": newest + 1})[0] == 409
+            assert [each["id"] for each in daemon.get(marks_path)["marks"]] == [2, 1]
+
+            shown = send(daemon, "POST", replay_path, {"moment": "mark", "mark": earlier["id"]})
+            daemon.until(lambda: file.modes == ["mirror", "normal"])
+            assert (file.newest["replay"], file.newest["startFrame"]) == (str(game), 500 - 240 - 240)
+            assert file.newest["endFrame"] == shown["endFrame"] == 500 + 180
+            assert daemon.get(replay_path) == {"configured": True, "replaying": True}
+            assert send(daemon, "DELETE", replay_path) == {"configured": True, "replaying": False}
+            daemon.until(lambda: file.modes == ["mirror", "normal", "mirror"])
+
+            moment = found["highlight"]
+            send(daemon, "POST", replay_path, {"moment": "last_stock"})
+            daemon.until(lambda: file.modes[3:] == ["normal"])
+            assert file.newest["startFrame"] < moment["endFrame"] < file.newest["endFrame"]
+            frames = {"moment": "frames", "game": found["gameId"], "from": -123, "to": -60}
+            seconds = send(daemon, "POST", replay_path, frames)["seconds"]
+            assert seconds == pytest.approx((63 + 180) / 60 + 3, abs=0.1)
+            send(daemon, "POST", replay_path, {"moment": "last_conversion"})
+            daemon.until(lambda: len(file.modes) == 5)
+            for wrong in ({"moment": "mark", "mark": 9}, {"moment": "frames"}, {**frames, "game": "0" * 32}):
+                assert refusal(daemon, "POST", replay_path, wrong)[0] == 409
+
+            combos = json.loads(daemon.text("/v1/highlights/combos?order=best"))
+            assert [item["path"] for item in combos["queue"]] == [str(game)]
+            assert combos["queue"][0]["startFrame"] == moment["startFrame"] - 240
+            assert combos["queue"][0]["endFrame"] == moment["endFrame"] + 180
+            send(daemon, "DELETE", replay_path)
+            daemon.until(lambda: file.modes[-1] == "mirror")
+            metrics = daemon.text("/metrics")
+            assert 'slpstream_playback_commands_total{kind="replay"} 3.0' in metrics
+            assert daemon.terminate() == 0
+        writes = len(file.modes)
+        os.utime(game, (BEFORE, BEFORE))  # it is not played any more
+        with running(folder, arguments=arguments, state=state) as daemon:
+            daemon.wait_ready()
+            assert [each["id"] for each in daemon.get(marks_path)["marks"]] == [2, 1], "marks survive a restart"
+            assert [each["id"] for each in send(daemon, "DELETE", f"{marks_path}/2")["marks"]] == [1]
+            assert refusal(daemon, "DELETE", f"{marks_path}/2")[0] == 404
+            assert refusal(daemon, "DELETE", f"{marks_path}/x")[0] == 404
+            assert send(daemon, "POST", marks_path, {"gameId": found["gameId"], "frame": 7})["id"] == 3
+            second = folder / "Game_2.slp"
+            with second.open("wb", buffering=0) as out:
+                out.write(OVER[:-20_000])
+                daemon.until(lambda: file.newest["replay"] == str(second))
+                assert file.modes[writes:] == ["mirror"]
+                out.write(OVER[-20_000:])
+            daemon.until(lambda: daemon.get("/v1/stations/main/set")["state"] == "over")
+            daemon.until(lambda: file.modes[-1] == "queue", 40)
+            expected = daemon.get("/v1/highlights?set=main&order=best&limit=3")["highlights"]
+            in_order = sorted(expected, key=lambda each: (each["playedAt"], each["highlight"]["startFrame"]))
+            starts = [max(-123, each["highlight"]["startFrame"] - 240) for each in in_order]
+            assert [item["startFrame"] for item in file.newest["queue"]] == starts
+            assert daemon.terminate() == 0
+    assert file.problem is None
+
+
+def test_folder_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
+    folder = tmp_path / "main"
+    folder.mkdir()
+    file = tmp_path / "missing" / "playback.txt"
+    with running(folder, arguments=configuration(tmp_path, file)) as daemon:
+        daemon.wait_ready()
+        (folder / "Game_1.slp").write_bytes(LIVE)
+        problem = f"Playback Dolphin: {file} cannot be written: No such file or directory"
+
+        def not_ready() -> bool:
+            try:
+                return problem in daemon.get("/readyz")["missing"]
+            except urllib.error.HTTPError as error:
+                with error:
+                    return problem in json.load(error)["missing"]
+
+        daemon.until(not_ready)
+        assert len([line for line in daemon.lines if "communication file" in line.get("event", "")]) == 1
+        assert "slpstream_playback_failures_total 0.0" not in daemon.text("/metrics")
+        assert daemon.get("/v1/stations/main")["game"]["inProgress"], "the stream goes on"
+        file.parent.mkdir()
+        daemon.until(file.exists)
+        daemon.until(lambda: not not_ready())
+
+
+def test_without_a_playback_dolphin_marks_work(tmp_path: Path) -> None:
+    folder = tmp_path / "main"
+    folder.mkdir()
+    with running(folder) as daemon:
+        daemon.wait_ready()
+        path = "/v1/stations/main/instant-replay"
+        assert daemon.get(path) == {"configured": False, "replaying": False}
+        for method, body in (("POST", {"moment": "last_stock"}), ("DELETE", None)):
+            assert refusal(daemon, method, path, body)[0] == 409
+        (folder / "Game_1.slp").write_bytes(LIVE)
+        daemon.until(lambda: (daemon.get("/v1/stations/main").get("game") or {}).get("lastFrame") is not None)
+        assert send(daemon, "POST", "/v1/stations/main/marks", {})["id"] == 1
+        for method, unknown in (("GET", "marks"), ("POST", "marks"), ("GET", "instant-replay")):
+            body = {} if method == "POST" else None
+            assert refusal(daemon, method, f"/v1/stations/unknown/{unknown}", body)[0] == 404
