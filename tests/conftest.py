@@ -101,6 +101,7 @@ MARKS: Mapping[str, str] = {
     "web/test_instant_replay.py": "process browser slow",
     "web/test_keyboard_day.py": "process browser slow",
     "web/test_lighthouse.py": "process slow",
+    "web/test_moments.py": "process browser",
     "web/test_openapi.py": "process",
     "web/test_overlay.py": "process browser",
     "web/test_overlay_live.py": "process browser slow",

@@ -128,6 +128,15 @@ export class Daemon {
 
   /**
    * @param {string} path
+   * @returns {Promise<{status: number, body: Body}>}
+   */
+  async delete(path) {
+    const response = await this.#fetch(path, { method: "DELETE" });
+    return { status: response.status, body: await response.json() };
+  }
+
+  /**
+   * @param {string} path
    * @param {RequestInit} [request]
    */
   #fetch(path, request = {}) {

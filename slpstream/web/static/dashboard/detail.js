@@ -9,6 +9,7 @@ import { clone, find, setAttribute, setText } from "./dom.js";
 import { GameSummary } from "./game_summary.js";
 import { InstantReplay, STAGE_FIELDS } from "./instant_replay.js";
 import { gameOf, timesOf } from "./listed_game.js";
+import { MomentsPanel } from "./moments.js";
 import { Match, PercentHistory } from "./match.js";
 import { OnAirButton } from "./on_air.js";
 import { SetPanel } from "./set_panel.js";
@@ -35,6 +36,7 @@ export class StationDetail {
   #stageView;
   #setPanel;
   #onAirButton;
+  #moments;
   /** The running game from its start, until `#match` has joined it. @type {{feed: Stream, match: Match} | null} */ #past = null;
   /** The last game, if it ended before this page was opened. @type {Match | null} */ #lastGame = null;
   /** @type {Daemon | null} */ #daemon = null;
@@ -68,6 +70,7 @@ export class StationDetail {
     this.#setPanel = new SetPanel(find(".set", this.#root), station, onChange);
     const button = /** @type {HTMLButtonElement} */ (find(".put-on-air", this.#root));
     this.#onAirButton = new OnAirButton(button, find(".on-air-problem", this.#root), station, onChange);
+    this.#moments = new MomentsPanel(find(".moments", this.#root), station, onChange);
     this.#loadPast();
     this.#setUpAddress();
     find(".end-demo", this.#root).addEventListener("click", () => this.#daemon?.patch("v1/setup", { demo: false }));
@@ -134,6 +137,7 @@ export class StationDetail {
   close() {
     this.#dropPast();
     this.#feed.close();
+    this.#moments.close();
     this.#root.remove();
   }
 
@@ -160,6 +164,7 @@ export class StationDetail {
     find(".on-air", root).hidden = daemon.onAir?.station !== this.#station;
     this.#onAirButton.draw(daemon);
     this.#setPanel.draw(daemon, view.set);
+    this.#moments.draw(daemon);
     if (isDemo) {
       find(".set", root).hidden = true; // it counts for no set
     }

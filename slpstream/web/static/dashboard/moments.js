@@ -1,0 +1,214 @@
+/**
+ * The moments of a station: a button that marks the present one, the marks, and the best moments of the set.
+ *
+ * The key M marks a moment too, everywhere on the page except in fields.
+ */
+
+import { fillTexts, number, text } from "../texts/texts.js";
+import { clone, fill, find, gameTime, setAttribute, setText } from "./dom.js";
+
+/**
+ * @typedef {import("./daemon.js").Daemon} Daemon
+ * @typedef {import("./daemon.js").Body} Body
+ * @typedef {{id: number, gameId: string, frame: number, at: string, words?: string}} Mark
+ */
+
+const REFRESH_MS = 3000;
+const MAX_HIGHLIGHTS = 8;
+const FIELDS = "input, select, textarea, [contenteditable], dialog";
+const DONE = 200;
+
+export class MomentsPanel {
+  #root;
+  #path;
+  #station;
+  #onChange;
+  /** @type {Daemon | null} */ #daemon = null;
+  /** @type {Mark[]} */ #marks = [];
+  /** @type {Body[]} */ #highlights = [];
+  /** Whether the daemon keeps marks of this station. */
+  #isKnown = false;
+  #hasDolphin = false;
+  #loadedAt = -Infinity;
+  #loading = false;
+  #news = "";
+
+  /**
+   * @param {HTMLElement} root
+   * @param {string} station
+   * @param {() => void} onChange
+   */
+  constructor(root, station, onChange) {
+    this.#root = root;
+    this.#station = station;
+    this.#path = `v1/stations/${encodeURIComponent(station)}`;
+    this.#onChange = onChange;
+    fillTexts(root);
+    find(".mark", root).addEventListener("click", () => this.#mark());
+    document.addEventListener("keydown", this.#key);
+  }
+
+  close() {
+    document.removeEventListener("keydown", this.#key);
+  }
+
+  /** @param {Daemon} daemon */
+  draw(daemon) {
+    this.#daemon = daemon;
+    if (!this.#loading && performance.now() - this.#loadedAt > REFRESH_MS) {
+      this.#load(daemon);
+    }
+    const root = this.#root;
+    root.hidden = !this.#isKnown;
+    setText(find(".news", root), this.#news);
+    find(".no-marks", root).hidden = this.#marks.length > 0;
+    fill(find(".marks", root), this.#marks, () => this.#newMark(), (row, mark) => this.#showMark(row, mark));
+    const best = find(".highlights", root);
+    find(".best-moments", root).hidden = this.#highlights.length === 0;
+    fill(best, this.#highlights, () => this.#newHighlight(), (row, item) => this.#showHighlight(row, item));
+  }
+
+  #newMark() {
+    const row = clone("moment");
+    fillTexts(row);
+    find(".play", row).addEventListener("click", () => this.#play({ moment: "mark", mark: Number(row.dataset.mark) }));
+    find(".undo", row).addEventListener("click", () => this.#unmark(Number(row.dataset.mark)));
+    return row;
+  }
+
+  /**
+   * @param {HTMLElement} row
+   * @param {Mark} mark
+   */
+  #showMark(row, mark) {
+    const what = [gameTime(mark.frame), mark.words].filter(Boolean).join(" · ");
+    row.dataset.mark = String(mark.id);
+    setText(find(".what", row), what);
+    find(".launcher", row).hidden = true;
+    this.#name(row, what);
+  }
+
+  #newHighlight() {
+    const row = clone("moment");
+    fillTexts(row);
+    find(".undo", row).hidden = true;
+    find(".play", row).addEventListener("click", () => {
+      const { game, first, last } = row.dataset;
+      this.#play({ moment: "frames", game, from: Number(first), to: Number(last) });
+    });
+    return row;
+  }
+
+  /**
+   * @param {HTMLElement} row
+   * @param {Body} item
+   */
+  #showHighlight(row, item) {
+    const { highlight, player, links } = item;
+    const who = player.name ?? player.code ?? text("panel.port", { port: player.index + 1 });
+    const why = highlight.reasons.map((/** @type {string} */ reason) => text(`moments.${reason.replaceAll("-", "_")}`)).join(", ");
+    const points = text("moments.points", { points: number(Math.round(highlight.score)) });
+    const what = `${who} · ${why} · ${gameTime(highlight.startFrame)}`;
+    Object.assign(row.dataset, { game: item.gameId, first: highlight.startFrame, last: highlight.endFrame });
+    setText(find(".what", row), `${what} · ${points}`);
+    const launcher = /** @type {HTMLAnchorElement} */ (find(".launcher", row));
+    launcher.hidden = links.launcher === undefined;
+    if (links.launcher !== undefined) {
+      setAttribute(launcher, "href", links.launcher);
+    }
+    this.#name(row, what);
+  }
+
+  /**
+   * @param {HTMLElement} row
+   * @param {string} what
+   */
+  #name(row, what) {
+    find(".play", row).hidden = !this.#hasDolphin;
+    for (const [part, key] of [[".play", "moments.play"], [".launcher", "moments.launcher"], [".undo", "panel.undo"]]) {
+      setAttribute(find(part, row), "aria-label", `${text(key)}: ${what}`);
+    }
+  }
+
+  async #mark() {
+    const marked = await this.#send((daemon) => daemon.post(`${this.#path}/marks`, {}));
+    if (marked !== null) {
+      this.#say(text("moments.marked", { at: gameTime(marked.frame) }));
+    }
+  }
+
+  /** @param {number} mark */
+  async #unmark(mark) {
+    const left = await this.#send((daemon) => daemon.delete(`${this.#path}/marks/${mark}`));
+    if (left !== null) {
+      find(".mark", this.#root).focus(); // the button that was pressed is gone
+      this.#say(text("moments.removed"));
+    }
+  }
+
+  /** @param {Body} wanted */
+  async #play(wanted) {
+    const shown = await this.#send((daemon) => daemon.post(`${this.#path}/instant-replay`, wanted));
+    if (shown !== null) {
+      this.#say(text("moments.playing", { seconds: number(Math.ceil(shown.seconds)) }));
+    }
+  }
+
+  /**
+   * Sends a request. Returns the body of the response, or `null` after a refusal, which is displayed.
+   * @param {(daemon: Daemon) => Promise<{status: number, body: Body}>} request
+   */
+  async #send(request) {
+    if (this.#daemon === null) {
+      return null;
+    }
+    try {
+      const { status, body } = await request(this.#daemon);
+      this.#loadedAt = -Infinity;
+      if (status === DONE) {
+        return body;
+      }
+      this.#say(body.detail);
+    } catch {
+      this.#say(text("detail.no_response"));
+    }
+    return null;
+  }
+
+  /** @param {string} news */
+  #say(news) {
+    this.#news = news;
+    this.#onChange();
+  }
+
+  /** @param {Daemon} daemon */
+  async #load(daemon) {
+    this.#loading = true;
+    this.#loadedAt = performance.now();
+    const of = encodeURIComponent(this.#station);
+    try {
+      const [marks, found, dolphin] = await Promise.all([
+        daemon.get(`${this.#path}/marks`),
+        daemon.get(`v1/highlights?set=${of}&order=best&limit=${MAX_HIGHLIGHTS}`),
+        daemon.get(`${this.#path}/instant-replay`),
+      ]);
+      this.#isKnown = marks.status === DONE;
+      this.#marks = this.#isKnown ? marks.body.marks : [];
+      this.#highlights = found.status === DONE ? found.body.highlights : [];
+      this.#hasDolphin = dolphin.status === DONE && dolphin.body.configured;
+    } catch {
+      // the dashboard says so, and a later drawing tries again
+    }
+    this.#loading = false;
+    this.#onChange();
+  }
+
+  #key = (/** @type {KeyboardEvent} */ event) => {
+    const isShortcut = event.key.toLowerCase() === "m" && !event.altKey && !event.ctrlKey && !event.metaKey && !event.repeat;
+    const target = event.target instanceof Element ? event.target : null;
+    if (isShortcut && this.#isKnown && target?.closest(FIELDS) == null) {
+      event.preventDefault();
+      this.#mark();
+    }
+  };
+}

@@ -1,0 +1,77 @@
+"""Moments on the dashboard: mark one with the button or the key, play it as an instant replay, undo; and highlights."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.daemon_process import DaemonProcess, running
+from tests.outputs.communication import CommunicationChecks
+from tests.shared_data import IN_CI
+from tests.synthetic.match import synthetic_match
+from tests.web.pages import open_page, screenshot
+from tests.web.test_dashboard import AXE, WIDE, serious
+
+
+@pytest.fixture
+def daemon(tmp_path: Path) -> Iterator[DaemonProcess]:
+    """A daemon with a Playback Dolphin and a game in progress."""
+    folder = tmp_path / "main"
+    folder.mkdir()
+    configuration = tmp_path / "slpstream.toml"
+    configuration.write_text(f"[playback]\nfile = '{tmp_path / 'playback.txt'}'\nstation = 'main'\n")
+    with running(folder, arguments=("--config", str(configuration))) as daemon:
+        daemon.wait_ready()
+        (folder / "Game_1.slp").write_bytes(synthetic_match(seed=3, frames=1500, ended=False))
+        daemon.until(lambda: len(daemon.get("/v1/highlights")["highlights"]) == 1)
+        yield daemon
+
+
+def test_mark_a_moment_play_it_and_undo(browser: Browser, daemon: DaemonProcess, tmp_path: Path) -> None:
+    file = tmp_path / "playback.txt"
+    with open_page(browser, viewport=WIDE, bypass_csp=True) as watched:
+        page = watched.page
+        page.goto(f"{daemon.url}/#station/main")
+        panel = page.locator(".moments")
+        expect(panel.get_by_text("No moment is marked yet.")).to_be_visible()
+        panel.get_by_role("button", name="Mark this moment").click()
+        marks = panel.locator(".marks .moment")
+        expect(marks).to_have_count(1)
+        expect(panel.get_by_role("status")).to_contain_text("Marked: ")
+        page.locator("body").press("m")
+        expect(marks).to_have_count(2)
+        round_of_set = page.locator(".set .round")
+        round_of_set.press("m")
+        expect(round_of_set).to_have_value("m")
+        round_of_set.press("Escape")
+        assert len(daemon.get("/v1/stations/main/marks")["marks"]) == 2, "a field keeps its letters"
+
+        marks.first.get_by_role("button", name="Play in Dolphin").click()
+        expect(panel.get_by_role("status")).to_contain_text("Dolphin shows it for about")
+        daemon.until(lambda: json.loads(file.read_bytes())["mode"] == "normal")
+        CommunicationChecks(file).take(0.0)
+        marked = daemon.get("/v1/stations/main/marks")["marks"][0]["frame"]
+        content = json.loads(file.read_bytes())
+        assert content["startFrame"] < marked <= content["endFrame"] + 1
+
+        best = panel.locator(".highlights .moment")
+        expect(best).to_have_count(1)
+        expect(best).to_contain_text("kill, damage")
+        href = best.get_by_role("link", name="Open in the Launcher").get_attribute("href") or ""
+        assert href.startswith("slippi://?path=http%3A%2F%2F127.0.0.1")
+        screenshot(page, "dashboard-moments-1280")
+        if AXE.is_file() or IN_CI:
+            page.evaluate(Path(AXE).read_text(encoding="utf-8"))
+            serious(page)
+
+        undo = marks.first.get_by_role("button", name="Undo")
+        undo.focus()
+        undo.press("Enter")
+        expect(marks).to_have_count(1)
+        expect(panel.get_by_role("button", name="Mark this moment")).to_be_focused()
+        page.reload()
+        expect(marks).to_have_count(1)
