@@ -321,3 +321,25 @@ def test_address_of_obs_is_checked(url: str) -> None:
 def test_rules_for_obs_need_its_address() -> None:
     with pytest.raises(ConfigError, match=r"obs\.url: expected the address"):
         config.check({"obs_rules": [{"on": "game_start", "scene": "A"}]})
+
+
+@pytest.mark.parametrize(
+    ("playback", "key", "what"),
+    [
+        ({"file": "/playback.txt"}, "playback.station", "expected the id of a station, or 'on-air'"),
+        ({"file": "/playback.txt", "station": "b"}, "playback.station", "expected a station or on-air, found 'b'"),
+        ({"file": "/", "station": "a"}, "playback.file", "is a folder: /"),
+    ],
+)
+def test_playback_that_can_never_work(playback: dict[str, str], key: str, what: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        config.check({"playback": playback, "stations": [{"id": "a", "folder": "/a"}]})
+    assert (error.value.key, error.value.expected) == (key, what)
+
+
+@pytest.mark.parametrize("stations", [[], [{"id": "b", "folder": "/b"}], [{"id": "*", "folder": "/all"}]])
+def test_playback_of_a_station_that_may_exist(stations: list[dict[str, str]]) -> None:
+    playback = {"file": "/playback.txt", "station": "b"}
+    assert config.check({"playback": playback, "stations": stations}).playback.station == "b"
+    on_air = config.check({"playback": {**playback, "station": "on-air"}, "stations": stations})
+    assert on_air.playback.set_moments == 5
