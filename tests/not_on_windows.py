@@ -22,6 +22,7 @@ MODULES: Mapping[str, str] = {
     "cli/test_process_pool.py": "it sends signals to processes and threads, which Windows does not have",
     "cli/test_reindex.py": _TERMINAL,
     "cli/test_start.py": "it replaces the home folder as Unix has it, in HOME",
+    "outputs/test_real_obs.py": "it needs Xvfb, and signals",
     "web/test_axe.py": _BROWSER,
     "web/test_client_js.py": _BROWSER,
     "web/test_client_module.py": _BROWSER,
@@ -69,6 +70,7 @@ TESTS: Mapping[str, str] = {
     "outputs/test_daemon.py::test_outputs_are_complete_after_a_kill_while_the_receiver_is_down": (
         "Windows ends a process at once, without SIGTERM"
     ),
+    "outputs/test_obs_daemon.py::test_daemon_without_its_obs": _WORDS,
     "outputs/test_webhook.py::test_damaged_store_is_set_aside": _MODES,
     "outputs/test_webhook.py::test_failures_without_a_response": "Wine has no text for a refused connection",
     "sources/tail/test_folder.py::test_all_descriptors_are_closed": "descriptors are counted in /proc/self",

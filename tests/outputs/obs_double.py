@@ -26,6 +26,7 @@ SALT, CHALLENGE = "c2FsdA==", "Y2hhbGxlbmdl"
 REQUIRED: Mapping[str, Mapping[str, type]] = {
     "GetVersion": {},
     "GetSceneList": {},
+    "GetVideoSettings": {},
     "GetStats": {},
     "SetCurrentProgramScene": {"sceneName": str},
     "SetCurrentPreviewScene": {"sceneName": str},
@@ -42,7 +43,7 @@ OPTIONAL: Mapping[str, Mapping[str, type]] = {
     "GetSceneItemId": {"searchOffset": int},
     "CreateRecordChapter": {"chapterName": str},
 }
-FPS = 60.0
+FPS = 60
 
 
 class Refused(Exception):
@@ -164,7 +165,10 @@ class FakeObs:
         return {"currentProgramSceneName": self.program, "currentPreviewSceneName": None, "scenes": scenes}
 
     def _GetStats(self, data: Mapping[str, Any]) -> dict[str, Any]:
-        return {"activeFps": FPS, "renderTotalFrames": round((self.clock() - self._started_at) * FPS)}
+        return {"activeFps": 0.0, "renderTotalFrames": round((self.clock() - self._started_at) * FPS)}
+
+    def _GetVideoSettings(self, data: Mapping[str, Any]) -> dict[str, Any]:
+        return {"fpsNumerator": FPS, "fpsDenominator": 1}
 
     def _SetCurrentProgramScene(self, data: Mapping[str, Any]) -> None:
         if data["sceneName"] not in self.scenes:

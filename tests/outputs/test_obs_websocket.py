@@ -10,7 +10,7 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 from slpstream.outputs.obs_websocket import Actions, Rule
 from slpstream.outputs.obs_websocket.session import authentication
 from tests.outputs.obs_double import CHALLENGE, SALT, expected
-from tests.outputs.obs_scene import RESPECT_SECONDS, Production
+from tests.outputs.obs_scene import RESPECT_SECONDS, RULES, Production
 
 pytestmark = pytest.mark.trio
 
@@ -122,7 +122,7 @@ async def test_lost_connection_to_the_same_obs_changes_nothing(autojump_clock: M
         await trio.sleep(10)
         assert production.obs.connections == 2
         asked = {kind for kind, _ in production.obs.requests[before:]}
-        assert asked == {"GetVersion", "GetSceneList", "GetStats"}
+        assert asked == {"GetVersion", "GetSceneList", "GetVideoSettings", "GetStats"}
 
 
 async def test_producers_scene_is_respected_for_a_while(autojump_clock: MockClock) -> None:
@@ -399,3 +399,31 @@ async def test_kept_state_does_not_grow(autojump_clock: MockClock) -> None:
             await production.end()
             sizes.append(len(msgspec.json.encode(production.kept)))
     assert sizes[-1] <= max(sizes[:5]) + 20
+
+
+async def test_texts_follow_the_set(autojump_clock: MockClock) -> None:
+    production = Production()
+    async with production.running():
+        await production.play(1)
+        production.show_set("main", (1, 0))
+        await trio.sleep(1)
+        assert production.obs.texts["Score"] == "1 – 0"
+    production.restart_stations()
+    await production.play(1, score=(1, 0))
+    async with production.running():
+        production.show_set("main", (0, 1))
+        await trio.sleep(1)
+        assert production.obs.texts["Score"] == "0 – 1", "also after a restart"
+
+
+async def test_text_of_an_event_stays_when_the_set_changes(autojump_clock: MockClock) -> None:
+    said = Rule(
+        on="event", station="main", event="conversion_ended", actions=Actions(text={"Score": "{damage} %"})
+    )  # fmt: skip
+    production = Production(rules=[*RULES, said])
+    async with production.running():
+        await production.play(1)
+        await production.conversion(42, kill=False)
+        production.show_set("main", (1, 0))
+        await trio.sleep(1)
+        assert production.obs.texts["Score"] == "42 %"

@@ -102,6 +102,8 @@ class ObsControl:
         self._handled: dict[str, _Handled] = {}
         self._remember: Callable[[Remembered], None] = lambda remembered: None
         self._kept: bytes = b""
+        self._texts: dict[str, tuple[str, str]] = {}
+        """By text source: the station and scope whose game it shows, and the text with its placeholders."""
         self._known = {key for rule in rules for key, _ in _wishes(rule.actions, {})}
 
     @property
@@ -193,6 +195,7 @@ class ObsControl:
         while len(self._handled) > _MAX_HANDLED:
             del self._handled[next(iter(self._handled))]
         ended_live = self._look(watched, seen, "", live=False)
+        played: Mapping[str, Any] | None = None
         idle_since, was_playing = trio.current_time(), _is_playing(channel)
         while True:
             with trio.move_on_at(self._idle_at(watched, seen, idle_since)) as waiting:
@@ -201,6 +204,9 @@ class ObsControl:
                 self._idle(watched, seen, trio.current_time() - idle_since)
             else:
                 ended_live = self._look(watched, seen, ended_live, live=True)
+                if channel.set_message() != played:  # the score, or a correction by an operator
+                    played = channel.set_message()
+                    self._refresh_texts(watched, seen)
                 if was_playing or _is_playing(channel):
                     idle_since, was_playing = trio.current_time(), _is_playing(channel)
 
@@ -225,6 +231,22 @@ class ObsControl:
             seen.set = set_id
             self._fire(watched, "set_end", live=live and ended_live == seen.game)
         return ended_live
+
+    def _refresh_texts(self, watched: _Watched, seen: _Handled) -> None:
+        """Set the texts about the game again, because the set has changed."""
+        game = watched.channel.current
+        if game is None or game.game_id != seen.game:
+            return
+        occasions = ["game_start", *(["game_end"] if seen.ended else [])]
+        for rule in self._rules[watched.scope]:
+            if rule.on in occasions:
+                for source, words in rule.actions.text.items():
+                    self._texts.setdefault(source, (watched.name, words))
+        values = placeholders(watched.channel)
+        for source, (owner, words) in self._texts.items():
+            if owner == watched.name:
+                self._desk.wish(WishKey("text", source=source), words.format_map(values))
+        self._link.wake()
 
     def _idle_at(self, watched: _Watched, seen: _Handled, idle_since: float) -> float:
         """When the next rule about an idle station applies, in time of the event loop."""
@@ -265,6 +287,9 @@ class ObsControl:
             return
         values = placeholders(watched.channel, event)
         for rule in rules:
+            # What an event has said is not said again when the set changes.
+            owner = watched.name if event is None else ""
+            self._texts |= {source: (owner, words) for source, words in rule.actions.text.items()}
             for key, value in _wishes(rule.actions, values):
                 self._desk.wish(key, value)
             if live:

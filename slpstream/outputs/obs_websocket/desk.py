@@ -24,9 +24,9 @@ _RETRY_SECONDS = 30.0
 _MOMENT_SECONDS = 5.0
 _ASKED_SECONDS = 15.0
 """A change of the scene this long after a request can be its effect: transitions take time."""
-_CLOCK_SECONDS = 10.0
-_CLOCK_SHARE = 0.02
-"""How far two estimates of when OBS was started may differ."""
+_SLACK_SECONDS = 1.0
+_SLACK_SHARE = 0.02
+"""How imprecise the estimate of how long OBS runs may be."""
 _MENDING = frozenset(
     {
         "CurrentSceneCollectionChanged",
@@ -41,7 +41,7 @@ _MENDING = frozenset(
 )
 """Events after which a request that has failed can succeed."""
 
-START_REQUESTS = ("GetVersion", "GetSceneList", "GetStats")
+START_REQUESTS = ("GetVersion", "GetSceneList", "GetVideoSettings", "GetStats")
 """Sent as a batch after each handshake, for `Desk.connected`."""
 
 
@@ -65,7 +65,8 @@ class Kept(msgspec.Struct):
 
     wishes: list[tuple[str, str, str, str | bool, bool]] = []
     respected_until: float = 0.0
-    obs_started_at: float | None = None
+    connected_at: float | None = None
+    """Start of the last connection."""
 
 
 class ObsRequest(NamedTuple):
@@ -108,7 +109,7 @@ class Desk:
         """Scenes that were asked for, with the time of the request."""
         self._program = ""
         self._respected_until = 0.0
-        self._obs_started_at: float | None = None
+        self._connected_at: float | None = None
         self._requests: frozenset[str] = frozenset()
         self.is_connected = False
         self.problems: dict[str, str] = {}
@@ -119,12 +120,12 @@ class Desk:
         for kind, scene, source, value, done in kept.wishes:
             if known(WishKey(kind, scene, source)):
                 self._wishes.setdefault(WishKey(kind, scene, source), Wish(value, done))
-        self._respected_until, self._obs_started_at = kept.respected_until, kept.obs_started_at
+        self._respected_until, self._connected_at = kept.respected_until, kept.connected_at
 
     def keep(self) -> Kept:
         """The state to `load` after a restart."""
         wishes = [(*key, wish.value, wish.done) for key, wish in self._wishes.items()]
-        return Kept(wishes, self._respected_until, self._obs_started_at)
+        return Kept(wishes, self._respected_until, self._connected_at)
 
     def wish(self, key: WishKey, value: str | bool) -> None:
         """From now on OBS has to have this value."""
@@ -152,18 +153,22 @@ class Desk:
         self.is_connected = True
         self._requests = frozenset(data["GetVersion"].get("availableRequests", ()))
         self._program = data["GetSceneList"].get("currentProgramSceneName") or ""
-        stats, now = data.get("GetStats", {}), self._clock()
-        fps, frames = stats.get("activeFps") or 0, stats.get("renderTotalFrames")
-        uptime_seconds = None if not fps or frames is None else frames / fps
-        started_at = None if uptime_seconds is None else now - uptime_seconds
-        before, self._obs_started_at = self._obs_started_at, started_at
+        uptime_seconds, now = _uptime_seconds(data.get("GetVideoSettings", {}), data.get("GetStats", {})), self._clock()
         scene = self._wishes.get(WishKey("scene"))
-        if not _is_same(before, started_at, uptime_seconds):
+        if not self._ran_since_last_time(uptime_seconds, now):
             for wish in self._wishes.values():
                 wish.done = False
         elif scene is not None and scene.done and scene.value != self._program:
             self._respect(now)
+        self._connected_at = now
         return None
+
+    def _ran_since_last_time(self, uptime_seconds: float | None, now: float) -> bool:
+        """Whether this is the run of OBS that the last connection was to."""
+        if uptime_seconds is None or self._connected_at is None:
+            return False
+        since = now - self._connected_at
+        return uptime_seconds + max(_SLACK_SECONDS, _SLACK_SHARE * since) >= since
 
     def disconnected(self) -> None:
         """The connection is lost. Unanswered wishes are sent again; momentary requests are not."""
@@ -314,11 +319,11 @@ class Desk:
             self._on_problem(subject, what)
 
 
-def _is_same(before: float | None, now: float | None, uptime_seconds: float | None) -> bool:
-    """Whether two estimates of when OBS was started are of the same run."""
-    if before is None or now is None or uptime_seconds is None:
-        return False
-    return abs(before - now) < max(_CLOCK_SECONDS, _CLOCK_SHARE * uptime_seconds)
+def _uptime_seconds(video: Mapping[str, Any], stats: Mapping[str, Any]) -> float | None:
+    """How long OBS runs, by the frames that it has rendered, late ones included; `None` if that is not known."""
+    numerator, denominator = video.get("fpsNumerator"), video.get("fpsDenominator")
+    frames = stats.get("renderTotalFrames")
+    return frames * denominator / numerator if numerator and denominator and frames is not None else None
 
 
 def _subject(request: ObsRequest) -> str:

@@ -1,0 +1,163 @@
+"""The real OBS follows a set of three games that a daemon sees being written, although it is killed in the middle."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from slpstream.simulate.bundled import bundled_match
+from tests.daemon_process import DaemonProcess, running
+from tests.outputs import real_obs
+from tests.outputs.real_obs import PASSWORD, Control, RealObs
+from tests.shared_data import IN_CI
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.process,
+    pytest.mark.skipif(bool(real_obs.missing()) and not IN_CI, reason=f"not installed: {real_obs.missing()}"),
+]
+
+LENGTH_OFFSET = 11
+"""Place of the length of the raw data in a replay; it is 0 while the game runs."""
+WRITTEN_BYTES = 20_000
+RULES = """
+[[obs_rules]]
+on = "game_start"
+station = "main"
+scene = "Game"
+text = { "Players" = "{player1} vs {player2}", "Score" = "{score1}-{score2}" }
+
+[[obs_rules]]
+on = "game_end"
+station = "main"
+scene = "Break"
+
+[[obs_rules]]
+on = "set_end"
+station = "main"
+scene = "Result"
+text = { "Winner" = "{set_winner}" }
+
+[[obs_rules]]
+on = "event"
+station = "main"
+event = "conversion_ended"
+kill = true
+save_replay = true
+"""
+
+
+@pytest.fixture
+def obs(tmp_path: Path) -> Iterator[RealObs]:
+    with real_obs.real_obs(tmp_path) as running_obs:
+        yield running_obs
+
+
+class Station:
+    """A folder into which games are written in two parts, as a game in progress and to its end."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir()
+        self._folder = folder
+        self._data: bytes = b""
+        self._path = folder
+        self._games = 0
+        self._began = datetime.now(UTC) - timedelta(minutes=20)
+
+    def begin(self) -> None:
+        """Begin the next game. The first player wins the first and the third one."""
+        self._games += 1
+        self._data = bundled_match(self._games, started_at=self._began + timedelta(minutes=4 * self._games))
+        self._path = self._folder / f"Game_{self._games}.slp"
+        self._path.write_bytes(self._data[:LENGTH_OFFSET] + bytes(4) + self._data[LENGTH_OFFSET + 4 : WRITTEN_BYTES])
+
+    def end(self) -> None:
+        """Write the rest of the game, and then its length, as the game does."""
+        with self._path.open("rb+") as file:
+            file.seek(WRITTEN_BYTES)
+            file.write(self._data[WRITTEN_BYTES:])
+            file.seek(LENGTH_OFFSET)
+            file.write(self._data[LENGTH_OFFSET : LENGTH_OFFSET + 4])
+
+
+def configuration(tmp_path: Path, obs: RealObs) -> Path:
+    (tmp_path / "password").write_text(f"{PASSWORD}\n")
+    config = tmp_path / "slpstream.toml"
+    config.write_text(
+        f"[obs]\nurl = '{obs.url}'\npassword_file = '{tmp_path / 'password'}'\n"
+        f"{RULES}\n[[stations]]\nid = 'main'\nfolder = '{tmp_path / 'main'}'\n"
+    )
+    return config
+
+
+def until_shown(daemon: DaemonProcess, obs: RealObs, *scenes: str) -> None:
+    """Wait until OBS has shown exactly these scenes."""
+    daemon.until(lambda: len(obs.recorded) >= len(scenes), 60)
+    time.sleep(0.5)  # a further change would be one too many
+    assert obs.recorded == list(scenes), daemon.lines[-5:]
+
+
+def replays(obs: RealObs) -> int:
+    return len(list((obs.home / "videos").glob("Replay*")))
+
+
+def test_scenes_text_and_replay_buffer_follow_a_set_of_three_games(obs: RealObs, tmp_path: Path) -> None:
+    station = Station(tmp_path / "main")
+    control = Control(obs.url)
+    control.ask("StartReplayBuffer")
+    config, state = configuration(tmp_path, obs), tmp_path / "state"
+
+    def text(source: str) -> str:
+        return str(control.ask("GetInputSettings", inputName=source)["inputSettings"]["text"])
+
+    with running(arguments=("--config", str(config)), state=state) as daemon:
+        daemon.until(lambda: "slpstream_obs_connected 1.0" in daemon.text("/metrics"), 60)
+        station.begin()
+        until_shown(daemon, obs, "Game")
+        assert " vs " in text("Players")
+        players = text("Players")
+        daemon.until(lambda: text("Score") == "0-0", 30)
+        before = replays(obs)
+        station.end()
+        until_shown(daemon, obs, "Game", "Break")
+        daemon.until(lambda: replays(obs) > before, 60)
+
+        station.begin()
+        until_shown(daemon, obs, "Game", "Break", "Game")
+        daemon.until(lambda: text("Score") == "1-0", 30)
+        obs.kill()
+        daemon.until(lambda: "slpstream_obs_connected 0.0" in daemon.text("/metrics"), 60)
+        station.end()  # while OBS is away: it starts with the scene that it has saved
+        control = obs.start()
+        daemon.until(lambda: "slpstream_obs_connected 1.0" in daemon.text("/metrics"), 60)
+        daemon.until(lambda: control.ask("GetSceneList")["currentProgramSceneName"] == "Break", 30)
+        assert text("Players") == players
+        obs.recorded.clear()
+
+        station.begin()
+        until_shown(daemon, obs, "Game")
+        daemon.kill()
+    station.end()  # while the daemon is away
+    with running(arguments=("--config", str(config)), state=state) as daemon:
+        daemon.until(lambda: len(obs.recorded) >= 3, 60)
+        until_shown(daemon, obs, "Game", "Break", "Result")
+        assert text("Winner") in players
+        assert 'slpstream_obs_requests_total{outcome="failed"} 0.0' in daemon.text("/metrics")
+
+
+def test_scene_of_the_producer_stays(obs: RealObs, tmp_path: Path) -> None:
+    station = Station(tmp_path / "main")
+    control = Control(obs.url)
+    with running(arguments=("--config", str(configuration(tmp_path, obs)))) as daemon:
+        daemon.until(lambda: "slpstream_obs_connected 1.0" in daemon.text("/metrics"), 60)
+        station.begin()
+        until_shown(daemon, obs, "Game")
+        control.ask("SetCurrentProgramScene", sceneName="Interview")
+        until_shown(daemon, obs, "Game", "Interview")
+        station.end()
+        time.sleep(3)
+        assert obs.recorded == ["Game", "Interview"]
