@@ -14,6 +14,7 @@ from tests.bench import __main__ as command
 from tests.bench.benchmarks import BENCHMARKS
 from tests.bench.games import FIRST_FRAME, EndlessGame
 from tests.bench.report import Figure, Form, table
+from tests.outputs.real_obs import missing
 from tests.shared_data import IN_CI
 from tests.web.pages import CHROMIUM
 
@@ -25,6 +26,8 @@ def test_benchmark_runs(
 ) -> None:
     if name in ("overlay", "wall") and not CHROMIUM.exists() and not IN_CI:
         pytest.skip(f"there is no {CHROMIUM}")
+    if name == "obs" and missing() and not IN_CI:
+        pytest.skip(f"not installed: {missing()}")
     monkeypatch.setattr(sys, "argv", ["bench", name, "--short", "--json", str(tmp_path / "figures.json")])
     command.main()
     # A benchmark may print its own table before the common one.

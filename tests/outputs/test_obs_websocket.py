@@ -427,3 +427,11 @@ async def test_text_of_an_event_stays_when_the_set_changes(autojump_clock: MockC
         production.show_set("main", (1, 0))
         await trio.sleep(1)
         assert production.obs.texts["Score"] == "42 %"
+
+
+async def test_messages_of_watched_stations_are_not_held_back(autojump_clock: MockClock) -> None:
+    production = Production("main", "side")
+    async with production.running():
+        channels = [production.fakes[name].channel for name in ("main", "side")]
+        assert ["live" in channel.unread_modes for channel in channels] == [False, True]
+    assert "live" in channels[0].unread_modes

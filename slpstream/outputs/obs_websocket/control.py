@@ -19,7 +19,7 @@ from slpstream.model.messages import ON_AIR
 from slpstream.outputs.obs_websocket.desk import Desk, Kept, WishKey
 from slpstream.outputs.obs_websocket.link import ObsLink, OpenStream
 from slpstream.outputs.obs_websocket.rules import Actions, Occasion, Rule, placeholders
-from slpstream.stream import Channel, Game, Hub, LogConsumer
+from slpstream.stream import Channel, Game, Hub, LogConsumer, StationReader
 from slpstream.system.internal_errors import InternalErrors
 from slpstream.system.logs import get_logger
 
@@ -102,6 +102,7 @@ class ObsControl:
         self._handled: dict[str, _Handled] = {}
         self._remember: Callable[[Remembered], None] = lambda remembered: None
         self._kept: bytes = b""
+        self._readers: dict[_Watched, StationReader] = {}
         self._texts: dict[str, tuple[str, str]] = {}
         """By text source: the station and scope whose game it shows, and the text with its placeholders."""
         self._known = {key for rule in rules for key, _ in _wishes(rule.actions, {})}
@@ -181,12 +182,17 @@ class ObsControl:
             channel = watched.channel
             while not channel.settled or any(game.catching_up for game in channel.games):
                 await channel.changed()
-            async with trio.open_nursery() as nursery:
-                if any(rule.on == "event" for rule in self._rules[watched.scope]):
-                    run = partial(self._follow_events, watched)
-                    nursery.start_soon(partial(self._errors.keep_running, "obs", run, station=channel.station))
-                look = partial(self._follow_states, watched)
-                nursery.start_soon(partial(self._errors.keep_running, "obs", look, station=channel.station))
+            # Without a reader, the messages of a station can come half a second late.
+            self._readers[watched] = StationReader(channel, "live", reads_aside=False)
+            try:
+                async with trio.open_nursery() as nursery:
+                    if any(rule.on == "event" for rule in self._rules[watched.scope]):
+                        run = partial(self._follow_events, watched)
+                        nursery.start_soon(partial(self._errors.keep_running, "obs", run, station=channel.station))
+                    look = partial(self._follow_states, watched)
+                    nursery.start_soon(partial(self._errors.keep_running, "obs", look, station=channel.station))
+            finally:
+                del self._readers[watched]
 
     async def _follow_states(self, watched: _Watched) -> None:
         """Notice what the station is doing now, and every change of it."""
