@@ -15,11 +15,23 @@ import trio
 from slpstream.cli import without_groups
 from slpstream.cli.addresses import base_address
 from slpstream.cli.service_options import strict_option
-from slpstream.config import DEFAULT_PORT, Config, Server, StationConfig, Store
+from slpstream.config import DEFAULT_PORT, Config, Obs, ObsRule, Server, StationConfig, Store, check_obs
 from slpstream.daemon.daemon import Daemon
 from slpstream.system import logs
 
 STATION = "demo"
+OBS_RULES = (
+    ObsRule(
+        on="game_start",
+        station=STATION,
+        scene="Game",
+        text={"Players": "{player1} vs {player2}", "Score": "{score1} – {score2}"},
+    ),
+    ObsRule(on="game_end", station=STATION, scene="Break"),
+    ObsRule(on="set_end", station=STATION, scene="Result", text={"Winner": "{set_winner} wins"}),
+    ObsRule(on="event", station=STATION, event="conversion_ended", kill=True, save_replay=True),
+)
+"""The rules of `--obs`, as in docs/howto/obs.md."""
 _PAUSE_SECONDS = 5.0
 
 
@@ -44,12 +56,26 @@ _PAUSE_SECONDS = 5.0
     "--speed", default=1.0, show_default=True, type=click.FloatRange(min=0.01), help="Speed relative to real time."
 )
 @click.option("--writer", default="frame", show_default=True, help="How matches are written; see `simulate --help`.")
+@click.option("--obs", default="", metavar="URL", help="Drive OBS as well: address of obs-websocket, ws://HOST:PORT.")
+@click.option("--obs-password-file", default="", metavar="FILE", help="File whose first line is the password of OBS.")
 @click.option("--once", is_flag=True, help="Stop after one match.")
 @strict_option
-def command(host: str, port: int, seed: int, speed: float, writer: str, once: bool, strict: bool) -> None:
+def command(
+    host: str,
+    port: int,
+    seed: int,
+    speed: float,
+    writer: str,
+    obs: str,
+    obs_password_file: str,
+    once: bool,
+    strict: bool,
+) -> None:
     """Run a daemon with synthetic matches that are written live. It needs no replay, no console and no network.
 
     Two players play one match after another, in best-of-three sets, until Ctrl-C.
+
+    With --obs, OBS follows: it needs scenes and text sources with the names that are printed. Nothing is created in it.
     """
     from slpstream.simulate.schedule import cutter
 
@@ -60,7 +86,13 @@ def command(host: str, port: int, seed: int, speed: float, writer: str, once: bo
     except ValueError as error:
         raise click.UsageError(str(error)) from None
     logs.configure("auto", "warning")
-    config = msgspec.structs.replace(Config(), server=Server(host=host, port=port))
+    config = msgspec.structs.replace(
+        Config(),
+        server=Server(host=host, port=port),
+        obs=Obs(url=obs, password_file=obs_password_file),
+        obs_rules=list(OBS_RULES) if obs else [],
+    )
+    check_obs(config, "--obs")
     with (
         tempfile.TemporaryDirectory(prefix="slpstream-demo-") as folder,
         tempfile.TemporaryDirectory(prefix="slpstream-demo-state-") as state,
@@ -68,16 +100,25 @@ def command(host: str, port: int, seed: int, speed: float, writer: str, once: bo
     ):
         config = msgspec.structs.replace(config, store=Store(folder=state))
         daemon = Daemon(config, [StationConfig(id=STATION, folder=folder, name="Demo")], strict=strict)
-        trio.run(partial(_run, daemon, Path(folder), host=host, seed=seed, speed=speed, writer=writer, once=once))
+        run = partial(_run, daemon, Path(folder), host=host, seed=seed, speed=speed, writer=writer, once=once)
+        trio.run(partial(run, drives_obs=bool(obs)))
 
 
-async def _run(daemon: Daemon, folder: Path, *, host: str, seed: int, speed: float, writer: str, once: bool) -> None:
+async def _run(
+    daemon: Daemon, folder: Path, *, host: str, seed: int, speed: float, writer: str, once: bool, drives_obs: bool
+) -> None:
     async with trio.open_nursery() as nursery:
         port = await nursery.start(daemon.run)
         base = base_address(host, port)
         click.echo(f"overlay    {base}/overlay/{STATION}")
         click.echo(f"dashboard  {base}/")
         click.echo(f"stream     {base.replace('http', 'ws')}/v1/stream?station={STATION}")
+        if drives_obs:
+            scenes = ", ".join(rule.scene for rule in OBS_RULES if rule.scene)
+            texts = ", ".join(source for rule in OBS_RULES for source in rule.text)
+            click.echo(
+                f"OBS        needs the scenes {scenes}, and text sources named {texts}; what is missing is logged"
+            )
         click.echo("Ctrl-C stops the demo.")
         with trio.CancelScope() as playing:
             nursery.start_soon(_cancel_when_stopping, daemon, playing)

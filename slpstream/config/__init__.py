@@ -16,6 +16,7 @@ from slpstream.config.folders import (
     usual_folders,
 )
 from slpstream.config.loading import check, load
+from slpstream.config.obs_rules import check_obs
 from slpstream.config.secrets import read_secret
 from slpstream.config.sections import (
     CHAT_PLACEHOLDERS,
@@ -74,6 +75,7 @@ __all__ = [
     "all_keys",
     "changes",
     "check",
+    "check_obs",
     "is_loopback",
     "load",
     "read_secret",

@@ -14,6 +14,7 @@ from tests.daemon_process import DaemonProcess, running
 from tests.outputs import real_obs
 from tests.outputs.real_obs import PASSWORD, Control, RealObs
 from tests.shared_data import IN_CI
+from tests.web.pages import demo
 
 pytestmark = [
     pytest.mark.slow,
@@ -161,3 +162,17 @@ def test_scene_of_the_producer_stays(obs: RealObs, tmp_path: Path) -> None:
         station.end()
         time.sleep(3)
         assert obs.recorded == ["Game", "Interview"]
+
+
+def test_demo_drives_obs(obs: RealObs, tmp_path: Path) -> None:
+    (tmp_path / "password").write_text(PASSWORD)
+    log = tmp_path / "demo.log"
+    with demo(
+        "--obs", obs.url, "--obs-password-file", str(tmp_path / "password"), "--speed", "20", log=log
+    ) as running_demo:
+        deadline = time.monotonic() + 120
+        while "Result" not in obs.recorded:
+            assert time.monotonic() < deadline, (obs.recorded, log.read_text())
+            time.sleep(0.1)
+        assert running_demo.url
+    assert obs.recorded[:4] == ["Game", "Break", "Game", "Break"]
