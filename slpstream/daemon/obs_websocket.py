@@ -27,7 +27,7 @@ def make_control(
     """The control of the configured OBS. Rules for any station leave out those that `is_hidden`."""
     return ObsControl(
         hub,
-        [_rule(wanted) for wanted in config.obs_rules],
+        [rule_of(wanted) for wanted in config.obs_rules],
         config.obs.url,
         partial(_password, Path(config.obs.password_file).expanduser() if config.obs.password_file else None),
         respect_seconds=config.obs.respect_seconds,
@@ -48,7 +48,8 @@ async def _password(file: Path | None) -> str | None:
         raise SinkError(str(error)) from None
 
 
-def _rule(wanted: ObsRule) -> Rule:
+def rule_of(wanted: ObsRule) -> Rule:
+    """A configured rule."""
     return Rule(
         on=wanted.on,
         station=wanted.station,

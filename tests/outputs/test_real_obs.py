@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -176,3 +178,42 @@ def test_demo_drives_obs(obs: RealObs, tmp_path: Path) -> None:
             time.sleep(0.1)
         assert running_demo.url
     assert obs.recorded[:4] == ["Game", "Break", "Game", "Break"]
+
+
+def test_scenes_that_rules_name_are_made(obs: RealObs, tmp_path: Path) -> None:
+    file = configuration(tmp_path, obs)
+    file.write_text(file.read_text().replace('"Break"', '"Between games"').replace('"Winner"', '"Champion"'))
+
+    def obs_scenes(*options: str) -> str:
+        command = [sys.executable, "-m", "slpstream", "obs-scenes", str(file), *options]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    control = Control(obs.url)
+    before = control.ask("GetSceneList")["scenes"]
+    planned = obs_scenes("--dry-run")
+    assert control.ask("GetSceneList")["scenes"] == before
+    output = obs_scenes()
+    assert output.replace("made  ", "would make  ") == planned
+    scenes = [each["sceneName"] for each in control.ask("GetSceneList")["scenes"]]
+    assert sorted(scenes) == sorted([*(each["sceneName"] for each in before), "Between games"])
+    item = control.ask("GetSceneItemId", sceneName="Result", sourceName="Champion")["sceneItemId"]
+    place = control.ask("GetSceneItemTransform", sceneName="Result", sceneItemId=item)["sceneItemTransform"]
+    assert (place["positionX"], place["positionY"]) > (0, 0)
+    assert "this OBS has no browser source: http://127.0.0.1:5151/overlay/main belongs into the scene Game" in output
+    assert "made" not in obs_scenes()
+    assert obs.recorded == [], "the program was left alone"
+
+
+def test_obs_that_is_away_or_refuses_the_password_is_one_line(obs: RealObs, tmp_path: Path) -> None:
+    file = configuration(tmp_path, obs)
+    command = [sys.executable, "-m", "slpstream", "obs-scenes", str(file)]
+    (tmp_path / "password").write_text("wrong\n")
+    refused = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    obs.kill()
+    away = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert [refused.returncode, away.returncode] == [74, 74]
+    assert refused.stderr == f"slpstream: {obs.url}: the password is wrong\n"
+    assert away.stderr.startswith(f"slpstream: {obs.url}: OBS cannot be reached: ")
+    assert away.stderr.count("\n") == 1
