@@ -31,7 +31,7 @@ OBS_RULES = (
     ObsRule(on="set_end", station=STATION, scene="Result", text={"Winner": "{set_winner} wins"}),
     ObsRule(on="event", station=STATION, event="conversion_ended", kill=True, save_replay=True),
 )
-"""The rules of `--obs`, as in docs/howto/obs.md."""
+"""The rules of `--obs`, as in docs/production/obs.md."""
 _PAUSE_SECONDS = 5.0
 
 

@@ -44,9 +44,7 @@ def command(file: Path, address: str | None, dry_run: bool) -> None:
         return f"{base}/{path}/{quote(ON_AIR if station == EACH_SUBFOLDER else station)}"
 
     password_file = config.obs.password_file
-    password = (
-        configuration.read_secret(Path(password_file).expanduser(), "obs.password_file") if password_file else None
-    )
+    password = configuration.read_secret(Path(password_file), "obs.password_file") if password_file else None
     try:
         with connected(config.obs.url, password) as obs:
             size = obs.ask("GetVideoSettings")

@@ -138,7 +138,7 @@ def _check_hosts(config: Config, file: str) -> None:
 
 def _check_readable(path: str, file: str, key: str) -> None:
     """Refuse a file that is missing or unreadable."""
-    if path and ("\0" in path or not os.access(path, os.R_OK)):
+    if path and ("\0" in path or not os.access(_expanded(path, file, key), os.R_OK)):
         raise ConfigError(file, key, f"cannot be read: {path}")
 
 

@@ -8,13 +8,13 @@ from slpstream.model.errors import ConfigError
 
 
 def read_secret(path: Path, key: str) -> str:
-    """The first line of a file, without surrounding spaces. Blocks.
+    """The first line of a file, whose path may begin with `~`, without surrounding spaces. Blocks.
 
     Raises `ConfigError`, which names `key`, when the file cannot be read or the line is empty.
     """
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        text = path.expanduser().read_text(encoding="utf-8")
+    except (OSError, RuntimeError, UnicodeDecodeError) as error:
         raise ConfigError("configuration", key, f"cannot be read: {error}") from error
     secret = text.split("\n", 1)[0].strip()
     if not secret:

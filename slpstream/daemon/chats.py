@@ -26,7 +26,7 @@ def chat_receivers(wanted: Sequence[Chat]) -> list[Receiver]:
     names = Counter[str]()
     for i, chat in enumerate(wanted):
         key = f"chat[{i}].url_file"
-        url = read_secret(Path(chat.url_file).expanduser(), key)
+        url = read_secret(Path(chat.url_file), key)
         try:
             authority = target_of(url).authority
         except ValueError:  # its message has the URL, which is a secret

@@ -29,7 +29,7 @@ def make_control(
         hub,
         [rule_of(wanted) for wanted in config.obs_rules],
         config.obs.url,
-        partial(_password, Path(config.obs.password_file).expanduser() if config.obs.password_file else None),
+        partial(_password, Path(config.obs.password_file) if config.obs.password_file else None),
         respect_seconds=config.obs.respect_seconds,
         on_outcome=lambda outcome: metrics.counter("slpstream_obs_requests_total", outcome).inc(),
         on_reconnect=metrics.counter("slpstream_obs_reconnects_total").inc,

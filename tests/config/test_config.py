@@ -343,3 +343,26 @@ def test_playback_of_a_station_that_may_exist(stations: list[dict[str, str]]) ->
     assert config.check({"playback": playback, "stations": stations}).playback.station == "b"
     on_air = config.check({"playback": {**playback, "station": "on-air"}, "stations": stations})
     assert on_air.playback.set_moments == 5
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        {"server": {"token_file": "~/secret"}},
+        {"server": {"operate_token_file": "~/secret", "token_file": "~/secret"}},
+        {"webhooks": [{"url": "http://x", "secret_file": "~/secret"}]},
+        {"chat": [{"url_file": "~/secret"}]},
+        {"obs": {"password_file": "~/secret"}},
+        {"fanout": {"password_file": "~/secret", "ca_file": "~/secret"}},
+    ],
+)
+def test_paths_of_secrets_may_begin_with_the_home_folder(
+    table: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HOME", "USERPROFILE"):
+        monkeypatch.setenv(name, str(tmp_path))
+    with pytest.raises(ConfigError, match="cannot be read: ~/secret"):
+        config.check(table)
+    (tmp_path / "secret").write_text("hidden\n")
+    config.check(table)
+    assert config.read_secret(Path("~/secret"), "key") == "hidden"

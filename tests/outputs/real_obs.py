@@ -27,6 +27,7 @@ from websockets.typing import Subprotocol
 PASSWORD = "slpstream-test"
 PROGRAMS = ("obs", "Xvfb")
 START_SECONDS = 90.0
+SCREEN_FILE = "Xvfb_screen0"
 _GLOBAL = """[General]
 FirstRun=true
 LastVersion=486539266
@@ -110,8 +111,9 @@ class Control:
 class RealObs:
     """One OBS that can be killed and started again. `recorded` has its program scenes, across all of its runs."""
 
-    def __init__(self, home: Path, display: str) -> None:
+    def __init__(self, home: Path, display: str, *, visible: bool = False) -> None:
         self.home = home
+        self._options = [] if visible else ["--minimize-to-tray"]
         self._environment = {
             **os.environ, "HOME": str(home), "DISPLAY": display, "LIBGL_ALWAYS_SOFTWARE": "1",
             "XDG_CONFIG_HOME": str(home / ".config"), "XDG_RUNTIME_DIR": str(home), "QT_QPA_PLATFORM": "xcb",
@@ -133,7 +135,7 @@ class RealObs:
 
     def start(self) -> Control:
         """Start OBS and wait until it answers."""
-        command = ["obs", "--multi", "--minimize-to-tray", "--disable-updater"]
+        command = ["obs", "--multi", "--disable-updater", *self._options]
         with (self.home / "obs.log").open("ab") as log:
             self.process = subprocess.Popen(command, env=self._environment, stdout=log, stderr=log)
         deadline = time.monotonic() + START_SECONDS
@@ -194,11 +196,15 @@ def _text(file: Path) -> str:
 
 
 @contextmanager
-def real_obs(folder: Path) -> Iterator[RealObs]:
-    """An OBS with its scenes, running, and a display for it."""
+def real_obs(folder: Path, *, prepared: bool = True, visible: bool = False) -> Iterator[RealObs]:
+    """A running OBS, with the scenes of the tests if it is `prepared`, and a display for it.
+
+    The picture of the display, on which its window is shown if it is `visible`, is in `folder / SCREEN_FILE`, in the
+    format of xwd.
+    """
     reading, writing = os.pipe()
     screen = subprocess.Popen(
-        ["Xvfb", "-displayfd", str(writing), "-screen", "0", "800x600x24", "-nolisten", "tcp"],
+        ["Xvfb", "-displayfd", str(writing), "-screen", "0", "1280x800x24", "-nolisten", "tcp", "-fbdir", str(folder)],
         pass_fds=[writing], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
     os.close(writing)
@@ -207,9 +213,12 @@ def real_obs(folder: Path) -> Iterator[RealObs]:
             display = f":{number.readline().strip()}"
         home = folder / "home"
         home.mkdir(mode=0o700)
-        obs = RealObs(home, display)
+        obs = RealObs(home, display, visible=visible)
         try:
-            obs.prepare()
+            if prepared:
+                obs.prepare()
+            else:
+                obs.start()
             yield obs
         finally:
             obs.kill()

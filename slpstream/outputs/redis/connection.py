@@ -80,7 +80,7 @@ def address_of(url: str, password_file: str = "", ca_file: str = "") -> Address:
     context = None
     if scheme == "rediss":
         try:
-            context = ssl.create_default_context(cafile=ca_file or None)
+            context = ssl.create_default_context(cafile=str(Path(ca_file).expanduser()) if ca_file else None)
         except (OSError, ssl.SSLError) as error:
             raise ConfigError("configuration", "fanout.ca_file", f"cannot be used: {error}") from error
     username = unquote(parts.username) if parts.username else None
