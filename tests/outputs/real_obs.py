@@ -52,10 +52,10 @@ _PROFILE = """[General]
 Name=Test
 
 [Video]
-BaseCX=320
-BaseCY=180
-OutputCX=320
-OutputCY=180
+BaseCX={width}
+BaseCY={height}
+OutputCX={width}
+OutputCY={height}
 FPSCommon=30
 
 [Output]
@@ -112,6 +112,7 @@ class RealObs:
     """One OBS that can be killed and started again. `recorded` has its program scenes, across all of its runs."""
 
     def __init__(self, home: Path, display: str, *, visible: bool = False) -> None:
+        width, height = (1280, 720) if visible else (320, 180)  # software draws it
         self.home = home
         self._options = [] if visible else ["--minimize-to-tray"]
         self._environment = {
@@ -127,7 +128,9 @@ class RealObs:
         (settings / "basic" / "scenes").mkdir(parents=True)
         (home / "videos").mkdir()
         (settings / "global.ini").write_text(_GLOBAL.format(port=self.port, password=PASSWORD))
-        (settings / "basic" / "profiles" / "Test" / "basic.ini").write_text(_PROFILE.format(folder=home / "videos"))
+        (settings / "basic" / "profiles" / "Test" / "basic.ini").write_text(
+            _PROFILE.format(folder=home / "videos", width=width, height=height)
+        )
         self.process: subprocess.Popen[bytes] | None = None
         self.recorded: list[str] = []
         """Every change of the program scene, by the events of OBS."""
@@ -183,12 +186,20 @@ class RealObs:
             )  # fmt: skip
         control.ask("SetCurrentSceneTransition", transitionName="Cut")
         control.ask("SetCurrentProgramScene", sceneName="Break")
-        file = self.home / ".config" / "obs-studio" / "basic" / "scenes" / "Test.json"
+        self.until_saved(*SCENES, *TEXTS)
         deadline = time.monotonic() + 20
-        while self.recorded != ["Break"] or not all(f'"{name}"' in _text(file) for name in (*SCENES, *TEXTS)):
-            assert time.monotonic() < deadline, "OBS does not save its scenes"
+        while self.recorded != ["Break"]:
+            assert time.monotonic() < deadline, self.recorded
             time.sleep(0.2)
         self.recorded.clear()
+
+    def until_saved(self, *names: str) -> None:
+        """Wait until OBS has saved scenes and sources, so that it has them after it was killed."""
+        file = self.home / ".config" / "obs-studio" / "basic" / "scenes" / "Test.json"
+        deadline = time.monotonic() + 20
+        while not all(f'"{name}"' in _text(file) for name in names):
+            assert time.monotonic() < deadline, "OBS does not save its scenes"
+            time.sleep(0.2)
 
 
 def _text(file: Path) -> str:

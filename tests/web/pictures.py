@@ -25,6 +25,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from slpstream.simulate.bundled import bundled_match
 from tests.daemon_process import running
+from tests.outputs import obs_pictures
 from tests.project import ROOT
 from tests.web import setups
 from tests.web.on_air import game_picture
@@ -292,6 +293,39 @@ def _example(browser: Browser) -> Image.Image:
     return _overlay_in_game(browser).resize((640, 360), Image.Resampling.LANCZOS)
 
 
+def _obs_scenes(browser: Browser) -> Image.Image:
+    del browser  # it is the window of OBS
+    return obs_pictures.scenes()
+
+
+def _obs_game(browser: Browser) -> Image.Image:
+    del browser
+    return obs_pictures.game()
+
+
+def _on_air(browser: Browser) -> Image.Image:
+    """A station on air, with a marked moment."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name) / "Slippi"
+        folder.mkdir()
+        config = Path(name) / "slpstream.toml"
+        config.write_text(f"[[stations]]\nid = 'tv1'\nname = 'TV 1'\nfolder = '{folder}'\n")
+        data = bundled_match(1, started_at=datetime.now(UTC))
+        with (
+            running(arguments=("--config", str(config))) as daemon,
+            open_page(browser, viewport=TALL, color_scheme="dark") as watched,
+        ):
+            page = watched.page
+            (folder / "Game_1.slp").write_bytes(data[:11] + bytes(4) + data[15 : len(data) // 2])
+            page.goto(f"{daemon.url}/#station/tv1")
+            page.locator(".put-on-air").click()
+            page.locator(".moments").get_by_role("button", name="Mark this moment").click()
+            expect(page.locator(".marks .moment")).to_have_count(1)
+            page.locator(".panel .on-air").wait_for()
+            page.locator("#detail-title").scroll_into_view_if_needed()
+            return _image(page)
+
+
 def _tournament(browser: Browser) -> Image.Image:
     return _setups(browser, "", ".station")
 
@@ -346,6 +380,9 @@ STILLS: Mapping[str, Callable[[Browser], Image.Image]] = {
     "editor.png": _editor,
     "first_run.png": _first_run,
     "instant_replay.png": _instant_replay,
+    "obs_game.png": _obs_game,
+    "obs_scenes.png": _obs_scenes,
+    "on_air.png": _on_air,
     "overlay.png": _overlay_in_game,
     "overlay_parts.png": _overlay_parts,
     "overlay_result.png": _overlay_result,
