@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from slpstream.formats.slippi.names import characters
+from slpstream.model.prepared import prepared
 from slpstream.outputs.scoreboards.characters import characters as scoreboard_characters
 from slpstream.outputs.scoreboards.characters import stream_tool_names
 from slpstream.system.files import read_regular
@@ -78,12 +79,14 @@ class _Codename(msgspec.Struct):
     codename: str
 
 
+@prepared
 class _Game(msgspec.Struct):
     """The part of `base_files/config.json` that is used."""
 
     character_to_codename: dict[str, _Codename]
 
 
+@prepared
 class _Pack(msgspec.Struct):
     """The part of the `config.json` of a folder of pictures that is used."""
 

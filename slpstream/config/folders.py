@@ -14,6 +14,7 @@ import msgspec
 
 from slpstream.config.sections import Config, StationConfig
 from slpstream.model.messages import ON_AIR
+from slpstream.model.prepared import prepared
 from slpstream.system import systemd
 
 
@@ -111,6 +112,7 @@ class _LauncherPaths(msgspec.Struct, rename={"root_slp_path": "rootSlpPath"}):
     root_slp_path: str | None = None
 
 
+@prepared
 class _LauncherSettings(msgspec.Struct):
     settings: _LauncherPaths = msgspec.field(default_factory=_LauncherPaths)
 

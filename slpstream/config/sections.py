@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Meta
 
 from slpstream.model.messages import ON_AIR
+from slpstream.model.prepared import prepared
 
 DEFAULT_PORT = 5151
 EACH_SUBFOLDER = "*"
@@ -570,6 +571,7 @@ class Verify(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     ] = False
 
 
+@prepared
 class Config(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """The whole configuration. Without `[[stations]]` the platform's usual Slippi folders are watched."""
 

@@ -11,6 +11,7 @@ import msgspec
 from slpstream.daemon.highlights import replay_path
 from slpstream.daemon.marks import StationMarks
 from slpstream.model.errors import NoSuchMoment
+from slpstream.model.prepared import prepared
 from slpstream.outputs.playback_dolphin import Clip, around
 from slpstream.store import HighlightRow, StoredGame
 from slpstream.stream import Hub
@@ -40,6 +41,7 @@ class _Span(msgspec.Struct, rename="camel"):
     end_frame: int | None = None
 
 
+@prepared
 class _Stats(msgspec.Struct):
     """The part of the stats that has the conversions and stocks."""
 

@@ -31,7 +31,9 @@ from typing import Any, TypeVar
 
 import msgspec
 
-R = TypeVar("R")
+from slpstream.model.prepared import prepared
+
+R = TypeVar("R", bound=msgspec.Struct)
 
 
 def read_table(folder: Path, file: str, table: str | None = None) -> dict[str, Any]:
@@ -45,6 +47,8 @@ def read_table(folder: Path, file: str, table: str | None = None) -> dict[str, A
 
 def rows_of(folder: Path, file: str, row: type[R], table: str | None = None) -> Callable[[], Mapping[int, R]]:
     """A function that returns the rows of a table by id, each as a `row`. It reads the file when it is first called."""
+
+    prepared(row)
 
     @functools.cache
     def rows() -> Mapping[int, R]:

@@ -8,12 +8,15 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
+from slpstream.model.prepared import prepared
+
 KIND = "highlight"
 """The `kind` of the events that announce highlights."""
 
 Reason = Literal["kill", "zero-to-death", "damage", "length", "comeback", "last-stock"]
 
 
+@prepared
 class Highlight(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
     """A moment worth showing again. A greater `score` is a better one; `docs/reference/stats.md` has the formula."""
 

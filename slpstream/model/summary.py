@@ -12,6 +12,8 @@ from typing import Annotated, Any, Literal, NamedTuple
 import msgspec
 from msgspec import Meta
 
+from slpstream.model.prepared import prepared
+
 Ending = Literal["finished", "time", "quit"]
 """How a game came to its end: it was decided, the clock ran out, or a player quit."""
 
@@ -61,6 +63,7 @@ class PlayerSummary(_Summary, frozen=True):
         return self.name or self.tag
 
 
+@prepared
 class GameSummary(_Summary, frozen=True):
     """One game. At its start the part that depends on the end is missing; later it is there too."""
 

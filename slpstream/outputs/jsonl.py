@@ -20,6 +20,7 @@ import trio
 
 from slpstream.model.errors import ProtocolViolation
 from slpstream.model.messages import START, Cursor, FramesMode, parse_cursor
+from slpstream.model.prepared import prepared
 from slpstream.model.topics import Topic
 from slpstream.stream import Channel, ConsumedBatch, ConsumerOffset, LogConsumer
 from slpstream.system.logs import get_logger
@@ -36,6 +37,7 @@ _FILE_NAME = re.compile(r"[0-9a-f]{32}\.jsonl")
 Result = TypeVar("Result")
 
 
+@prepared
 class _LastLine(msgspec.Struct):
     """The part of a line that gives its position in the log."""
 

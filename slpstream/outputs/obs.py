@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 import trio
 
+from slpstream.model.prepared import prepared
 from slpstream.model.summary import PlayerSummary
 from slpstream.stream import Channel, Game
 from slpstream.system.logs import get_logger
@@ -50,10 +51,12 @@ class _Stats(msgspec.Struct, frozen=True):
     extra: _Extra = _Extra()
 
 
+@prepared
 class _StatsMessage(msgspec.Struct, frozen=True):
     stats: _Stats = _Stats()
 
 
+@prepared
 class _Frame(msgspec.Struct):
     frame: int | None = None
     players: dict[str, _Player] = {}

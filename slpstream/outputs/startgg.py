@@ -24,6 +24,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from slpstream.model.prepared import prepared
+
 PLACEHOLDERS = ("{entrant1}", "{entrant2}")
 SET_PLACEHOLDER = "{setId}"
 
@@ -59,6 +61,7 @@ def ids(table: Literal["characters", "stages"]) -> Mapping[int, int]:
     return msgspec.json.decode(content, type=_Content).tables[table]
 
 
+@prepared
 class _Content(msgspec.Struct):
     tables: dict[str, dict[int, int]]
 

@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta
 
+from slpstream.model.prepared import prepared
 from slpstream.sets.corrections import NOTHING, Corrections
 from slpstream.sets.grouping import Member, Set
 from slpstream.sets.patches import ImpossibleCorrection, SetPatch, corrected_set, regrouped
@@ -105,6 +106,7 @@ class Ledger(msgspec.Struct, frozen=True):
         return self.changes[-1].id if self.changes else 0
 
 
+@prepared
 class _Document(Corrections, frozen=True, rename="camel", omit_defaults=True):
     """The stored form of a ledger: corrections, as they were stored before there was a list, and the list."""
 

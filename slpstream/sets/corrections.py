@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import msgspec
 
+from slpstream.model.prepared import prepared
+
 
 class GameCorrection(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     """The stored correction of one game."""
@@ -42,6 +44,7 @@ class SetCorrection(msgspec.Struct, frozen=True, rename="camel", omit_defaults=T
     swapped: bool | None = None
 
 
+@prepared
 class Corrections(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     """All stored corrections of one station."""
 

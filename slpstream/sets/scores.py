@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from slpstream.model.prepared import prepared
 from slpstream.sets.corrections import NOTHING, Corrections
 from slpstream.sets.games import PlayedGame, Player, PlayerIndex
 from slpstream.sets.grouping import Member, Set, SetGame, Side
@@ -112,6 +113,7 @@ class ScoredGame(_Payload, kw_only=True, frozen=True):
     ] = []
 
 
+@prepared
 class SetScore(_Payload, kw_only=True, frozen=True):
     """The set that is being played, or that was played last, or that comes next."""
 

@@ -11,6 +11,7 @@ from msgspec import Meta
 
 from slpstream.model.errors import ProtocolViolation
 from slpstream.model.messages import Cursor, FramesMode, parse_cursor
+from slpstream.model.prepared import prepared
 from slpstream.model.topics import TOPICS, Topic
 
 MAX_NAMES = 256
@@ -48,6 +49,7 @@ class Subscription(msgspec.Struct, frozen=True):
         return self.cursors.get(station, self.cursor)
 
 
+@prepared
 class SubscribeRequest(msgspec.Struct, forbid_unknown_fields=True):
     """A `subscribe` message before its values are checked."""
 

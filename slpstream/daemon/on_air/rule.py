@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from slpstream.model.prepared import prepared
 from slpstream.stream import Channel, Game
 
 _PLAYED = ("playing", "stalled")
@@ -67,6 +68,7 @@ class _Player(msgspec.Struct, frozen=True):
     post: _Post = _Post()
 
 
+@prepared
 class _Frame(msgspec.Struct, frozen=True):
     players: dict[str, _Player] = {}
 

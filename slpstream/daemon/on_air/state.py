@@ -16,6 +16,7 @@ import trio
 
 from slpstream.config.sections import OnAir as OnAirConfig
 from slpstream.model.messages import timestamp
+from slpstream.model.prepared import prepared
 from slpstream.store import GameIndex
 from slpstream.stream import ChosenBy, Hub, OnAir
 from slpstream.system.logs import get_logger
@@ -32,6 +33,7 @@ class _Choice(msgspec.Struct, frozen=True):
     at: float
 
 
+@prepared
 class _Remembered(msgspec.Struct):
     """The part of the state that survives a restart. Times are Unix times."""
 

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from slpstream.model.events import GameEnd
+from slpstream.model.prepared import prepared
 from slpstream.model.summary import GameSummary, PlayerSummary, Thing, given
 
 
@@ -23,6 +24,7 @@ class _Racer(msgspec.Struct):
     color: int | None = None
 
 
+@prepared
 class _Settings(msgspec.Struct, rename="camel"):
     """The part of `Settings` that the summary needs."""
 

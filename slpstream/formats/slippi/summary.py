@@ -11,6 +11,7 @@ from slpstream.formats.slippi.game_start import STOCK_MODE
 from slpstream.formats.slippi.names import character_name, in_game_modes, stage_name, teams
 from slpstream.formats.slippi.result import GAME, INFERRED, RESOLVED, TIME
 from slpstream.model.events import GameEnd
+from slpstream.model.prepared import prepared
 from slpstream.model.summary import Ending, GameSummary, PlayerSummary, Thing, given
 
 _CPU = 1
@@ -45,6 +46,7 @@ class _Match(msgspec.Struct, frozen=True, rename="camel"):
     session_id: str = ""
 
 
+@prepared
 class _Settings(msgspec.Struct, rename="camel"):
     """The part of `Settings` that the summary needs."""
 
@@ -59,10 +61,12 @@ class _Settings(msgspec.Struct, rename="camel"):
     match_info: _Match = _Match()
 
 
+@prepared
 class _Winner(msgspec.Struct, rename="camel"):
     player_index: int
 
 
+@prepared
 class _GameEnd(msgspec.Struct, rename="camel"):
     game_end_method: int | None = None
     lras_initiator_index: int | None = None
@@ -73,6 +77,7 @@ class _Score(msgspec.Struct, rename="camel"):
     score: int | None = None
 
 
+@prepared
 class _EndValues(msgspec.Struct):
     """The members of `game_end` that games without stocks have."""
 

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from slpstream.model.events import GameEnd
+from slpstream.model.prepared import prepared
 from slpstream.model.summary import GameSummary, PlayerSummary, Thing, given
 
 
@@ -33,6 +34,7 @@ class _Track(msgspec.Struct, rename="camel"):
     horizon_name: str | None = None
 
 
+@prepared
 class _Settings(msgspec.Struct, rename="camel"):
     """The part of `StuntsSettings` that the summary needs."""
 

@@ -17,6 +17,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 import trio
 
+from slpstream.model.prepared import prepared
 from slpstream.model.summary import GameSummary
 from slpstream.outputs.chat.messages import Result, Templates, game_results, message, set_result
 from slpstream.outputs.delivery import Deliverer, Post
@@ -41,6 +42,7 @@ class _News(NamedTuple):
     live: Mapping[str, GameSummary]
 
 
+@prepared
 class _Error(msgspec.Struct):
     """The body of an error."""
 

@@ -16,6 +16,7 @@ import msgspec
 import trio
 
 from slpstream.model.messages import ON_AIR
+from slpstream.model.prepared import prepared
 from slpstream.outputs.obs_websocket.desk import Desk, Kept, WishKey
 from slpstream.outputs.obs_websocket.link import ObsLink, OpenStream
 from slpstream.outputs.obs_websocket.rules import Actions, Occasion, Rule, placeholders
@@ -38,6 +39,7 @@ class _Handled(msgspec.Struct, omit_defaults=True):
     """The longest wait of a rule about an idle station that is over; -1 if none is."""
 
 
+@prepared
 class Remembered(msgspec.Struct, omit_defaults=True):
     """Everything that survives a restart of the daemon."""
 

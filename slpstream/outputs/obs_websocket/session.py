@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from slpstream.model.errors import SinkError
+from slpstream.model.prepared import prepared
 
 SUBPROTOCOL = "obswebsocket.json"
 RPC_VERSION = 1
@@ -101,6 +102,7 @@ class _Status(msgspec.Struct):
     comment: str = ""
 
 
+@prepared
 class _Response(msgspec.Struct, rename="camel"):
     request_type: str
     request_status: _Status
@@ -108,11 +110,13 @@ class _Response(msgspec.Struct, rename="camel"):
     response_data: dict[str, Any] | None = None
 
 
+@prepared
 class _BatchResponse(msgspec.Struct, rename="camel"):
     request_id: str
     results: list[_Response]
 
 
+@prepared
 class _Event(msgspec.Struct, rename="camel"):
     event_type: str
     event_data: dict[str, Any] | None = None
@@ -123,11 +127,13 @@ class _Challenge(msgspec.Struct):
     salt: str
 
 
+@prepared
 class _Hello(msgspec.Struct, rename={"version": "obsWebSocketVersion"}):
     version: str
     authentication: _Challenge | None = None
 
 
+@prepared
 class _Message(msgspec.Struct):
     op: int
     d: msgspec.Raw

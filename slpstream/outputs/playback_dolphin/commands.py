@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from slpstream.model.prepared import prepared
+
 FIRST_FRAME = -123
 """The default of `startFrame`: the first frame of every game."""
 FRAMES_PER_SECOND = 60
@@ -20,6 +22,7 @@ COMBO_LEAD_FRAMES, COMBO_TAIL_FRAMES = 240, 180
 """The frames shown before and after a moment, as by Clippi (586339f)."""
 
 
+@prepared
 class _Content(msgspec.Struct, frozen=True):
     """The part of a communication file that says what is mirrored."""
 

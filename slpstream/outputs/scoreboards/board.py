@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from slpstream.model.prepared import prepared
 from slpstream.outputs.scoreboards.characters import character_name
 
 CASTERS = 2
@@ -77,6 +78,7 @@ class _Side(msgspec.Struct):
     players: list[int]
 
 
+@prepared
 class _Set(msgspec.Struct, rename="camel"):
     best_of: int
     players: list[BoardPlayer]

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import msgspec
 
+from slpstream.model.prepared import prepared
+
 _ZELDA, _SHEIK = 18, 19
 
 
@@ -18,6 +20,7 @@ class Character(msgspec.Struct, frozen=True):
     skins: tuple[str, ...]
 
 
+@prepared
 class _Content(msgspec.Struct):
     rows: dict[int, Character]
 

@@ -19,6 +19,7 @@ import msgspec
 import trio
 
 from slpstream.model.errors import SinkError
+from slpstream.model.prepared import prepared
 from slpstream.outputs.post import PostResponse, request, target_of
 from slpstream.outputs.scoreboards.board import Board, BoardPlayer, BoardSide
 from slpstream.outputs.scoreboards.characters import character_name
@@ -52,6 +53,7 @@ class _ShownTeam(msgspec.Struct):
     player: dict[str, _ShownPlayer] = {}
 
 
+@prepared
 class _Shown(msgspec.Struct):
     """The state of a scoreboard in TSH."""
 

@@ -22,6 +22,7 @@ from slpstream.formats.slippi.commands import (
     PRE_FRAME,
 )
 from slpstream.formats.slippi.framing import read_event_payloads, width_of_event_payloads
+from slpstream.model.prepared import prepared
 
 VERSION = "3.4.0"
 """The version of Dolphin whose protocol this is. Clients receive it as the version of Dolphin."""
@@ -33,6 +34,7 @@ _BEGINS_FRAME = frozenset((FRAME_START.command, PRE_FRAME.command))
 _ENDS_BATCH = frozenset((GAME_START, FRAME_BOOKEND.command, GAME_END.command, MESSAGE_SPLITTER))
 
 
+@prepared
 class _Request(msgspec.Struct):
     type: str
     cursor: int
