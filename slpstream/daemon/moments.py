@@ -9,7 +9,6 @@ from typing import NamedTuple
 import msgspec
 
 from slpstream.daemon.highlights import replay_path
-from slpstream.daemon.marks import StationMarks
 from slpstream.model.errors import NoSuchMoment
 from slpstream.model.prepared import prepared
 from slpstream.outputs.playback_dolphin import Clip, around
@@ -17,6 +16,7 @@ from slpstream.store import HighlightRow, StoredGame
 from slpstream.stream import Hub
 from slpstream.web.games import EncodedStats
 from slpstream.web.instant_replay import WantedReplay
+from slpstream.web.marks import Marks
 
 FindGame = Callable[[str], Awaitable[StoredGame | None]]
 StatsOf = Callable[[str], Awaitable[EncodedStats | None]]
@@ -58,7 +58,7 @@ class Moments:
         hub: Hub,
         find: FindGame,
         stats: StatsOf,
-        marks: StationMarks,
+        marks: Marks,
     ) -> None:
         """`find` returns a game of the index, and `stats` the stats of a game."""
         self._hub = hub

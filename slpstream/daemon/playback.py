@@ -12,7 +12,6 @@ from typing import Any
 import trio
 
 from slpstream.config import Playback as PlaybackConfig
-from slpstream.daemon.marks import StationMarks
 from slpstream.daemon.moments import FindGame, Moments, StatsOf
 from slpstream.model.errors import NoSuchMoment
 from slpstream.model.messages import ON_AIR
@@ -21,6 +20,7 @@ from slpstream.store import HighlightPage, HighlightsQuery
 from slpstream.stream import Hub, OnAir
 from slpstream.system.metrics import Metrics
 from slpstream.web.instant_replay import PlaybackState, ShownReplay, WantedReplay
+from slpstream.web.marks import Marks
 
 _LOOK_SECONDS = 1.0
 _COLLECT_SECONDS = 0.25
@@ -68,7 +68,7 @@ class Playback:
             self._running_set = None
             self._over.set()
 
-    async def run(self, find: FindGame, stats: StatsOf, marks: StationMarks, highlights: HighlightsOf) -> None:
+    async def run(self, find: FindGame, stats: StatsOf, marks: Marks, highlights: HighlightsOf) -> None:
         """Keep Dolphin up to date until cancelled. `find` and `stats` are those of `Moments`."""
         self._moments = moments = Moments(self._hub, find, stats, marks)
         async with trio.open_nursery() as nursery:
