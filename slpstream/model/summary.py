@@ -12,8 +12,6 @@ from typing import Annotated, Any, Literal, NamedTuple
 import msgspec
 from msgspec import Meta
 
-from slpstream.model.prepared import prepared
-
 Ending = Literal["finished", "time", "quit"]
 """How a game came to its end: it was decided, the clock ran out, or a player quit."""
 
@@ -63,7 +61,6 @@ class PlayerSummary(_Summary, frozen=True):
         return self.name or self.tag
 
 
-@prepared
 class GameSummary(_Summary, frozen=True):
     """One game. At its start the part that depends on the end is missing; later it is there too."""
 
@@ -105,6 +102,9 @@ class GameSummary(_Summary, frozen=True):
     setup: Annotated[
         dict[str, Any], Meta(description="Place and rules exactly as the settings have them: `stageId`, `laps`, ...")
     ] = {}
+
+
+msgspec.json.Decoder(GameSummary)  # prepared for threads, see `model.prepared`; this module imports no other
 
 
 class Standing(msgspec.Struct, frozen=True):

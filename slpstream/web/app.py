@@ -33,7 +33,8 @@ from slpstream.web.on_air import StationOnAir
 from slpstream.web.own_pictures import own_pictures
 from slpstream.web.problem_pages import PROBLEM_JSON
 from slpstream.web.setup import Setup
-from slpstream.web.stations import Stations, no_such_station
+from slpstream.web.station_path import no_such_station
+from slpstream.web.stations import Stations
 
 STATIC = Path(str(files("slpstream.web") / "static"))
 

@@ -14,7 +14,7 @@ from starlette.responses import Response
 from slpstream.model.errors import NoSuchMoment
 from slpstream.web.endpoint import BODY_REFUSED, Endpoint, NoParameters, json_response, read_body
 from slpstream.web.schemas import GameId, Schema
-from slpstream.web.stations import STATION_IN_PATH, no_such_station
+from slpstream.web.station_path import STATION_IN_PATH, no_such_station
 
 PATH = "/v1/stations/{station}/instant-replay"
 _MAX_FRAME_NUMBER = 10_000_000

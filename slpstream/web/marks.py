@@ -13,7 +13,7 @@ from starlette.responses import Response
 from slpstream.model.errors import NoSuchMoment
 from slpstream.web.endpoint import BODY_REFUSED, Endpoint, NoParameters, json_response, read_body
 from slpstream.web.schemas import GameId, Moment, Schema
-from slpstream.web.stations import STATION_IN_PATH, no_such_station
+from slpstream.web.station_path import STATION_IN_PATH, no_such_station
 
 MAX_MARKS = 200
 MAX_WORDS = 200

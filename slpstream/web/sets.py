@@ -17,7 +17,8 @@ from slpstream.model.messages import timestamp
 from slpstream.sets import Change, ChangedValue, ImpossibleCorrection, SetPatch, SetScore
 from slpstream.sets.changes import MAX_CHANGES, MAX_OPERATOR, blocked_by, undone_by
 from slpstream.web.endpoint import Endpoint, NoParameters, json_response, read_body, tag_of
-from slpstream.web.stations import STATION_IN_PATH, Stations, no_such_station
+from slpstream.web.station_path import STATION_IN_PATH, no_such_station
+from slpstream.web.stations import Stations
 
 _NOT_FOUND = {404: "No such station."}
 _REFUSED = {

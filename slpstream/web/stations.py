@@ -18,8 +18,7 @@ from slpstream.sets import Change, SetPatch, SetScore
 from slpstream.system import metrics
 from slpstream.web import schemas
 from slpstream.web.endpoint import Endpoint, NoParameters, json_response
-
-STATION_IN_PATH = {"station": Annotated[str, Meta(description="Id of a station.", min_length=1)]}
+from slpstream.web.station_path import STATION_IN_PATH, no_such_station
 
 _NAME = r"[a-zA-Z_:][a-zA-Z0-9_:]{0,99}"
 _NAMES = re.compile(rf"{_NAME}(,{_NAME}){{0,31}}")
@@ -145,8 +144,3 @@ def endpoints(stations: Stations) -> list[Endpoint]:
             parameters=MetricsQuery,
         ),
     ]  # fmt: skip
-
-
-def no_such_station(name: str) -> HTTPException:
-    """404 for a station that does not exist."""
-    return HTTPException(404, f"no such station: {name}")

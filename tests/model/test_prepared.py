@@ -68,6 +68,10 @@ def decoded_types(tree: ast.Module) -> Iterator[str]:
 
 def struct_types(trees: Mapping[str, ast.Module]) -> Mapping[tuple[str, str], bool]:
     """Whether a struct type is prepared, by its module and name."""
+    made = {
+        module: {ast.unparse(node) for node in tree.body if isinstance(node, ast.Expr)}
+        for module, tree in trees.items()
+    }
     classes = {
         (module, node.name): node
         for module, tree in trees.items()
@@ -78,6 +82,7 @@ def struct_types(trees: Mapping[str, ast.Module]) -> Mapping[tuple[str, str], bo
     while True:
         found = {
             key: "prepared" in [ast.unparse(each) for each in node.decorator_list]
+            or f"msgspec.json.Decoder({node.name})" in made[key[0]]
             for key, node in classes.items()
             if names & {ast.unparse(base) for base in node.bases}
         }
