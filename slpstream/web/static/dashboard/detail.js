@@ -164,9 +164,10 @@ export class StationDetail {
     find(".on-air", root).hidden = daemon.onAir?.station !== this.#station;
     this.#onAirButton.draw(daemon);
     this.#setPanel.draw(daemon, view.set);
-    this.#moments.draw(daemon);
     if (isDemo) {
       find(".set", root).hidden = true; // it counts for no set
+    } else if (described) {
+      this.#moments.draw(daemon); // the index has no games of a demo
     }
     setText(find(".note", root), exists ? this.#feed.problem || reason : text("detail.no_station", { station: this.#station }));
     if (!view.catchingUp) {
