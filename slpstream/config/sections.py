@@ -220,20 +220,21 @@ class OnAir(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
         Literal["operator", "rule"],
         Meta(
             description="`operator`: only the operator chooses. `rule`: while the operator has chosen no station, a "
-            "deciding game comes first, then a last stock, then the station that was not shown for the longest time."
+            "deciding game comes first, then a game with a player on the last stock, then the station that has been "
+            "off air for longest."
         ),
     ] = "operator"
     min_seconds: Annotated[
         float, Meta(ge=0, description="The rule leaves a station on air for at least this long.")
     ] = 20.0
     result_seconds: Annotated[
-        float, Meta(ge=0, description="The rule stays with the result of a game on air for this long.")
+        float, Meta(ge=0, description="The rule keeps a station on air for this long after its game, for the result.")
     ] = 8.0
     operator_seconds: Annotated[
         float,
         Meta(
             ge=0,
-            description="After this long the rule takes over from the operator. 0: not before the operator hands back.",
+            description="How long the operator's choice lasts. 0: until the operator ends it.",
         ),
     ] = 0.0
 
@@ -337,7 +338,7 @@ class Chat(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     name: Annotated[str, Meta(description="Name in logs and metrics. Empty: the host of the URL.")] = ""
     stations: Annotated[list[str], Meta(description="Stations to include. Empty: all.")] = []
     events: Annotated[
-        list[Literal["game_end", "set_end"]], Meta(description="What to post results of. Empty: games and sets.")
+        list[Literal["game_end", "set_end"]], Meta(description="Results to post. Empty: those of games and of sets.")
     ] = []
     game_message: Annotated[
         str,
@@ -394,19 +395,24 @@ class JsonLines(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Obs(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """`[obs]`: OBS, by small files that show the state of a station, and by its websocket for `[[obs_rules]]`."""
+    """`[obs]`: text files for OBS, and the connection to its websocket for `[[obs_rules]]`."""
 
     folder: Annotated[
         str, Meta(description="Folder for the text files, with a subfolder for each station. Empty disables them.")
     ] = ""
     url: Annotated[
-        str, Meta(description="Address of obs-websocket 5, such as `ws://127.0.0.1:4455`. Empty: OBS is not driven.")
+        str,
+        Meta(
+            description="Address of obs-websocket 5, such as `ws://127.0.0.1:4455`. Empty: slpstream does not connect "
+            "to OBS."
+        ),
     ] = ""
     password_file: Annotated[
         str, Meta(description="File whose first line is the password of obs-websocket. Empty: no password.")
     ] = ""
     respect_seconds: Annotated[
-        float, Meta(ge=0, description="How long rules leave a scene alone that the producer has chosen in OBS.")
+        float,
+        Meta(ge=0, description="How long a scene that the producer has chosen in OBS stays before rules change it."),
     ] = 30.0
 
 
@@ -415,11 +421,12 @@ class ObsRule(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     on: Annotated[
         Literal["game_start", "game_end", "set_end", "station_idle", "event"],
-        Meta(description="What has to happen."),
+        Meta(description="When the rule applies."),
     ]
-    station: Annotated[str, Meta(description="Station at which it has to happen: an id, `*` for any, or `on-air`.")] = (
-        ON_AIR
-    )
+    station: Annotated[
+        str,
+        Meta(description="Station at which it has to happen: an id, `*` for any, or `on-air` for the station on air."),
+    ] = ON_AIR
     after_seconds: Annotated[
         float, Meta(ge=0, description="For `station_idle`: how long the station must have been without a game.")
     ] = 0.0
@@ -445,7 +452,7 @@ class ObsRule(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
             "tech",
             "transformed",
         ],
-        Meta(description="For `event`: its kind."),
+        Meta(description="For `event`: the kind of event."),
     ] = ""
     min_damage: Annotated[
         float, Meta(ge=0, description="For the end of a combo or conversion: the least damage, in percent.")
@@ -458,7 +465,7 @@ class ObsRule(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     hide: Annotated[list[str], Meta(description="Sources to hide.")] = []
     text: Annotated[
         dict[str, str],
-        Meta(description='Texts by text source: `{"Score" = "{player1} {score1} – {score2} {player2}"}`.'),
+        Meta(description='Text for each text source: `{"Score" = "{player1} {score1} – {score2} {player2}"}`.'),
     ] = {}
     save_replay: Annotated[bool, Meta(description="Save the replay buffer.")] = False
     recording: Annotated[Literal["", "start", "stop"], Meta(description="Start or stop the recording.")] = ""
@@ -479,7 +486,7 @@ SCOREBOARD_VALUES = (
 
 
 class Scoreboard(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """`[[scoreboards]]`: a scoreboard tool of somebody else that shows the set of a station."""
+    """`[[scoreboards]]`: a scoreboard tool that shows the set of a station."""
 
     kind: Annotated[
         Literal["tournament-stream-helper", "melee-stream-tool", "streamcontrol", "text"],
@@ -505,7 +512,7 @@ class Scoreboard(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
         dict[str, str],
         Meta(
             description="Only `streamcontrol` and `text`: names of values by widget or by file name, such as "
-            '`{ pName1 = "name1" }`. Empty: the usual ones.'
+            '`{ pName1 = "name1" }`. Empty: the default of the kind.'
         ),
     ] = {}
 
@@ -529,8 +536,8 @@ class Playback(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
         float,
         Meta(
             ge=1,
-            description="How many times faster than in real time this Dolphin fast-forwards to a moment; from this "
-            "follows when it returns to the station.",
+            description="How many times faster than the game this Dolphin fast-forwards to a moment. slpstream uses it "
+            "to estimate when a replay is over.",
         ),
     ] = 6.0
 

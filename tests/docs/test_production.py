@@ -82,7 +82,7 @@ def test_every_step(reader: Reader) -> None:
     made = reader.run(6)
     scenes = {scene["sceneName"] for scene in control.ask("GetSceneList")["scenes"]}
     assert {"Game", "Break", "Result"} <= scenes
-    assert "http://127.0.0.1:5151/overlay/on-air belongs into the scene Game" in made, "Debian's OBS has no browser"
+    assert "http://127.0.0.1:5151/overlay/on-air belongs in the scene Game" in made, "Debian's OBS has no browser"
     control.ask("SetCurrentSceneTransition", transitionName="Cut")  # step 7
     control.ask("StartReplayBuffer")
 

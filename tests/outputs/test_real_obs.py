@@ -201,7 +201,7 @@ def test_scenes_that_rules_name_are_made(obs: RealObs, tmp_path: Path) -> None:
     item = control.ask("GetSceneItemId", sceneName="Result", sourceName="Champion")["sceneItemId"]
     place = control.ask("GetSceneItemTransform", sceneName="Result", sceneItemId=item)["sceneItemTransform"]
     assert (place["positionX"], place["positionY"]) > (0, 0)
-    assert "this OBS has no browser source: http://127.0.0.1:5151/overlay/main belongs into the scene Game" in output
+    assert "this OBS has no browser source: http://127.0.0.1:5151/overlay/main belongs in the scene Game" in output
     assert "made" not in obs_scenes()
     assert obs.recorded == [], "the program was left alone"
 

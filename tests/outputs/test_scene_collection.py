@@ -82,7 +82,7 @@ def test_obs_without_browser_and_text_sources() -> None:
     found = plan(RULES[:1], EMPTY._replace(input_kinds=[]), page)
     assert made(found) == ["scene Game"]
     assert found.by_hand == [
-        "this OBS has no browser source: http://127.0.0.1:5151/overlay/on-air belongs into the scene Game",
+        "this OBS has no browser source: http://127.0.0.1:5151/overlay/on-air belongs in the scene Game",
         "text source Score, in the scene Game",
         "text source Players, in the scene Game",
     ]

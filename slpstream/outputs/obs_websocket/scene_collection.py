@@ -1,4 +1,4 @@
-"""What rules need in OBS and OBS lacks: scenes, text sources, and the pages of slpstream as browser sources.
+"""Find out what rules need and OBS lacks: scenes, text sources, and the pages of slpstream as browser sources.
 
 Nothing that exists is changed. Sources that rules only show or hide can be of any kind, so the producer makes them.
 """
@@ -46,7 +46,7 @@ class InObs(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What to ask of OBS, and what only its user can make."""
+    """Requests to OBS, and what only its user can make."""
 
     requests: Sequence[Request]
     by_hand: Sequence[str]
@@ -72,7 +72,7 @@ def plan(rules: Sequence[Rule], obs: InObs, page: Callable[[str, str], str]) -> 
             if BROWSER_KIND in obs.input_kinds:
                 requests.append(_browser(actions.scene, name, address, obs.size))
             else:
-                by_hand.append(f"this OBS has no browser source: {address} belongs into the scene {actions.scene}")
+                by_hand.append(f"this OBS has no browser source: {address} belongs in the scene {actions.scene}")
         home = actions.scene or actions.in_scene
         for source in actions.text:
             if source in inputs:

@@ -4,7 +4,7 @@ export default {
   "problem.no_token": "This page needs the access token.",
   "problem.no_token.advice": "Copy the address of the overlay from the dashboard again: it contains the token. Or add ?token=TOKEN to this address.",
   "problem.wrong_token": "The access token is wrong.",
-  "problem.wrong_token.advice": "The token in this address is not, or no longer, the daemon's. Copy the address of the overlay from the dashboard again.",
+  "problem.wrong_token.advice": "The daemon's token may have been changed. Copy the address of the overlay from the dashboard again.",
   "problem.unknown_station": "There is no station “{station}”.",
   "problem.unknown_station.advice": "This page appears by itself as soon as the station exists.",
   "problem.stations": "Stations that exist now:",
@@ -24,7 +24,7 @@ export default {
   // the form for the token
   "login.title": "Log in",
   "login.required": "This daemon shows its stations only to those who have its access token.",
-  "login.operators": "Enter the token of readers or of operators.",
+  "login.operators": "Enter the access token or the operator token.",
   "login.token": "Access token",
   "login.remember": "Remember on this device",
   "login.log_in": "Log in",
