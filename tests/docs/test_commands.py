@@ -48,6 +48,9 @@ REASONS: Mapping[str, str] = {
     r"slpstream import-pictures": "needs the folder of another tool; tests/cli/test_import_pictures.py makes some",
     r"dolphin-emu": "needs Dolphin and the game; tests/daemon/test_playback.py reads the file as Dolphin does",
     r"curl -X POST \S*instant-replay": "needs a game that is played; tests/daemon/test_playback.py",
+    r"(mkdir -p|chmod 600|slpstream .*) ~/production|slpstream simulate game\.slp --into ~/Slippi": (
+        "needs OBS; tests/docs/test_production.py runs every step of the page"
+    ),
     r"git pull": "needs a remote repository",
     r"launchctl": "needs macOS",
     r"curl .* http://192\.168": "needs a second machine; tests/web/test_access.py has requests from other addresses",
