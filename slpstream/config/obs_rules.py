@@ -29,7 +29,7 @@ _CONDITIONS = (
 def check_obs(config: Config, file: str) -> None:
     """Raises `ConfigError`, which names `file`."""
     url = config.obs.url
-    if url and not re.fullmatch(r"ws://[^/\s?#@]+/?", url):
+    if url and not _is_address(url):
         raise ConfigError(file, "obs.url", f"expected ws://HOST:PORT, found {url!r}")
     if config.obs_rules and not url:
         raise ConfigError(file, "obs.url", "expected the address of OBS, because there are [[obs_rules]]")
@@ -39,6 +39,12 @@ def check_obs(config: Config, file: str) -> None:
         _check_actions(rule, file, key)
         if not _can_exist(rule.station, config):
             raise ConfigError(file, f"{key}.station", f"no such station: {rule.station!r}")
+
+
+def _is_address(url: str) -> bool:
+    """Whether this is `ws://HOST:PORT`. Without a port it would be that of web servers."""
+    found = re.fullmatch(r"ws://[^/\s?#@]+:(\d{1,5})/?", url)
+    return found is not None and 0 < int(found[1]) <= 65535
 
 
 def _can_exist(station: str, config: Config) -> bool:

@@ -20,8 +20,14 @@ from slpstream.web.launcher import FORMAT
 
 def replay_path(game: StoredGame) -> Path | None:
     """The replay of a game that Dolphin can play; `None` if there is none."""
-    playable = game.row.format == FORMAT and game.files
-    return Path(os.fsdecode(game.files[0].path)) if playable else None
+    if game.row.format != FORMAT or not game.files:
+        return None
+    path = game.files[0].path
+    try:
+        path.decode()
+    except UnicodeDecodeError:
+        return None  # the file that Dolphin reads is JSON, which has no such names
+    return Path(os.fsdecode(path))
 
 
 class DaemonHighlights:

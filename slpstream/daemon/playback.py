@@ -82,7 +82,9 @@ class Playback:
         """Mirror the station on air, until cancelled."""
         while True:
             self._station = await on_air.other_than(self._station)
-            self._running_set = None
+            channel = None if self._station is None else self._hub.channels.get(self._station)
+            played = (None if channel is None else channel.set_message()) or {}
+            self._running_set = played.get("setId") if played.get("state") == "running" else None
 
     async def _mirror(self, dolphin: PlaybackDolphin, moments: Moments) -> None:
         mirrored: tuple[str, str] | None = None
@@ -107,9 +109,9 @@ class Playback:
         while True:
             await self._over.wait()
             self._over = trio.Event()
-            await trio.sleep(_AFTER_SET_SECONDS)
             station = self._station
-            if station is None or not self._config.set_moments or self._is_playing(station):
+            await trio.sleep(_AFTER_SET_SECONDS)
+            if station is None or station != self._station or not self._config.set_moments or self._is_playing(station):
                 continue
             page = await highlights(HighlightsQuery(set=station, order="best", limit=self._config.set_moments))
             rows = [] if page is None else page.highlights

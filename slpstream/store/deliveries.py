@@ -54,7 +54,8 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         ) STRICT, WITHOUT ROWID""",
     ),
 )
-_KEPT_SETS = 64
+_KEPT_SETS = 512
+"""Rows per webhook and station. A chat has one for each game of a set."""
 
 
 class Delivery(NamedTuple):
@@ -146,10 +147,22 @@ class DeliveryStore:
         """
         with self._transaction() as connection:
             _insert(connection, webhook, station, [] if delivery is None else [delivery], now_ms)
+            # The newest row stays the newest when the clock was set back.
+            (newest_ms,) = connection.execute(
+                "SELECT coalesce(max(stored_at_ms), -1) FROM told_sets WHERE webhook = ? AND station = ?",
+                (webhook, station),
+            ).fetchone()
             connection.execute(
                 "INSERT OR REPLACE INTO told_sets (webhook, station, set_id, digest, key, stored_at_ms)"
                 " VALUES (?, ?, ?, ?, ?, ?)",
-                (webhook, station, set_id, digest, "" if delivery is None else delivery.key, now_ms),
+                (
+                    webhook,
+                    station,
+                    set_id,
+                    digest,
+                    "" if delivery is None else delivery.key,
+                    max(now_ms, newest_ms + 1),
+                ),
             )
             connection.execute(
                 "DELETE FROM told_sets WHERE webhook = ? AND station = ? AND set_id NOT IN (SELECT set_id FROM"

@@ -319,6 +319,10 @@ class WantedChannels:
         """Whether the station on air is one of them, so that the channels change with it."""
         return self._stations is not None and ON_AIR in self._stations
 
+    def names(self, station: str) -> bool:
+        """Whether a station is wanted for its own sake, and not because it is on air."""
+        return self._stations is None or station in self._stations
+
     @property
     def over(self) -> bool:
         """Whether stations were named and all of them are gone."""

@@ -100,8 +100,11 @@ class Subscriber:
             self._tell_on_air(channels)
             known = [station.channel for station in self._stations]
             for channel in [channel for channel in wanted if channel not in known]:
-                # A station that comes on air again begins live: nothing of it was missed, other stations were shown.
-                late = LateDelivery(self, channel, left_at.get(channel.station), begins_live=channels.follow_on_air)
+                # A station that comes on air again begins live: nothing of it was missed, others were shown. One that
+                # was asked for by name goes on where it was.
+                late = LateDelivery(
+                    self, channel, left_at.get(channel.station), begins_live=not channels.names(channel.station)
+                )
                 self._stations.append(late)
                 nursery.start_soon(late.run)
             await channels.changed()
@@ -141,8 +144,11 @@ class Subscriber:
         data = self.view.status(payload)
         if self.delivery == "conflate":
             self._put(data, None)
-        elif not self.outbox.put(data):
-            self._late[payload["type"], payload["station"]] = data
+        elif self._late or not self.outbox.put(data):
+            # There is one station on air, whichever it is; the newest message of a key comes last.
+            key = (payload["type"], "" if payload["type"] == "on_air" else payload["station"])
+            self._late.pop(key, None)
+            self._late[key] = data
         self._wake_if_waiting()
 
     def put(self, data: bytes, message: LogMessage, station: str) -> bool:

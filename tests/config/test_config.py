@@ -312,7 +312,19 @@ def test_rules_for_obs_that_apply_are_accepted() -> None:
         config.check({"obs": OBS, "obs_rules": [somewhere], "stations": stations})
 
 
-@pytest.mark.parametrize("url", ["127.0.0.1:4455", "wss://obs:4455", "ws://", "ws://user@obs:4455", "ws://obs/x"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "127.0.0.1:4455",
+        "ws://obs",
+        "ws://obs:99999",
+        "ws://obs:0",
+        "wss://obs:4455",
+        "ws://",
+        "ws://user@obs:4455",
+        "ws://obs/x",
+    ],
+)
 def test_address_of_obs_is_checked(url: str) -> None:
     with pytest.raises(ConfigError, match=r"obs\.url"):
         config.check({"obs": {"url": url}})

@@ -8,7 +8,8 @@ import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from slpstream.outputs.obs_websocket import Actions, Rule
-from slpstream.outputs.obs_websocket.session import authentication
+from slpstream.outputs.obs_websocket.desk import Desk, WishKey
+from slpstream.outputs.obs_websocket.session import Answer, ObsEvent, authentication
 from tests.outputs.obs_double import CHALLENGE, SALT, expected
 from tests.outputs.obs_scene import RESPECT_SECONDS, RULES, Production
 
@@ -435,3 +436,66 @@ async def test_messages_of_watched_stations_are_not_held_back(autojump_clock: Mo
         channels = [production.fakes[name].channel for name in ("main", "side")]
         assert ["live" in channel.unread_modes for channel in channels] == [False, True]
     assert "live" in channels[0].unread_modes
+
+
+async def test_pause_is_no_idle_station(autojump_clock: MockClock) -> None:
+    rules = [*RULES, Rule(on="station_idle", station="main", after_seconds=60, actions=Actions(scene="Result"))]
+    production = Production(rules=rules)
+    async with production.running():
+        await production.play(1)
+        channel = production.fakes["main"].channel
+        channel.publish_state({"state": "stalled", "reason": "paused"})
+        await trio.sleep(59)
+        assert production.obs.shown == ["Game"]
+        channel.publish_state({"state": "idle", "reason": "paused for long"})
+        await trio.sleep(100)
+        assert production.obs.shown == ["Game", "Result"]
+        channel.publish_state({"state": "playing", "reason": "game in progress"})
+        await trio.sleep(5)
+        assert production.obs.shown == ["Game", "Result", "Game"], "the game goes on"
+        await production.end()
+        assert production.obs.shown[3:] == ["Break"]
+
+
+async def test_set_that_the_operator_extends_is_over_twice(autojump_clock: MockClock) -> None:
+    production = Production()
+    async with production.running():
+        for number in (1, 2):
+            await production.play(number)
+            await production.end()
+        production.show_set("main", (2, 0), over=True)
+        await trio.sleep(5)
+        production.show_set("main", (2, 0))  # best of five
+        await production.play(3, score=(2, 0))
+        await production.end()
+        production.show_set("main", (3, 0), over=True)
+        await trio.sleep(5)
+    assert production.obs.shown[3:] == ["Break", "Result", "Game", "Break", "Result"]
+
+
+async def test_what_people_change_in_obs_is_set_again_by_the_next_rule(autojump_clock: MockClock) -> None:
+    rule = Rule(on="game_start", station="main", actions=Actions(in_scene="Game", show=("Logo",)))
+    production = Production(rules=[rule])
+    async with production.running():
+        for number in (1, 2):
+            await production.play(number)
+            assert production.obs.items["Game", "Logo"][1] is True
+            production.obs.items["Game", "Logo"][1] = False
+            await production.end()
+            assert production.obs.items["Game", "Logo"][1] is False, "until the next rule"
+
+
+async def test_clock_that_is_set_back_delays_a_scene_no_longer_than_ever() -> None:
+    now = 10_000.0
+    desk = Desk(respect_seconds=30, clock=lambda: now, on_problem=lambda *_: None, on_outcome=lambda _: None)
+    answers = [
+        Answer("", "GetVersion", 100, "", {"availableRequests": []}),
+        Answer("", "GetSceneList", 100, "", {"currentProgramSceneName": "Break"}),
+    ]
+    assert desk.connected(answers) is None
+    desk.happened(ObsEvent("CurrentProgramSceneChanged", {"sceneName": "Interview"}))
+    now -= 3600
+    desk.wish(WishKey("scene"), "Game")
+    assert desk.due() == []
+    now += 31
+    assert [request.value for request in desk.due()] == ["Game"]

@@ -91,3 +91,11 @@ def test_obs_without_browser_and_text_sources() -> None:
 def test_requests_can_be_sent() -> None:
     for request in plan(RULES, EMPTY, page).requests:
         assert msgspec.json.encode(request.data)
+
+
+def test_stations_with_scenes_of_their_own_have_pages_of_their_own() -> None:
+    rules = [Rule(on="game_start", station=name, actions=Actions(scene=f"Game {name}")) for name in ("a", "b")]
+    assert [words for words in made(plan(rules, EMPTY, page)) if words.startswith("browser")] == [
+        "browser source slpstream overlay a with http://127.0.0.1:5151/overlay/a in the scene Game a",
+        "browser source slpstream overlay b with http://127.0.0.1:5151/overlay/b in the scene Game b",
+    ]

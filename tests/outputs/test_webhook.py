@@ -410,10 +410,12 @@ async def test_store_is_bounded(store: DeliveryStore) -> None:
     assert store.expire("hook", before_ms=1000, max_count=20) == 30
     assert [delivery.key for delivery in store.oldest_per_station("hook")] == ["30"]
     assert store.expire("hook", before_ms=1001, max_count=20) == 20
-    for n in range(100):
-        store.store_set("hook", "main", Delivery(f"{n}/x", "set", b"{}"), n, set_id=str(n), digest="x")
-    assert store.last_of_set("hook", "main", "35") is None
-    assert store.last_of_set("hook", "main", "36") == ("x", "36/x")
+    for n in range(600):
+        store.store_set("hook", "main", Delivery(f"{n}/x", "set", b"{}"), 9000 + n, set_id=str(n), digest="x")
+    assert store.last_of_set("hook", "main", "87") is None
+    assert store.last_of_set("hook", "main", "88") == ("x", "88/x")
+    store.store_set("hook", "main", None, 5, set_id="after the clock was set back", digest="x")
+    assert store.last_of_set("hook", "main", "after the clock was set back") is not None
     store.retain({"other"})
     assert store.count("hook") == 0
     assert store.progress("hook", "main") is None

@@ -143,3 +143,34 @@ async def test_subscription_of_all_stations_is_told_once_a_station_is_on_air() -
 async def test_hub_without_a_station_on_air_refuses_the_subscription() -> None:
     with pytest.raises(NoSuchGame):
         Hub().wanted(["on-air"])
+
+
+async def test_slow_subscriber_ends_with_the_station_that_is_on_air() -> None:
+    main, _, _ = playing("main", 1)
+    side, _, _ = playing("side", 2)
+    hub = hub_on_air(main, side)
+    client = Client(room=0, limit_bytes=400)
+    async with client.subscribed(hub, subscription(stations=["on-air"], delivery="lossless")):
+        for at, station in enumerate(("main", "side", "main", "side", "main")):
+            hub.put_on_air(station, "rule", AT + at)
+            await settle()
+        client.allow(None)
+        await settle()
+        assert client.of_type("on_air")[-1]["station"] == "main"
+
+
+async def test_station_that_is_named_too_misses_nothing_while_it_is_away() -> None:
+    main, log, game = playing("main", 1)
+    hub = hub_on_air(main)
+    named = subscription(stations=["main", "on-air"], delivery="lossless")
+    async with Client().subscribed(hub, named) as client:
+        await settle()
+        channel = main.channel
+        hub.remove(channel)
+        await settle()
+        main.write_all(game)
+        hub.add(channel)
+        await settle()
+        received = client.log
+        assert len(received) > 1, "what was played while the station was away"
+        assert received == [message.json("main") for message in log.whole()][-len(received) :]

@@ -229,11 +229,15 @@ class ObsControl:
             if live or game.in_progress:
                 self._fire(watched, "game_start", live=live)
         runs = game is not None and game.game_id == seen.game and game.in_progress
+        if runs and seen.idle_seconds >= 0 and _is_playing(watched.channel):
+            seen.idle_seconds = -1.0
+            self._fire(watched, "game_start", live=False)  # it goes on after a long pause: what was true is true again
         if seen.game and not (seen.ended or runs):
             seen.ended = True
             ended_live = seen.game if live else ended_live
             self._fire(watched, "game_end", live=live)
-        set_id = str(played.get("setId") or "")
+        # An operator may extend a set that is over; then it is over once more, after another game.
+        set_id = f"{played.get('setId') or ''} {seen.game}"
         # Only the set of the game that was seen last: a set from yesterday is no news.
         if set_id != seen.set and played.get("state") == "over" and seen.ended and played.get("gameId") == seen.game:
             seen.set = set_id
@@ -253,7 +257,7 @@ class ObsControl:
         values = placeholders(watched.channel)
         for source, (owner, words) in self._texts.items():
             if owner == watched.name:
-                self._desk.wish(WishKey("text", source=source), words.format_map(values))
+                self._desk.wish(WishKey("text", source=source), words.format_map(values), again=False)
         self._link.wake()
 
     def _idle_at(self, watched: _Watched, seen: _Handled, idle_since: float) -> float:
@@ -316,7 +320,8 @@ class ObsControl:
 
 
 def _is_playing(channel: Channel) -> bool:
-    return bool(channel.state_message()["state"] == "playing")
+    """Whether a game is played. A short pause is part of it."""
+    return channel.state_message()["state"] in ("playing", "stalled")
 
 
 def _is_played(game: Game) -> bool:

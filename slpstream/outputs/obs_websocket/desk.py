@@ -127,10 +127,11 @@ class Desk:
         wishes = [(*key, wish.value, wish.done) for key, wish in self._wishes.items()]
         return Kept(wishes, self._respected_until, self._connected_at)
 
-    def wish(self, key: WishKey, value: str | bool) -> None:
-        """From now on OBS has to have this value."""
+    def wish(self, key: WishKey, value: str | bool, *, again: bool = True) -> None:
+        """From now on OBS has to have this value. It is sent even if it was before, as people change things in OBS; not
+        so with `again=False`."""
         wish = self._wishes.get(key)
-        if key.kind == "scene" or wish is None or wish.value != value:
+        if again or wish is None or wish.value != value:
             self._wishes[key] = Wish(value)
             self._retry_at.pop(key, None)
 
@@ -168,6 +169,8 @@ class Desk:
         if uptime_seconds is None or self._connected_at is None:
             return False
         since = now - self._connected_at
+        if since < 0:
+            return False  # the clock was set back, so this is not known
         return uptime_seconds + max(_SLACK_SECONDS, _SLACK_SHARE * since) >= since
 
     def disconnected(self) -> None:
@@ -249,12 +252,17 @@ class Desk:
             self.problems = {subject: what for subject, what in self.problems.items() if subject in pending}
             if event.type == "CurrentSceneCollectionChanged":
                 self._items.clear()
+                for key, wish in self._wishes.items():
+                    wish.done = wish.done and key.kind not in ("item", "text")
         elif event.type in ("ReplayBufferStateChanged", "RecordStateChanged"):
             for subject in ("replay buffer", "recording", "chapter"):
                 self.problems.pop(subject, None)
 
     def _due_at(self, key: WishKey) -> float:
-        at = self._retry_at.get(key, 0.0)
+        # No wait is longer than it was meant to be, also after the clock was set back.
+        now = self._clock()
+        at = min(self._retry_at.get(key, 0.0), now + _RETRY_SECONDS)
+        self._respected_until = min(self._respected_until, now + self._respect_seconds)
         return max(at, self._respected_until) if key.kind == "scene" else at
 
     def _scene_changed(self, scene: str) -> None:

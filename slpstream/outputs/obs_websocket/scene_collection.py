@@ -66,6 +66,8 @@ def plan(rules: Sequence[Rule], obs: InObs, page: Callable[[str, str], str]) -> 
                 scenes.add(scene)
                 requests.append(Request("CreateScene", {"sceneName": scene}, f"scene {scene}"))
         name, path = _PAGES.get(rule.on, ("", ""))
+        if len({other.station for other in rules if other.on == rule.on and other.actions.scene}) > 1:
+            name = name and f"{name} {rule.station}"
         if name and actions.scene and name not in inputs:
             address = page(path, rule.station)
             inputs.add(name)
