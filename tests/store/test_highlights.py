@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slpstream.model.highlight import Highlight
@@ -102,6 +102,7 @@ def test_highlights_go_with_their_game(database: Database) -> None:
         assert connection.execute("SELECT count(*) FROM highlights").fetchone() == (0,)
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.tuples(st.lists(st.integers(50, 60).map(float), max_size=4), st.sampled_from(["a", "b"])), max_size=6),
     st.integers(1, 4),
