@@ -19,7 +19,6 @@ DEFAULT_PORT = 5151
 EACH_SUBFOLDER = "*"
 """The station id that makes every subfolder of `folder` a station of its own."""
 
-
 Port = Annotated[int, Meta(ge=0, le=65535)]
 Positive = Annotated[float, Meta(gt=0)]
 

@@ -42,10 +42,7 @@ class ObsClient:
     def _next(self) -> Received | None:
         for message in self._session.messages_to_send():
             self._socket.send(message.decode())
-        received = self._session.receive(self._socket.recv(_ANSWER_SECONDS, decode=False))
-        for message in self._session.messages_to_send():
-            self._socket.send(message.decode())
-        return received
+        return self._session.receive(self._socket.recv(_ANSWER_SECONDS, decode=False))
 
 
 @contextlib.contextmanager
