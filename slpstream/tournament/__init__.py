@@ -1,0 +1,1 @@
+"""What a tournament needs beyond sets: equal setups, the right names, results in the bracket, replays handed on."""
