@@ -306,7 +306,7 @@ async def test_bug_in_any_output_and_shared_task(tmp_path: Path) -> None:
         shared: list[tuple[str, Any, str]] = [
             ("webhook", WebhookSink, "_store_set"),
             ("webhook", WebhookSink, "set_changed"),
-            ("webhook", outputs, "bracket_set"),
+            ("webhook", outputs, "_bracket_set"),
             ("obs", ObsFiles, "set_changed"),
             ("chat", ChatSink, "set_changed"),
             ("scoreboard", FollowedStation, "set_changed"),
