@@ -48,7 +48,7 @@ class Played(msgspec.Struct, frozen=True, kw_only=True):
 
 def played_set(payload: Mapping[str, Any]) -> Played | None:
     """The set of a payload; `None` without two sides."""
-    sides = payload.get("sides") or ()
+    sides: Sequence[Mapping[str, Any]] = payload.get("sides") or []
     if len(sides) != 2:
         return None
     winner = payload.get("winner")

@@ -71,7 +71,7 @@ class StartggBracket:
         """One set, with its games."""
         found = await self._ask(queries.SET, {"setId": set_id})
         if found.data.get("set") is None:
-            raise Refused("missing", f"start.gg has no set {set_id}", renamed=found.renamed)
+            raise Refused("unclear", f"start.gg answers nothing about the set {set_id}", renamed=found.renamed)
         return bracket_set_of(found.data["set"])
 
     async def stations(self) -> Sequence[BracketStation]:
