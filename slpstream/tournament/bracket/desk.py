@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeVar
 import msgspec
 import trio
 
-from slpstream.model.errors import SinkError
+from slpstream.model.errors import ActRefused, SinkError
 from slpstream.model.prepared import prepared
 from slpstream.store.reports import ReportEntry, ReportStore
 from slpstream.system.backoff import backoff_seconds
@@ -56,10 +56,6 @@ Result = TypeVar("Result")
 Key = tuple[str, str]
 
 
-class NotPossible(Exception):
-    """A person has asked for something that cannot be done now. The message says why."""
-
-
 class Wishes(NamedTuple):
     """What the desk does on its own."""
 
@@ -84,8 +80,8 @@ class Surroundings(NamedTuple):
     """The names of all stations by id."""
     sets_since: Callable[[str | None, int], Awaitable[Sequence[StationSet]]]
     """The sets of a station, or of all stations, since a time (Unix time in milliseconds), oldest first."""
-    describe: Callable[[str, BracketSet], Awaitable[None]] | None = None
-    """Gives a station the round, event and length of its set."""
+    describe: Callable[[str, str, BracketSet], Awaitable[None]] | None = None
+    """Gives a set of a station its round, event and length. An empty id stands for the next set."""
 
 
 class BracketDesk:
@@ -231,69 +227,69 @@ class BracketDesk:
     # What people ask for.
 
     async def assign_entry(self, key: Key, set_id: str, *, swapped: bool) -> Entry:
-        """Say which set of the bracket an entry is. Raises `NotPossible`."""
+        """Say which set of the bracket an entry is. Raises `ActRefused`."""
         found = self._sets.get(set_id)
         if found is None:
-            raise NotPossible(f"the bracket has no set {set_id}")
+            raise ActRefused(f"the bracket has no set {set_id}")
         if not found.is_filled:
-            raise NotPossible("the set of the bracket does not have both entrants yet")
+            raise ActRefused("the set of the bracket does not have both entrants yet")
         other = next(
             (e for e in self._entries.values() if e.set_id == set_id and e.key != key and e.state != "dropped"), None
         )
         if other is not None:
-            raise NotPossible(f"that set was played on {other.station}")
+            raise ActRefused(f"that set was played on {other.station}")
         return await self._changed_by_person(
             key, lambda entry: queue.assigned(entry, found, self._rules, swapped=swapped, by_person=True)
         )
 
     async def confirm(self, key: Key) -> Entry:
-        """Confirm the report of an entry as it is now. Raises `NotPossible`."""
+        """Confirm the report of an entry as it is now. Raises `ActRefused`."""
 
         def confirm(entry: Entry) -> Entry:
             if entry.state != "confirm":
-                raise NotPossible("there is nothing to confirm")
+                raise ActRefused("there is nothing to confirm")
             return queue.confirmed(entry, self._rules)
 
         return await self._changed_by_person(key, confirm)
 
     async def drop(self, key: Key) -> Entry:
-        """Decide that an entry is not reported. Raises `NotPossible`."""
+        """Decide that an entry is not reported. Raises `ActRefused`."""
 
         def drop(entry: Entry) -> Entry:
             if entry.state == "done":
-                raise NotPossible("it was reported already")
+                raise ActRefused("it was reported already")
             return queue.dropped(entry)
 
         return await self._changed_by_person(key, drop)
 
     async def correct(self, key: Key, *, reset_dependents: bool) -> Entry:
-        """Replace the result that the bracket has by what was played. Raises `NotPossible` and `Refused`."""
+        """Replace the result that the bracket has by what was played. Raises `ActRefused` and `Refused`."""
         entry = self._entry(key)
         if entry.state not in ("conflict", "done") or not entry.set_id:
-            raise NotPossible("there is no result in the bracket that could be replaced")
+            raise ActRefused("there is no result in the bracket that could be replaced")
         if queue.report_of(entry).winner is None:
-            raise NotPossible("the set here has no winner")
+            raise ActRefused("the set here has no winner")
         found = None if self._bracket is None else await self._bracket.read(entry.set_id)
         return await self._changed_by_person(
             key, lambda entry: queue.to_correct(entry, found, self._rules, reset_dependents=reset_dependents)
         )
 
     async def act(self, verb: Verb, set_id: str, station: str = "") -> None:
-        """Call a set, mark it as being played, or assign it to our station. Raises `NotPossible` and `Refused`."""
+        """Call a set, mark it as being played, or assign it to our station. Raises `ActRefused` and `Refused`."""
         if self._wishes.dry_run:
-            raise NotPossible("this is a dry run: nothing is changed in the bracket")
+            raise ActRefused("this is a dry run: nothing is changed in the bracket")
         if self._bracket is None or set_id not in self._sets:
-            raise NotPossible(f"the bracket has no set {set_id}")
+            raise ActRefused(f"the bracket has no set {set_id}")
         theirs = next((id for id, ours in self.here.items() if ours == station), None)
         if verb == "assign" and theirs is None:
-            raise NotPossible(f"the bracket has no station for {station}")
+            raise ActRefused(f"the bracket has no station for {station}")
         await self._act(self._bracket, verb, set_id, theirs or "")
 
     # The queue.
 
     def _entry(self, key: Key) -> Entry:
         if key not in self._entries:
-            raise NotPossible("there is no such set")
+            raise ActRefused("there is no such set")
         return self._entries[key]
 
     async def _changed_by_person(self, key: Key, change: Callable[[Entry], Entry]) -> Entry:
@@ -419,7 +415,7 @@ class BracketDesk:
         found = self._sets.get(entry.set_id)
         if self._around.describe is None or found is None or entry.detailed or entry.state in ("done", "dropped"):
             return
-        await self._around.describe(entry.station, found)
+        await self._around.describe(entry.station, entry.played_id, found)
         async with self._changing:
             await self._keep([msgspec.structs.replace(self._entries[key], detailed=True)])
 
@@ -427,7 +423,7 @@ class BracketDesk:
         found = self.expected_set(station)
         if self._around.describe is not None and found is not None and self._upcoming.get(station) != found.id:
             self._upcoming[station] = found.id
-            await self._around.describe(station, found)
+            await self._around.describe(station, "", found)
 
     # Reading the bracket.
 

@@ -24,7 +24,7 @@ import trio
 from slpstream.model.errors import SinkError
 from slpstream.tournament.bracket.interface import Connection, Headers, HttpAnswer
 
-TOKEN = "a-token"  # noqa: S105 -- of the double
+TOKEN = "a-token"
 EVENT = "tournament/the-big-one/event/melee-singles"
 Trouble = Literal[
     "", "429", "500", "html", "half", "unknown", "null", "lost_before", "lost_after", "unreachable", "repeat"
@@ -204,15 +204,15 @@ class StartggDouble:
         tournament = {"id": 7, "name": "The Big One", "slug": EVENT.partition("/event/")[0]}
         return {"event": {"id": 70, "name": "Melee Singles", "tournament": tournament}}
 
-    def _do_adminof(self, perPage: int) -> Any:  # noqa: N803 -- start.gg's name
+    def _do_adminof(self, perPage: int) -> Any:
         slugs = [EVENT.partition("/event/")[0]] if self.admin else []
         return {"currentUser": {"tournaments": {"nodes": [{"slug": slug} for slug in slugs]}}}
 
-    def _do_stations(self, slug: str, page: int, perPage: int) -> Any:  # noqa: N803
+    def _do_stations(self, slug: str, page: int, perPage: int) -> Any:
         listed = [{"id": id, "identifier": name, "number": number} for id, (number, name) in self.stations.items()]
         return {"tournament": {"stations": _paged(listed, page, perPage)}}
 
-    def _do_sets(self, eventId: Any, page: int, perPage: int, filters: Mapping[str, Any]) -> Any:  # noqa: N803
+    def _do_sets(self, eventId: Any, page: int, perPage: int, filters: Mapping[str, Any]) -> Any:
         chosen = [
             each
             for each in self.sets.values()
@@ -221,12 +221,12 @@ class StartggDouble:
         ]
         return {"event": {"sets": _paged([self._node(each) for each in chosen], page, perPage)}}
 
-    def _do_set(self, setId: Any) -> Any:  # noqa: N803
+    def _do_set(self, setId: Any) -> Any:
         found = self.by_id(setId)
         games = [{"orderNum": game["gameNum"], "winnerId": game.get("winnerId")} for game in found.games]
         return {"set": {**self._node(found), "event": {"name": "Melee Singles"}, "games": games or None}}
 
-    def _do_call(self, setId: Any) -> Any:  # noqa: N803
+    def _do_call(self, setId: Any) -> Any:
         found = self._found(setId)
         if found.state == 3:
             raise Error("Cannot mark set called that is already completed.")
@@ -235,14 +235,14 @@ class StartggDouble:
         self._touch(found, 6)
         return {"markSetCalled": {"id": found.id, "state": found.state}}
 
-    def _do_start(self, setId: Any) -> Any:  # noqa: N803
+    def _do_start(self, setId: Any) -> Any:
         found = self._found(setId)
         if found.state == 2:
             raise Error("Set is already started")
         self._touch(found, 2)
         return {"markSetInProgress": {"id": found.id, "state": found.state}}
 
-    def _do_assign(self, setId: Any, stationId: Any) -> Any:  # noqa: N803
+    def _do_assign(self, setId: Any, stationId: Any) -> Any:
         found = self._found(setId)
         found.station = int(stationId)
         self._touch(found, found.state)
@@ -253,7 +253,7 @@ class StartggDouble:
         setId: Any,
         winnerId: Any = None,
         isDQ: bool = False,
-        gameData: Any = None,  # noqa: N803
+        gameData: Any = None,
     ) -> Any:
         found = self._found(setId)
         if found.state == 3:
@@ -266,7 +266,7 @@ class StartggDouble:
         setId: Any,
         winnerId: Any = None,
         isDQ: bool = False,
-        gameData: Any = None,  # noqa: N803
+        gameData: Any = None,
     ) -> Any:
         found = self._found(setId)
         if winnerId is not None and str(winnerId) != str(_winner_id(found)):
@@ -277,7 +277,7 @@ class StartggDouble:
         self._touch(found, 3)
         return {"updateBracketSet": {"id": found.id, "state": found.state, "winnerId": _winner_id(found)}}
 
-    def _do_replace(self, resetDependentSets: bool = False, **report: Any) -> Any:  # noqa: N803
+    def _do_replace(self, resetDependentSets: bool = False, **report: Any) -> Any:
         found = self._found(report["setId"])
         dependents = [self.sets[key] for key, _ in found.feeds if self.sets[key].state == 3]
         if dependents and not resetDependentSets:

@@ -44,7 +44,7 @@ def troubled(rng: random.Random) -> Callable[[str], Trouble]:
 
 async def run_desk(
     folder: Path, venue: Venue, seconds: float, done: Callable[[BracketDesk], bool]
-) -> tuple[bool, list[tuple[str, ...]]]:
+) -> tuple[bool, list[str]]:
     """Run a desk until it is killed. Returns whether it was done before, and what was left."""
     store = open_reports(folder / "reports.sqlite3")
     finished = False
@@ -69,7 +69,7 @@ async def run_desk(
             nursery.cancel_scope.cancel()
     venue.listener = None
     store.close()
-    unfinished = [(e.station, e.state, e.why, e.set_id) for e in desk.entries if e.state != "done"]
+    unfinished = [f"{e.station} {e.state} {e.why} {e.set_id}" for e in desk.entries if e.state != "done"]
     return finished, unfinished
 
 
@@ -79,6 +79,7 @@ async def in_the_event_loop(operation: Callable[[], T], limiter: trio.CapacityLi
     return operation()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2])
 def test_each_set_is_reported_once(tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trio.to_thread, "run_sync", in_the_event_loop)

@@ -131,8 +131,9 @@ class Venue:
             payload = set_payload(set_id, [side.players for side in sides], games)
             self.history[station][-1] = payload
             self._tell(station)
-        self.expected[key] = (sides[payload["winner"]], games, swapped)
-        return sides[payload["winner"]]
+        winner: Entrant = sides[payload["winner"]]
+        self.expected[key] = (winner, games, swapped)
+        return winner
 
     def _tell(self, station: str) -> None:
         if self.listener is not None:
