@@ -70,7 +70,7 @@ class QueuedSet(Schema, kw_only=True):
     candidates: Annotated[list[str], Meta(description="Ids of sets of the bracket among which a person chooses.")] = (
         msgspec.field(default_factory=list)
     )
-    changed: Annotated[bool, Meta(description="The set has changed since it was reported.")] = False
+    changed: Annotated[bool, Meta(description="The set has changed since it was reported.")]
     request: Annotated[
         dict[str, Any] | None, Meta(description="What is sent, or would be sent, as the bracket gets it.")
     ] = None
@@ -80,15 +80,20 @@ class BracketState(Schema, kw_only=True):
     """The bracket of this daemon."""
 
     configured: bool
-    kind: str = ""
-    connected: Annotated[bool, Meta(description="Whether the last request was answered.")] = False
+    kind: Annotated[str, Meta(description="As in the configuration; empty without a bracket.")]
+    connected: Annotated[bool, Meta(description="Whether the last request was answered.")]
     checked: Annotated[str, Meta(description="What the check of the token said.")] = ""
     trouble: Annotated[str | None, Meta(description="Why nothing gets through; left out while it does.")] = None
-    dry_run: Annotated[bool, Meta(description="Nothing is changed in the bracket.")] = True
-    confirm: Annotated[bool, Meta(description="A person confirms each result.")] = True
-    reads: Annotated[bool, Meta(description="Its sets can be read. Not so for a webhook.")] = True
-    waiting: Annotated[int, Meta(description="Number of sets that wait.")] = 0
+    dry_run: Annotated[bool, Meta(description="Nothing is changed in the bracket.")]
+    confirm: Annotated[bool, Meta(description="A person confirms each result.")]
+    reads: Annotated[bool, Meta(description="Its sets can be read. Not so for a webhook.")]
+    waiting: Annotated[int, Meta(description="Number of sets that wait.")]
     queue: Annotated[list[QueuedSet], Meta(description="Those that wait come first, then the newest.")]
+
+
+_NOTHING = BracketState(
+    configured=False, kind="", connected=False, dry_run=True, confirm=True, reads=False, waiting=0, queue=[]
+)
 
 
 class Decision(msgspec.Struct, forbid_unknown_fields=True, frozen=True, rename="camel"):
@@ -143,7 +148,7 @@ def endpoints(bracket: TournamentBracket | None) -> list[Endpoint]:
         return bracket
 
     async def state(request: Request, _: NoParameters) -> Response:
-        found = BracketState(configured=False, queue=[]) if bracket is None else bracket.state()
+        found = _NOTHING if bracket is None else bracket.state()
         return await json_response(request, found, final=True)
 
     async def sets(request: Request, _: NoParameters) -> Response:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -26,7 +26,7 @@ def one_set() -> StartggDouble:
     """An event with one set, between the players of the bundled matches; the second entrant is the first player."""
     double = StartggDouble(time.time)
     double.stations[501] = (1, "Setup 1")
-    one, other = Entrant(1001, [Player("Rallycat", code="TEST#002")]), Entrant(1002, [Player("Slipstream", "SLP")])
+    one, other = Entrant(1001, [Player("altea")]), Entrant(1002, [Player("Somebody", "SLP", code="VIXN#101")])
     double.add(DoubleSet("final", "preview_400_1", 400, [one, other], round="Grand Final", total_games=5))
     return double
 
@@ -45,9 +45,8 @@ def test_a_killed_daemon_reports_a_set_once(tmp_path: Path) -> None:
     station = tmp_path / "setup-1"
     station.mkdir()
     double = one_set()
-    lost = iter(["", "", "", "lost_after", "lost_before"])
-    trouble: Callable[[str], Trouble] = lambda operation: next(lost, "") if operation == "Report" else ""  # type: ignore[assignment]  # noqa: E731
-    double.trouble = trouble
+    lost: Iterator[Trouble] = iter(["", "", "", "lost_after", "lost_before"])
+    double.trouble = lambda operation: next(lost, "") if operation == "Report" else ""
     more = "report = true\nconfirm = false\nhold_seconds = 0.0\nassign_stations = true\nstart_sets = true\n"
     with double.served() as url:
         arguments = configured(tmp_path, url, more)
@@ -55,9 +54,9 @@ def test_a_killed_daemon_reports_a_set_once(tmp_path: Path) -> None:
             daemon = DaemonProcess(station, arguments=arguments, state=tmp_path / "state")
             try:
                 daemon.wait_ready()
+                before = len(double.sets["final"].games)
                 add_game(station, play)
-                reported = double.sets["final"].games
-                wait(lambda before=len(reported): len(double.sets["final"].games) > before)  # type: ignore[misc]
+                wait(lambda: len(double.sets["final"].games) > before)  # noqa: B023 -- waits at once
             finally:
                 daemon.kill()
         daemon = DaemonProcess(station, arguments=arguments, state=tmp_path / "state")
@@ -74,7 +73,7 @@ def test_a_killed_daemon_reports_a_set_once(tmp_path: Path) -> None:
     assert len(found.completions) == 1
     assert found.resets == 0
     assert found.station == 501
-    names = [entrant.players[0].name for entrant in found.entrants if entrant is not None]
+    names = ["Altea", "Vixen"]
     winner, games = found.completions[0]
     assert names[winner] == played["sides"][played["winner"]]["name"]
     order = [names.index(side["name"]) for side in played["sides"]]
