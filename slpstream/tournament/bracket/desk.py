@@ -48,6 +48,7 @@ _OVERLAP_SECONDS: Final = 90
 _SLOW_DOWN_SECONDS: Final = 20.0
 _FORBIDDEN_SECONDS: Final = 60.0
 _PATIENT_SECONDS: Final = 30.0
+_LATELY_SECONDS: Final = 48 * 3600
 _ALIVE_SECONDS: Final = 30.0
 _MAX_FINISHED: Final = 2000
 _MAX_PASSED: Final = 4096
@@ -709,18 +710,21 @@ class BracketDesk:
         self._log.warning("the bracket refuses a report", kind=refusal.kind, what=refusal.what, station=key[0])
 
     async def _find_again(self, key: Key) -> None:
-        """Read all sets, because the ids of a pool have changed."""
+        """Read all sets again, also completed ones, because the ids of a pool have changed."""
         if self._bracket is None:
             return
         self._full_read_due = float("-inf")
         try:
             await self._refresh(self._bracket)
+            lately = await self._bracket.changed_sets(int(self._wall_clock()) - _LATELY_SECONDS)
         except Refused as refusal:
             await self._failed(refusal)
             return
+        self._sets.update({each.id: each for each in lately})
+        self._known = None
         async with self._changing:
             entry = self._entries[key]
-            if entry.set_id not in self._sets or self._sets[entry.set_id].state == "done":
+            if entry.set_id not in self._sets:
                 await self._keep([queue.found_again(entry, list(self._sets.values()))])
 
     async def _failed(self, refusal: Refused) -> None:
