@@ -56,11 +56,9 @@ class DaemonBracket:
         self._sets = sets
         self._stations = stations
         self._kind: BracketKind = kind_called(config.kind)
-        self._url = config.url or self._kind.url
-        if not self._url:
+        if not (config.url or self._kind.url):
             raise ConfigError("configuration", "bracket.url", f"must be given for {config.kind}")
         self._store: ReportStore | None = None
-        self._tls: ssl.SSLContext | None = None
         self._log = get_logger()
         self.desk: BracketDesk | None = None
         """The desk while it runs."""
@@ -100,16 +98,7 @@ class DaemonBracket:
         """Work until cancelled. After a bug, run it again: the queue is read from the disk."""
         if self._store is None:
             return
-        if target_of(self._url).secure and self._tls is None:
-            self._tls = await trio.to_thread.run_sync(ssl.create_default_context)
-        connection = Connection(
-            self._url,
-            [event_slug(event) for event in self._config.events] if self._kind.needs_event else self._config.events,
-            self._request,
-            self._secret,
-            signature,
-            self._config.requests_per_minute,
-        )
+        connection = await connection_of(self._config, self._kind)
         made = self._kind.make(connection)
         self.desk = desk = BracketDesk(
             self._config.kind,
@@ -219,23 +208,6 @@ class DaemonBracket:
             stations=config.stations,
         )
 
-    async def _request(self, method: str, url: str, headers: Headers, body: bytes) -> HttpAnswer:
-        target = target_of(url)
-        tls = self._tls if target.secure else None
-        answer = await request(
-            method, target, headers, body, tls, self._config.timeout_seconds, max_body_bytes=_MAX_ANSWER_BYTES
-        )
-        return HttpAnswer(answer.status, answer.body, answer.retry_after)
-
-    async def _secret(self) -> str:
-        """The token as it is now, because people correct the file after a refusal. Raises `SinkError`."""
-        if not self._config.token_file:
-            raise SinkError("there is no token: `bracket.token_file` is empty")
-        try:
-            return await trio.to_thread.run_sync(read_secret, Path(self._config.token_file), "bracket.token_file")
-        except ConfigError as error:
-            raise SinkError(str(error)) from None
-
     async def _sets_since(self, station: str | None, since_ms: int) -> Sequence[StationSet]:
         found: list[StationSet] = []
         for each in [station] if station is not None else list(self._stations()):
@@ -263,6 +235,32 @@ class DaemonBracket:
                 await self._sets.correct(station, patch, lambda now: now.set_id == score.set_id, by=self._config.kind)
         except (StoreError, ImpossibleCorrection) as error:
             self._log.warning("details of a set cannot be given", station=station, what=str(error))
+
+
+async def connection_of(config: BracketConfig, kind: BracketKind) -> Connection:
+    """What a bracket is reached by."""
+    url = config.url or kind.url
+    context = await trio.to_thread.run_sync(ssl.create_default_context) if target_of(url).secure else None
+
+    async def send(method: str, url: str, headers: Headers, body: bytes) -> HttpAnswer:
+        target = target_of(url)
+        tls = context if target.secure else None
+        answer = await request(
+            method, target, headers, body, tls, config.timeout_seconds, max_body_bytes=_MAX_ANSWER_BYTES
+        )
+        return HttpAnswer(answer.status, answer.body, answer.retry_after)
+
+    async def secret() -> str:
+        """The token as it is now, because people correct the file after a refusal. Raises `SinkError`."""
+        if not config.token_file:
+            raise SinkError("there is no token: `bracket.token_file` is empty")
+        try:
+            return await trio.to_thread.run_sync(read_secret, Path(config.token_file), "bracket.token_file")
+        except ConfigError as error:
+            raise SinkError(str(error)) from None
+
+    events = [event_slug(event) for event in config.events] if config.kind == "start.gg" else config.events
+    return Connection(url, events, send, secret, signature, config.requests_per_minute)
 
 
 @contextmanager

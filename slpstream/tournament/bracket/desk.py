@@ -108,6 +108,8 @@ class BracketDesk:
         self._wishes = wishes
         # What is played in a rehearsal is reported only if a person says so.
         self._rules = wishes.rules._replace(confirm=True) if wishes.dry_run else wishes.rules
+        if bracket is None:  # a receiver of results gets whole sets
+            self._rules = self._rules._replace(games=False)
         self._around = around
         self._on_outcome = on_outcome
         self._wall_clock = wall_clock

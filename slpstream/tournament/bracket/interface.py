@@ -224,4 +224,3 @@ class BracketKind(NamedTuple):
     """Its sets can be read, so that stations are matched with them. Otherwise each played set is a result."""
     url: str = ""
     """The usual address; empty when there is none."""
-    needs_event: bool = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pytest
 import trio
@@ -73,10 +73,12 @@ async def run_desk(
     return finished, unfinished
 
 
-async def in_the_event_loop(operation: Callable[[], T], limiter: trio.CapacityLimiter | None = None) -> T:
+async def in_the_event_loop(
+    operation: Callable[..., T], *arguments: Any, limiter: trio.CapacityLimiter | None = None
+) -> T:
     """In place of a thread, during which virtual time would jump."""
     await trio.lowlevel.checkpoint()
-    return operation()
+    return operation(*arguments)
 
 
 @pytest.mark.slow

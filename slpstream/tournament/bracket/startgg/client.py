@@ -193,4 +193,4 @@ def _pages(listed: Mapping[str, Any]) -> int:
     return pages if isinstance(pages, int) else 1
 
 
-KIND: Final = BracketKind("start.gg", StartggBracket, url="https://api.start.gg/gql/alpha", needs_event=True)
+KIND: Final = BracketKind("start.gg", StartggBracket, url="https://api.start.gg/gql/alpha")
