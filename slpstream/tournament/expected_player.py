@@ -6,7 +6,7 @@ import msgspec
 
 
 class ExpectedPlayer(msgspec.Struct, frozen=True):
-    """One player. What the bracket does not know is `None`."""
+    """One player. Unknown values are `None`."""
 
     name: str
     sponsor: str | None = None

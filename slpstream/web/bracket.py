@@ -97,7 +97,7 @@ _NOTHING = BracketState(
 
 
 class Decision(msgspec.Struct, forbid_unknown_fields=True, frozen=True, rename="camel"):
-    """What a person decides about a played set."""
+    """A decision about a played set."""
 
     station: str
     set_id: str
@@ -127,7 +127,7 @@ class TournamentBracket(Protocol):
     """The bracket of a daemon, as the web server sees it. A gateway has none."""
 
     def state(self) -> BracketState:
-        """What waits, and why."""
+        """The queue, with the reasons why entries wait."""
 
     def listed_sets(self) -> Sequence[ListedSet]:
         """The sets of the bracket."""

@@ -120,7 +120,7 @@ class DaemonBracket:
             self.desk.set_changed(station, payload)
 
     def state(self) -> BracketState:
-        """What waits, and why, see `web.bracket.TournamentBracket`."""
+        """The queue with its reasons, see `web.bracket.TournamentBracket`."""
         desk = self.desk
         entries = [] if desk is None else list(desk.entries)[::-1]
         return BracketState(
@@ -171,7 +171,7 @@ class DaemonBracket:
         return () if self.desk is None else self.desk.expected(station)
 
     def not_ready(self) -> list[str]:
-        """Why results do not get into the bracket. What a person has to decide is no fault."""
+        """Why results do not get into the bracket. Decisions that wait for a person are no fault."""
         desk = self.desk
         if desk is None:
             return []
@@ -238,7 +238,7 @@ class DaemonBracket:
 
 
 async def connection_of(config: BracketConfig, kind: BracketKind) -> Connection:
-    """What a bracket is reached by."""
+    """A connection to the configured bracket."""
     url = config.url or kind.url
     context = await trio.to_thread.run_sync(ssl.create_default_context) if target_of(url).secure else None
 
@@ -273,7 +273,7 @@ def _refusals() -> Iterator[None]:
 
 
 def _listed(entries: Sequence[Entry]) -> list[Entry]:
-    """What waits, what is being played, and the newest of the others."""
+    """The entries that wait, those that are being played, and the newest of the others."""
     first = [entry for entry in entries if entry.state in WAITING]
     second = [entry for entry in entries if entry.state == "following"]
     others = [entry for entry in entries if entry.state not in WAITING and entry.state != "following"]

@@ -58,7 +58,7 @@ Key = tuple[str, str]
 
 
 class Wishes(NamedTuple):
-    """What the desk does on its own."""
+    """The behaviour of a desk without anybody's click."""
 
     dry_run: bool = True
     """Nothing is changed in the bracket."""
@@ -75,7 +75,7 @@ class Wishes(NamedTuple):
 
 
 class Surroundings(NamedTuple):
-    """What the desk needs to know of the daemon."""
+    """The desk's view of the daemon."""
 
     stations: Callable[[], Mapping[str, str]]
     """The names of all stations by id."""
@@ -106,7 +106,7 @@ class BracketDesk:
         self._bracket = bracket
         self._store = store
         self._wishes = wishes
-        # What is played in a rehearsal is reported only if a person says so.
+        # A result from a rehearsal is reported only after a person has confirmed it.
         self._rules = wishes.rules._replace(confirm=True) if wishes.dry_run else wishes.rules
         if bracket is None:  # a receiver of results gets whole sets
             self._rules = self._rules._replace(games=False)
@@ -145,7 +145,7 @@ class BracketDesk:
         self.connected = False
         """Whether the last request was answered."""
         self.checked = ""
-        """What the check of the token said."""
+        """The outcome of the check of the token."""
 
     @property
     def dry_run(self) -> bool:
@@ -179,7 +179,7 @@ class BracketDesk:
         return max(0.0, self._wall_clock() - min(since) / 1000) if since else 0.0
 
     def rendered(self, entry: Entry) -> Mapping[str, Any] | None:
-        """What would be sent for an entry; `None` without anything to send."""
+        """The request for an entry; `None` without a set of the bracket."""
         return self._results.rendered(queue.report_of(entry)) if entry.set_id else None
 
     def set_changed(self, station: str, payload: Mapping[str, Any]) -> None:
@@ -227,7 +227,7 @@ class BracketDesk:
             if self._bracket is not None:
                 nursery.start_soon(self._poll_for_ever, self._bracket)
 
-    # What people ask for.
+    # Decisions by people.
 
     async def assign_entry(self, key: Key, set_id: str, *, swapped: bool) -> Entry:
         """Say which set of the bracket an entry is. Raises `ActRefused`."""
@@ -356,7 +356,7 @@ class BracketDesk:
     def _now_ms(self) -> int:
         return int(self._wall_clock() * 1000)
 
-    # What is played.
+    # Played sets.
 
     async def _take_for_ever(self) -> None:
         while True:

@@ -1,4 +1,4 @@
-"""What slpstream asks of a bracket: the sets of an event, and where results are reported.
+"""The interface of brackets: reading the sets of an event, and reporting results.
 
 Each kind of bracket is a `BracketKind`. The built-in ones and those of installed packages are found by `kinds`. All
 values here are neutral: characters and stages have the game's own ids, and sides are places (0 and 1) in the bracket's
@@ -51,7 +51,7 @@ class Refused(SinkError):
 
 
 class Participant(msgspec.Struct, frozen=True):
-    """A player of an entrant. What the bracket does not know is empty."""
+    """A player of an entrant. Unknown values are empty."""
 
     name: str
     prefix: str = ""
@@ -142,7 +142,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Outcome(NamedTuple):
-    """What came of a change: new ids of sets, by the old ones."""
+    """The outcome of a change: new ids of sets, by the old ones."""
 
     renamed: Mapping[str, str] = {}
 
@@ -200,7 +200,7 @@ class HttpAnswer(NamedTuple):
 
 
 class Connection(NamedTuple):
-    """What a bracket is reached by."""
+    """Address, events and secret of a bracket, and functions to reach it."""
 
     url: str
     events: Sequence[str]

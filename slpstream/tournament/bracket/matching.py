@@ -81,7 +81,7 @@ def match(played: Played, known: KnownSets, station: str, taken: Collection[str]
 
 
 def _names(player: PlayedPlayer) -> set[str]:
-    """What a player may be called in the bracket."""
+    """The names under which the bracket may have a player."""
     names = {_plain(player.connect_code), _plain(player.name), _plain(f"{player.sponsor} {player.name}")}
     return names - {""}
 

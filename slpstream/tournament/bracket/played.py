@@ -1,4 +1,4 @@
-"""What the payload of a `set` message says about a set, in the terms of a bracket. Pure."""
+"""Played sets in the terms of a bracket, from the payloads of `set` messages. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of the report of a played set. Pure: each function returns the entry of the queue as it is afterwards.
+"""The states of a report, from the first game to the bracket. Pure: each function returns the entry of the queue as it is afterwards.
 
 A report has an effect once, although an answer can be lost and the daemon can be killed at any moment, because of two
 things. Games that are reported take the place of earlier ones, so reporting them again changes nothing. And a bracket
@@ -32,11 +32,11 @@ WAITING: frozenset[State] = frozenset({"ask", "confirm", "due", "conflict"})
 """States in which something has still to happen."""
 _KEPT_SENT = 6
 ANY_RESULT = "-"
-"""What is replaced where results cannot be read."""
+"""Stands for the result to replace if results cannot be read."""
 
 
 class Rules(NamedTuple):
-    """What is reported without asking."""
+    """Results that are reported without asking."""
 
     confirm: bool = True
     games: bool = True
@@ -260,14 +260,14 @@ def to_correct(entry: Entry, found: BracketSet | None, rules: Rules, *, reset_de
 
 
 class Step(NamedTuple):
-    """What to do with an entry that is due."""
+    """The next step for an entry."""
 
     do: Literal["report", "correct", "nothing"]
     entry: Entry
 
 
 def next_step(entry: Entry, found: BracketSet) -> Step:
-    """What to do, given the set as the bracket has it now. The entry returned is stored before anything is sent."""
+    """The next step, given the set as the bracket has it now. The entry returned is stored before anything is sent."""
     if not found.is_filled:
         return Step("nothing", _in(entry, entry.state, "the set of the bracket does not have both entrants yet"))
     if found.entrant_ids == entry.entrants[::-1]:

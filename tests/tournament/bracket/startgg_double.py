@@ -341,7 +341,7 @@ class StartggDouble:
             "phaseGroup": {"id": found.group, "displayIdentifier": "A", "phase": {"id": 1, "name": "Pools"}},
         }
 
-    # What the desk uses in place of a network.
+    # In place of a network.
 
     def connection(self, events: tuple[str, ...] = (EVENT,), token: str = TOKEN, per_minute: int = 60) -> Connection:
         async def request(method: str, url: str, headers: Headers, body: bytes) -> HttpAnswer:

@@ -140,14 +140,14 @@ class Venue:
             self.listener(station, self.history[station][-1])
 
     async def sets_since(self, station: str | None, since_ms: int) -> list[tuple[str, Mapping[str, Any]]]:
-        """What the index of games knows, see `Surroundings`."""
+        """All sets, as the index of games has them, see `Surroundings`."""
         await trio.lowlevel.checkpoint()
         return [
             (name, payload) for name, played in self.history.items() if station in (None, name) for payload in played
         ]
 
     def tell_newest(self) -> None:
-        """What a daemon does when it starts: it publishes the newest set of each station."""
+        """Publish the newest set of each station, as a daemon does when it starts."""
         for station, played in self.history.items():
             if played:
                 self._tell(station)

@@ -1,4 +1,4 @@
-"""What start.gg's answers mean. Pure."""
+"""Decoding of start.gg's answers and errors. Pure."""
 
 from __future__ import annotations
 
