@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from slpstream.config.bracket import check_bracket
 from slpstream.config.folders import address, resolvable
 from slpstream.config.obs_rules import check_obs
 from slpstream.config.sections import (
@@ -73,6 +74,7 @@ def check(table: Mapping[str, Any], *, file: str = "configuration") -> Config:
     _check_chats(config.chat, file)
     _check_scoreboards(config, file)
     check_obs(config, file)
+    check_bracket(config, file)
     if config.on_air.operator_seconds and config.on_air.choose != "rule":
         raise ConfigError(file, "on_air.operator_seconds", 'applies only with on_air.choose = "rule"')
     if config.watch.idle_seconds < config.watch.stalled_seconds:

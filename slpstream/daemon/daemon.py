@@ -51,11 +51,13 @@ from slpstream.stream import Hub, OnAir
 from slpstream.system import logs
 from slpstream.system.logs import get_logger
 from slpstream.system.metrics import Metrics
+from slpstream.web import bracket as bracket_module
 from slpstream.web import chapters, highlights, instant_replay, marks, schemas
 from slpstream.web.server import WebServer
 
 if TYPE_CHECKING:
     from slpstream.daemon.playback import Playback
+    from slpstream.daemon.tournament.bracket import DaemonBracket
     from slpstream.outputs.obs_websocket import ObsControl
 
 _READER_THREADS = 4
@@ -121,6 +123,7 @@ class Daemon:
         self.sets = StationSets(self.hub, _rules(config), errors)
         self.sets.listen(self._set_changed)
         self.playback = _playback(config, self.hub, self.metrics)
+        self.bracket = self._make_bracket(config)
         self._reloading = trio.Lock()
         self._log = get_logger()
 
@@ -179,6 +182,9 @@ class Daemon:
             database, state, trouble = await trio.to_thread.run_sync(self._open_database, temporary)
             temporary.callback(self.outputs.close)
             await trio.to_thread.run_sync(self.outputs.open, state)
+            if self.bracket is not None:
+                temporary.callback(self.bracket.close)
+                await trio.to_thread.run_sync(self.bracket.open, state)
             async with (
                 Watcher(polling_only=config.watch.polling_only) as watcher,
                 service.background(handle_signals=handle_signals) as background,
@@ -202,6 +208,7 @@ class Daemon:
                     *highlights.endpoints(found),
                     *marks.endpoints(marked),
                     *instant_replay.endpoints(self.playback, self.running.__contains__),
+                    *bracket_module.endpoints(self.bracket),
                 ]
                 self._web = web = make_web_server(
                     config,
@@ -234,6 +241,8 @@ class Daemon:
                 background.start_soon(self.errors.keep_running, "retention", partial(retention.run, self._limits))
                 background.start_soon(self.errors.keep_running, "sets", partial(self.sets.run, index))
                 background.start_soon(self.errors.keep_running, "on_air", partial(self.on_air.run, index))
+                if self.bracket is not None:
+                    background.start_soon(self.errors.keep_running, "bracket", self.bracket.run)
                 if self._obs is not None:
                     remembered = await index.remembered(_OBS)
                     drive_obs = partial(self._obs.run, remembered, partial(index.remember, _OBS))
@@ -305,6 +314,9 @@ class Daemon:
             if self.playback is not None:
                 with self.errors.contain("playback", station=station):
                     self.playback.set_changed(station, payload)
+            if self.bracket is not None:
+                with self.errors.contain("bracket", station=station):
+                    self.bracket.set_changed(station, payload)
 
     def _keeps(self, station: str) -> bool:
         """Whether a station exists, and the index has its games."""
@@ -345,6 +357,7 @@ class Daemon:
             *self.outputs.not_ready(),
             *([] if self._obs is None else self._obs.not_ready()),
             *([] if self.playback is None else self.playback.not_ready()),
+            *([] if self.bracket is None else self.bracket.not_ready()),
             *([] if self._broker_sink is None else self._broker_sink.problems()),
             *self.errors.restarting(),
         ]
@@ -426,6 +439,16 @@ class Daemon:
             config, self.hub, self.metrics, self.errors, is_hidden=lambda station: station == self.demo.station
         )
 
+    def _make_bracket(self, config: Config) -> DaemonBracket | None:
+        if not config.bracket.kind:
+            return None
+        from slpstream.daemon.tournament.bracket import DaemonBracket  # noqa: PLC0415 -- few daemons have one
+
+        return DaemonBracket(config.bracket, config.sets.best_of, self.metrics, self.sets, self._station_names)
+
+    def _station_names(self) -> dict[str, str]:
+        return {each.id: each.name for each in self.running.stations if each.id != self.demo.station}
+
     def _make_replay_check(self, background: trio.Nursery) -> ReplayCheck | None:
         """Starts to decode finished games again, if that is configured."""
         if not self._config.verify.finished_games:
@@ -472,6 +495,10 @@ class Daemon:
         self.consoles.bind_gauges()
         metrics.bind("slpstream_playback_unread", lambda: float(self.playback is not None and self.playback.unread))
         self.outputs.bind_gauges()
+        bracket = self.bracket
+        metrics.bind("slpstream_bracket_connected", lambda: float(bracket is not None and bracket.is_connected))
+        metrics.bind("slpstream_bracket_lag_seconds", lambda: 0.0 if bracket is None else bracket.lag_seconds)
+        metrics.bind_each("slpstream_bracket_waiting_sets", lambda: {} if bracket is None else bracket.waiting())
         obs = self._obs
         metrics.bind("slpstream_obs_connected", lambda: float(obs is not None and obs.is_connected))
         fanout.bind_gauges(metrics, self._broker_sink)

@@ -23,7 +23,7 @@ from slpstream.model.errors import ConfigError, SinkError
 from slpstream.model.summary import GameSummary
 from slpstream.model.topics import TOPICS, Topic
 from slpstream.model.version import __version__
-from slpstream.outputs import Deliverer, JsonLinesSink, ObsFiles, Receiver, WebhookSink, bracket_set
+from slpstream.outputs import Deliverer, JsonLinesSink, ObsFiles, Receiver, WebhookSink
 from slpstream.outputs.post import target_of
 from slpstream.outputs.webhook import EventName
 from slpstream.store.deliveries import FILE_NAME, DeliveryStore, open_deliveries
@@ -118,7 +118,7 @@ class Outputs:
         if self._webhooks:
             with_bracket = dict(payload)
             with self._errors.contain("webhook", station=station):  # the set is delivered all the same
-                bracket = bracket_set(payload)
+                bracket = _bracket_set(payload)
                 if bracket is not None:
                     with_bracket["startgg"] = bracket
             for webhook in self._webhooks:
@@ -255,6 +255,12 @@ def _check_folders(jsonl: Sequence[JsonLines]) -> None:
     for i, folder in enumerate(folders):
         if folder in folders[:i]:
             raise ConfigError("configuration", f"jsonl[{i}].folder", f"is there twice: {folder}")
+
+
+def _bracket_set(payload: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    from slpstream.tournament.bracket.startgg.variables import bracket_set  # noqa: PLC0415 -- few daemons need it
+
+    return bracket_set(payload)
 
 
 def _describe(game_start: Mapping[str, Any], game_end: Mapping[str, Any] | None) -> GameSummary:

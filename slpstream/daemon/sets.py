@@ -147,6 +147,12 @@ class StationSets:
             make = partial(_all_sets, indexed, self._running(station), ledger.corrections, self._rules)
             return await trio.to_thread.run_sync(make, limiter=self._limiter)
 
+    async def scores_since(self, station: str, since_ms: int) -> list[SetScore]:
+        """The same as the payloads of their messages. Raises `StoreError`."""
+        found = await self.sets_since(station, since_ms)
+        ledger = await self._ledger(self._open_index(), station)
+        return [_score(each, ledger) for each in found]
+
     async def changes(self, station: str) -> Sequence[Change]:
         """The changes that operators have made on a station, oldest first. Raises `StoreError`."""
         ledger = await self._ledger(self._open_index(), station)

@@ -110,6 +110,10 @@ class NoSuchMoment(SlpstreamError):
     """The wanted moment of a game does not exist, or cannot be shown."""
 
 
+class ActRefused(SlpstreamError):
+    """What a person has asked for cannot be done now. The message says why."""
+
+
 class SubscriberError(SlpstreamError):
     """The other end of a connection is at fault. `close_code` is the websocket close code that it is sent."""
 

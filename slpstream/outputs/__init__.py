@@ -4,10 +4,12 @@ Each output reads the log with its own `LogConsumer`, at its own pace. A receive
 other output. Once it works again, the output reads the missed messages from the log.
 """
 
+from pkgutil import resolve_name
+from typing import Any
+
 from slpstream.outputs.delivery import Deliverer, Receiver
 from slpstream.outputs.jsonl import JsonLinesSink
 from slpstream.outputs.obs import ObsFiles
-from slpstream.outputs.startgg import bracket_set
 from slpstream.outputs.webhook import WebhookSink
 
 __all__ = [
@@ -16,5 +18,12 @@ __all__ = [
     "ObsFiles",
     "Receiver",
     "WebhookSink",
-    "bracket_set",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """`bracket_set`, which has moved to `slpstream.tournament.bracket.startgg.variables`."""
+    if name == "bracket_set":
+        # Not an import statement: no room depends on another one on its floor.
+        return resolve_name("slpstream.tournament.bracket.startgg.variables:bracket_set")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -21,7 +21,7 @@ from starlette.types import ASGIApp
 
 from slpstream.model.messages import ON_AIR
 from slpstream.model.version import __version__
-from slpstream.web import chapters, events, highlights, instant_replay, marks, openapi, sets
+from slpstream.web import bracket, chapters, events, highlights, instant_replay, marks, openapi, sets
 from slpstream.web import games as games_module
 from slpstream.web import on_air as on_air_module
 from slpstream.web import setup as setup_module
@@ -115,6 +115,9 @@ def make_app(
         response.headers["content-security-policy"] = _DASHBOARD_POLICY
         return response
 
+    async def bracket_page(request: Request) -> Response:
+        return await assets.respond("bracket/index.html", request)
+
     async def docs(request: Request) -> Response:
         return await assets.respond("docs.html", request)
 
@@ -125,6 +128,7 @@ def make_app(
         routes=[
             Route("/", index),
             Route("/docs", docs),
+            Route("/bracket", bracket_page),
             Route("/overlay/{station}", overlay),
             Route("/scenes/ticker", ticker),
             Route("/scenes/{scene}/{station}", scene),
@@ -177,6 +181,7 @@ def described_endpoints() -> list[Endpoint]:
         *highlights.endpoints(cast(highlights.Highlights, None)),
         *marks.endpoints(cast(marks.Marks, None)),
         *instant_replay.endpoints(None, lambda _: False),
+        *bracket.endpoints(None),
     ]
     return api_endpoints(cast(Stations, None), cast(Games, None), cast(Setup, ()), cast(StationOnAir, ()), more)
 

@@ -21,6 +21,7 @@ from slpstream.daemon.station import station as station_module
 from slpstream.daemon.station.counters import StationCounters
 from slpstream.daemon.station.followed_file import FollowedFile
 from slpstream.daemon.station.station import Station
+from slpstream.daemon.tournament.bracket import DaemonBracket
 from slpstream.formats.registry import of_name
 from slpstream.game import pipeline
 from slpstream.game.log_reader import GrowingLogReader
@@ -35,6 +36,7 @@ from slpstream.store import index as index_module
 from slpstream.stream import Channel, Outbox, Subscriber
 from slpstream.stream.view import View
 from slpstream.system.internal_errors import PARTS
+from slpstream.tournament.bracket.desk import BracketDesk
 from slpstream.web import app as app_module
 from slpstream.web import server as server_module
 from slpstream.web.websocket import WebsocketSession
@@ -306,11 +308,13 @@ async def test_bug_in_any_output_and_shared_task(tmp_path: Path) -> None:
         shared: list[tuple[str, Any, str]] = [
             ("webhook", WebhookSink, "_store_set"),
             ("webhook", WebhookSink, "set_changed"),
-            ("webhook", outputs, "bracket_set"),
+            ("webhook", outputs, "_bracket_set"),
             ("obs", ObsFiles, "set_changed"),
             ("chat", ChatSink, "set_changed"),
             ("scoreboard", FollowedStation, "set_changed"),
             ("playback", Playback, "set_changed"),
+            ("bracket", DaemonBracket, "set_changed"),
+            ("bracket", BracketDesk, "_take"),
             ("sets", StationSets, "_make"),
             ("sets", StationSets, "_publish"),
             ("index", index_module, "_store"),

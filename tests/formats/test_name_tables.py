@@ -19,7 +19,7 @@ from tests.project import ROOT
 
 SOURCES = ROOT / "slpstream"
 FILES = sorted(path for folder in name_folders().values() for path in folder.glob("*.json"))
-DATA_FILES = [*FILES, SOURCES / "outputs" / "startgg.json"]
+DATA_FILES = [*FILES, SOURCES / "tournament" / "bracket" / "startgg" / "ids.json"]
 CONFIDENCES = {"documented", "observed", "guessed"}
 
 ENGLISH_WORDS = {"Damage", "game", "items", "left", "none", "online", "right", "start", "unknown", "versus"}

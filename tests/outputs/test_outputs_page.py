@@ -15,7 +15,7 @@ import pytest
 from slpstream.config.sections import Config
 from slpstream.outputs.delivery import MAX_REFUSALS, MAX_WAITING, signature
 from slpstream.outputs.obs import SLOTS
-from slpstream.outputs.startgg import PLACEHOLDERS, SET_PLACEHOLDER
+from slpstream.tournament.bracket.startgg.variables import PLACEHOLDERS, SET_PLACEHOLDER
 from tests.project import ROOT
 from tests.web.javascript import needs_node
 

@@ -11,6 +11,7 @@ import { FIELDS, loadNames } from "../slippi.js";
 import { Stream } from "../slpstream.js";
 import { date, fillTexts, number, text } from "../texts/texts.js";
 import { takeToken } from "../token.js";
+import { setUpBracketLink } from "./bracket_link.js";
 import { Daemon, stateText } from "./daemon.js";
 import { clone, fill, find, setAttribute, setText, element } from "./dom.js";
 import { GameDetail, StationDetail } from "./detail.js";
@@ -87,6 +88,7 @@ const feed = new Stream({
   onChange: drawSoon,
 });
 const login = new Login(find(".login"), daemon);
+setUpBracketLink(find(".to-bracket"), daemon);
 const wall = new Wall(find(".wall"), sceneOf, drawSoon);
 const firstRun = new FirstRun(find(".first-run"), overlayOf, drawSoon);
 loadNames(() => {

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from slpstream.formats.slippi.names import character_name, stage_name
-from slpstream.outputs.startgg import bracket_set, ids
+from slpstream.tournament.bracket.startgg.variables import bracket_set, ids
 
 
 def player(side: int, character_id: int, stocks: int | None) -> dict[str, Any]:

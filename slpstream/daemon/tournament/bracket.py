@@ -1,0 +1,318 @@
+"""The bracket that the configuration describes: its kind, its token, its queue, and what the daemon tells it."""
+
+from __future__ import annotations
+
+import sqlite3
+import ssl
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import trio
+
+from slpstream.config import Bracket as BracketConfig
+from slpstream.config import read_secret
+from slpstream.config.bracket import event_slug
+from slpstream.daemon.sets import StationSets
+from slpstream.model.errors import ActRefused, ConfigError, SinkError, StoreError
+from slpstream.outputs.delivery import signature
+from slpstream.outputs.post import request, target_of
+from slpstream.sets import ImpossibleCorrection, SetPatch
+from slpstream.sets.patches import MAX_NAME
+from slpstream.store.reports import FILE_NAME, ReportStore, open_reports
+from slpstream.system.logs import get_logger
+from slpstream.system.metrics import Metrics
+from slpstream.tournament.bracket.desk import BracketDesk, StationSet, Surroundings, Wishes
+from slpstream.tournament.bracket.interface import BracketKind, BracketSet, Connection, Headers, HttpAnswer, Refused
+from slpstream.tournament.bracket.kinds import kind_called
+from slpstream.tournament.bracket.queue import WAITING, Entry, Rules
+from slpstream.tournament.expected_player import ExpectedPlayer
+from slpstream.web.bracket import BracketEntrant, BracketState, Decision, ListedSet, QueuedSet, SetChange
+
+_MAX_ANSWER_BYTES = 8 << 20
+_LENGTHS = range(1, 100)
+_MAX_OTHERS = 50
+
+
+class DaemonBracket:
+    """The bracket of a daemon: `open` it, `run` it once, `close` it."""
+
+    def __init__(
+        self,
+        config: BracketConfig,
+        best_of: int,
+        metrics: Metrics,
+        sets: StationSets,
+        stations: Callable[[], Mapping[str, str]],
+    ) -> None:
+        """`best_of` is the usual length of sets, `stations` returns the names of stations by id. Raises
+        `ConfigError`."""
+        self._config = config
+        self._best_of = best_of
+        self._metrics = metrics
+        self._sets = sets
+        self._stations = stations
+        self._kind: BracketKind = kind_called(config.kind)
+        if not (config.url or self._kind.url):
+            raise ConfigError("configuration", "bracket.url", f"must be given for {config.kind}")
+        self._store: ReportStore | None = None
+        self._log = get_logger()
+        self.desk: BracketDesk | None = None
+        """The desk while it runs."""
+        self._passed: dict[str, Mapping[str, Any]] = {}
+        """The newest sets of stations, before the desk runs."""
+
+    @property
+    def dry_run(self) -> bool:
+        """Whether nothing is changed in the bracket."""
+        return not self._config.report
+
+    @property
+    def config(self) -> BracketConfig:
+        """The configuration."""
+        return self._config
+
+    def open(self, state_folder: Path) -> None:
+        """Open the queue. Blocks. Raises `ConfigError`."""
+
+        def warn(aside: Path, what: str) -> None:
+            self._log.error(
+                "the queue of the bracket is damaged; sets are taken up again",
+                file=str(state_folder / FILE_NAME), damaged=str(aside), what=what,
+            )  # fmt: skip
+
+        try:
+            self._store = open_reports(state_folder / FILE_NAME, on_damage=warn)
+        except (OSError, sqlite3.Error) as error:
+            raise ConfigError("configuration", "store.folder", f"cannot be used for reports: {error}") from error
+
+    def close(self) -> None:
+        """Close the queue, once nothing runs any more. Blocks."""
+        if self._store is not None:
+            self._store.close()
+
+    async def run(self) -> None:
+        """Work until cancelled. After a bug, run it again: the queue is read from the disk."""
+        if self._store is None:
+            return
+        connection = await connection_of(self._config, self._kind)
+        made = self._kind.make(connection)
+        self.desk = desk = BracketDesk(
+            self._config.kind,
+            made,
+            made if self._kind.reads else None,
+            self._store,
+            self._wishes(),
+            Surroundings(self._stations, self._sets_since, self._describe if self._config.details else None),
+            on_outcome=lambda outcome: self._metrics.counter("slpstream_bracket_reports_total", outcome).inc(),
+        )
+        for station, payload in self._passed.items():
+            desk.set_changed(station, payload)
+        await desk.run()
+
+    def set_changed(self, station: str, payload: Mapping[str, Any]) -> None:
+        """Take the payload of a `set` message of a station. Returns at once."""
+        self._passed[station] = payload
+        if self.desk is not None:
+            self.desk.set_changed(station, payload)
+
+    def state(self) -> BracketState:
+        """The queue with its reasons, see `web.bracket.TournamentBracket`."""
+        desk = self.desk
+        entries = [] if desk is None else list(desk.entries)[::-1]
+        return BracketState(
+            configured=True,
+            kind=self._config.kind,
+            connected=desk is not None and desk.connected,
+            checked="" if desk is None else desk.checked,
+            trouble=None if desk is None else desk.trouble,
+            dry_run=self.dry_run,
+            confirm=self._config.confirm,
+            reads=self._kind.reads,
+            waiting=0 if desk is None else desk.waiting,
+            queue=[_queued(entry, desk) for entry in _listed(entries) if desk is not None],
+        )
+
+    def listed_sets(self) -> Sequence[ListedSet]:
+        """The sets of the bracket."""
+        desk = self.desk
+        here = {} if desk is None else desk.here
+        return [_listed_set(each, here) for each in ([] if desk is None else desk.sets)]
+
+    async def decide(self, decision: Decision) -> None:
+        """Carry out what a person has decided. Raises `ActRefused`."""
+        desk, key = self._running(), (decision.station, decision.set_id)
+        with _refusals():
+            if decision.do == "confirm":
+                await desk.confirm(key)
+            elif decision.do == "drop":
+                await desk.drop(key)
+            elif decision.do == "assign":
+                await desk.assign_entry(key, decision.bracket_set or "", swapped=decision.swapped)
+            else:
+                await desk.correct(key, reset_dependents=decision.reset_dependents)
+        self._log.info("decision about a result", do=decision.do, station=decision.station, set_id=decision.set_id)
+
+    async def change_set(self, change: SetChange) -> None:
+        """Change a set in the bracket. Raises `ActRefused`."""
+        with _refusals():
+            await self._running().act(change.do, change.set, change.station)
+
+    def _running(self) -> BracketDesk:
+        if self.desk is None:
+            raise ActRefused("the bracket is being started")
+        return self.desk
+
+    def expected(self, station: str) -> Sequence[ExpectedPlayer]:
+        """The players whom the bracket expects at a station."""
+        return () if self.desk is None else self.desk.expected(station)
+
+    def not_ready(self) -> list[str]:
+        """Why results do not get into the bracket. Decisions that wait for a person are no fault."""
+        desk = self.desk
+        if desk is None:
+            return []
+        queue = [] if desk.store_trouble is None else [f"bracket: the queue cannot be stored: {desk.store_trouble}"]
+        waiting = f"; {desk.waiting} sets wait" if desk.waiting else ""
+        return queue + ([] if desk.trouble is None else [f"bracket {self._config.kind} {desk.trouble}{waiting}"])
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether the last request was answered."""
+        return self.desk is not None and self.desk.connected
+
+    @property
+    def lag_seconds(self) -> float:
+        """How long the oldest result that may be reported has been waiting."""
+        return 0.0 if self.desk is None else self.desk.lag_seconds
+
+    def waiting(self) -> Mapping[str, float]:
+        """Number of sets that wait, by state."""
+        counted = Counter(entry.state for entry in ([] if self.desk is None else list(self.desk.entries)))
+        return {state: float(counted[state]) for state in sorted(WAITING)}
+
+    def _wishes(self) -> Wishes:
+        config = self._config
+        return Wishes(
+            dry_run=self.dry_run,
+            rules=Rules(confirm=config.confirm, games=config.games),
+            match=config.match,
+            hold_seconds=config.hold_seconds,
+            poll_seconds=config.poll_seconds,
+            call=config.call_sets,
+            start=config.start_sets,
+            assign=config.assign_stations,
+            stations=config.stations,
+        )
+
+    async def _sets_since(self, station: str | None, since_ms: int) -> Sequence[StationSet]:
+        found: list[StationSet] = []
+        for each in [station] if station is not None else list(self._stations()):
+            try:
+                scores = await self._sets.scores_since(each, since_ms)
+            except StoreError as error:
+                self._log.warning("earlier sets cannot be read", station=each, what=str(error))
+            else:
+                found += [(each, msgspec.to_builtins(score)) for score in scores]
+        return found
+
+    async def _describe(self, station: str, played_id: str, found: BracketSet) -> None:
+        """Give a station the details of its set that the operator has not given, as an operator would."""
+        try:
+            score = await self._sets.score(station)
+            if (score.set_id or "") != played_id:
+                return
+            is_usual = score.best_of == self._best_of != found.best_of
+            patch = SetPatch(
+                round=found.round[:MAX_NAME] if found.round and score.round is None else msgspec.UNSET,
+                event=found.event[:MAX_NAME] if found.event and score.event is None else msgspec.UNSET,
+                best_of=found.best_of if found.best_of in _LENGTHS and is_usual else msgspec.UNSET,
+            )
+            if patch != SetPatch():
+                await self._sets.correct(station, patch, lambda now: now.set_id == score.set_id, by=self._config.kind)
+        except (StoreError, ImpossibleCorrection) as error:
+            self._log.warning("details of a set cannot be given", station=station, what=str(error))
+
+
+async def connection_of(config: BracketConfig, kind: BracketKind) -> Connection:
+    """A connection to the configured bracket."""
+    url = config.url or kind.url
+    context = await trio.to_thread.run_sync(ssl.create_default_context) if target_of(url).secure else None
+
+    async def send(method: str, url: str, headers: Headers, body: bytes) -> HttpAnswer:
+        target = target_of(url)
+        tls = context if target.secure else None
+        answer = await request(
+            method, target, headers, body, tls, config.timeout_seconds, max_body_bytes=_MAX_ANSWER_BYTES
+        )
+        return HttpAnswer(answer.status, answer.body, answer.retry_after)
+
+    async def secret() -> str:
+        """The token as it is now, because people correct the file after a refusal. Raises `SinkError`."""
+        if not config.token_file:
+            raise SinkError("there is no token: `bracket.token_file` is empty")
+        try:
+            return await trio.to_thread.run_sync(read_secret, Path(config.token_file), "bracket.token_file")
+        except ConfigError as error:
+            raise SinkError(str(error)) from None
+
+    events = [event_slug(event) for event in config.events] if config.kind == "start.gg" else config.events
+    return Connection(url, events, send, secret, signature, config.requests_per_minute)
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """Tells a person what the bracket has refused."""
+    try:
+        yield
+    except Refused as refusal:
+        raise ActRefused(f"the bracket refuses: {refusal.what}") from None
+
+
+def _listed(entries: Sequence[Entry]) -> list[Entry]:
+    """The entries that wait, those that are being played, and the newest of the others."""
+    first = [entry for entry in entries if entry.state in WAITING]
+    second = [entry for entry in entries if entry.state == "following"]
+    others = [entry for entry in entries if entry.state not in WAITING and entry.state != "following"]
+    return [*first, *second, *others[:_MAX_OTHERS]]
+
+
+def _queued(entry: Entry, desk: BracketDesk) -> QueuedSet:
+    rendered = desk.rendered(entry)
+    return QueuedSet(
+        station=entry.station,
+        set_id=entry.played_id,
+        state=entry.state,
+        why=entry.why,
+        names=list(entry.played.names),
+        score=list(entry.played.score),
+        over=entry.played.over,
+        winner=entry.played.winner,
+        bracket_set=entry.set_id or None,
+        entrants=list(entry.names[::-1] if entry.swapped else entry.names) if entry.set_id else [],
+        round=entry.round,
+        event=entry.event,
+        candidates=list(entry.candidates),
+        changed=entry.changed,
+        request=None if rendered is None else dict(rendered),
+    )
+
+
+def _listed_set(found: BracketSet, here: Mapping[str, str]) -> ListedSet:
+    station = found.station
+    return ListedSet(
+        id=found.id,
+        state=found.state,
+        round=found.round,
+        event=found.event,
+        best_of=found.best_of,
+        entrants=[None if each is None else BracketEntrant(id=each.id, name=each.name) for each in found.entrants],
+        scores=list(found.scores),
+        winner=found.winner,
+        station=None if station is None else here.get(station.id),
+        bracket_station=None if station is None else station.name or str(station.number or ""),
+        stream=found.stream,
+    )

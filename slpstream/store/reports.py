@@ -1,0 +1,122 @@
+"""Stores the queue of a bracket in a database of its own: the played sets, and what was reported of them.
+
+The store does not know what an entry says. Entries that change together are stored in one transaction. A damaged
+database is set aside: what waited in it is lost, and the sets of the stations are taken up again.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from slpstream.model.errors import SinkError
+from slpstream.store.database import connect
+from slpstream.store.schema import prepare
+
+FILE_NAME = "reports.sqlite3"
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (
+    (
+        """CREATE TABLE entries (
+            id INTEGER PRIMARY KEY AUTOINCREMENT, -- in the order in which they were made
+            bracket TEXT NOT NULL,
+            station TEXT NOT NULL,
+            played_id TEXT NOT NULL,
+            waits INTEGER NOT NULL,               -- 0: nothing has to be done any more
+            body BLOB NOT NULL,                   -- JSON
+            changed_at_ms INTEGER NOT NULL,       -- Unix time
+            UNIQUE (bracket, station, played_id)
+        ) STRICT""",
+        # When a bracket was last at work, in Unix time.
+        "CREATE TABLE alive (bracket TEXT PRIMARY KEY, at_ms INTEGER NOT NULL) STRICT, WITHOUT ROWID",
+    ),
+)
+
+
+class ReportEntry(NamedTuple):
+    """An entry to store. `body` is JSON. Entries that `waits` are never removed."""
+
+    station: str
+    played_id: str
+    waits: bool
+    body: bytes
+
+
+class ReportStore:
+    """An open queue. All methods block, may be called from any thread and raise `SinkError`."""
+
+    def __init__(self, path: Path) -> None:
+        """Call `open_reports` instead, which creates the tables."""
+        self._connection = connect(path)
+        self._lock = threading.Lock()
+
+    def close(self) -> None:
+        """Close the database. No other method may be called afterwards."""
+        with self._lock:
+            self._connection.close()
+
+    def entries(self, bracket: str) -> list[bytes]:
+        """The bodies of all entries of a bracket, oldest first."""
+        with self._transaction() as connection:
+            rows = connection.execute("SELECT body FROM entries WHERE bracket = ? ORDER BY id", (bracket,))
+            return [body for (body,) in rows]
+
+    def keep(self, bracket: str, entries: Sequence[ReportEntry], now_ms: int) -> None:
+        """Store entries, in place of those of the same sets, all or nothing."""
+        with self._transaction() as connection:
+            connection.executemany(
+                "INSERT INTO entries (bracket, station, played_id, waits, body, changed_at_ms)"
+                " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (bracket, station, played_id)"
+                " DO UPDATE SET waits = excluded.waits, body = excluded.body, changed_at_ms = excluded.changed_at_ms",
+                [(bracket, each.station, each.played_id, int(each.waits), each.body, now_ms) for each in entries],
+            )
+
+    def alive_at_ms(self, bracket: str) -> int | None:
+        """When the bracket was last at work; `None` before the first time."""
+        with self._transaction() as connection:
+            row = connection.execute("SELECT at_ms FROM alive WHERE bracket = ?", (bracket,)).fetchone()
+            return None if row is None else int(row[0])
+
+    def note_alive(self, bracket: str, now_ms: int) -> None:
+        """Store that the bracket is at work."""
+        with self._transaction() as connection:
+            connection.execute("INSERT OR REPLACE INTO alive (bracket, at_ms) VALUES (?, ?)", (bracket, now_ms))
+
+    def remove_finished(self, bracket: str, max_count: int) -> int:
+        """Remove the oldest entries that do not wait, except for some. Returns their number."""
+        with self._transaction() as connection:
+            return connection.execute(
+                "DELETE FROM entries WHERE bracket = ? AND waits = 0 AND id <= (SELECT id FROM entries"
+                " WHERE bracket = ? AND waits = 0 ORDER BY id DESC LIMIT 1 OFFSET ?)",
+                (bracket, bracket, max_count),
+            ).rowcount
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        with self._lock:
+            connection = self._connection
+            try:
+                connection.execute("BEGIN IMMEDIATE")
+                try:
+                    yield connection
+                    connection.execute("COMMIT")
+                except BaseException:
+                    if connection.in_transaction:
+                        connection.execute("ROLLBACK")
+                    raise
+            except sqlite3.Error as error:
+                raise SinkError(f"reports: {error}") from error
+
+
+def open_reports(path: Path, *, on_damage: Callable[[Path, str], None] = lambda aside, what: None) -> ReportStore:
+    """Open the database at a path like `open_database`. Blocks.
+
+    Reports contain names of players, so only the owner of the file may read it.
+    """
+    prepare(path, MIGRATIONS, on_damage=on_damage)
+    path.chmod(0o600)
+    return ReportStore(path)

@@ -1,0 +1,771 @@
+"""The desk of a bracket: reads its sets, matches what is played on the stations, and works off the queue of reports.
+
+Every change of the queue is stored before anything is done because of it, so the daemon can be killed at any moment.
+One task sends, one request after the other.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, Final, Literal, NamedTuple, TypeVar
+
+import msgspec
+import trio
+
+from slpstream.model.errors import ActRefused, SinkError
+from slpstream.model.prepared import prepared
+from slpstream.store.reports import ReportEntry, ReportStore
+from slpstream.system.backoff import backoff_seconds
+from slpstream.system.logs import get_logger
+from slpstream.tournament.bracket import queue
+from slpstream.tournament.bracket.interface import (
+    Bracket,
+    BracketSet,
+    BracketStation,
+    Outcome,
+    Refused,
+    Report,
+    Results,
+)
+from slpstream.tournament.bracket.matching import KnownSets, Rule, match, stations_here
+from slpstream.tournament.bracket.played import Played, played_set
+from slpstream.tournament.bracket.queue import WAITING, Entry, Rules, State
+from slpstream.tournament.expected_player import ExpectedPlayer
+
+ReportOutcome = Literal["reported", "corrected", "already_there", "conflict", "tried_again"]
+Verb = Literal["call", "start", "assign"]
+StationSet = tuple[str, Mapping[str, Any]]
+"""A station and the payload of one of its sets."""
+
+EARLIER_MS: Final = 3_600_000
+"""Sets that began this long before the daemon stopped are taken up again."""
+_STORE_PAUSE_SECONDS: Final = 5.0
+_FULL_READ_SECONDS: Final = 900.0
+_OVERLAP_SECONDS: Final = 90
+"""Sets that changed this long before the last known change are read again: the clocks of servers differ."""
+_SLOW_DOWN_SECONDS: Final = 20.0
+_FORBIDDEN_SECONDS: Final = 60.0
+_PATIENT_SECONDS: Final = 30.0
+_LATELY_SECONDS: Final = 48 * 3600
+_ALIVE_SECONDS: Final = 30.0
+_MAX_FINISHED: Final = 2000
+_MAX_PASSED: Final = 4096
+
+Result = TypeVar("Result")
+Key = tuple[str, str]
+
+
+class Wishes(NamedTuple):
+    """The behaviour of a desk without anybody's click."""
+
+    dry_run: bool = True
+    """Nothing is changed in the bracket."""
+    rules: Rules = Rules()
+    match: Rule = "players"
+    hold_seconds: float = 20.0
+    """How long a result that nobody confirmed waits, so that it can be corrected."""
+    poll_seconds: float = 15.0
+    call: bool = False
+    start: bool = False
+    assign: bool = False
+    stations: Mapping[str, str] = {}
+    """Our stations by the number or name of the bracket's."""
+
+
+class Surroundings(NamedTuple):
+    """The desk's view of the daemon."""
+
+    stations: Callable[[], Mapping[str, str]]
+    """The names of all stations by id."""
+    sets_since: Callable[[str | None, int], Awaitable[Sequence[StationSet]]]
+    """The sets of a station, or of all stations, since a time (Unix time in milliseconds), oldest first."""
+    describe: Callable[[str, str, BracketSet], Awaitable[None]] | None = None
+    """Gives a set of a station its round, event and length. An empty id stands for the next set."""
+
+
+class BracketDesk:
+    """The desk of one bracket. `run` it once."""
+
+    def __init__(
+        self,
+        name: str,
+        results: Results,
+        bracket: Bracket | None,
+        store: ReportStore,
+        wishes: Wishes,
+        around: Surroundings,
+        *,
+        on_outcome: Callable[[ReportOutcome], None] = lambda outcome: None,
+        wall_clock: Callable[[], float] = time.time,
+    ) -> None:
+        """`name` identifies the bracket in the store. `bracket` is `results` again if its sets can be read."""
+        self.name = name
+        self._results = results
+        self._bracket = bracket
+        self._store = store
+        self._wishes = wishes
+        # A result from a rehearsal is reported only after a person has confirmed it.
+        self._rules = wishes.rules._replace(confirm=True) if wishes.dry_run else wishes.rules
+        if bracket is None:  # a receiver of results gets whole sets
+            self._rules = self._rules._replace(games=False)
+        self._around = around
+        self._on_outcome = on_outcome
+        self._wall_clock = wall_clock
+        self._limiter = trio.CapacityLimiter(1)
+        self._entries: dict[Key, Entry] = {}
+        self._sets: dict[str, BracketSet] = {}
+        self._known: tuple[Mapping[str, str], KnownSets] | None = None
+        """Made from `_sets` and our stations; `None` after `_sets` has changed."""
+        self._stations: dict[str, BracketStation] = {}
+        self._passed: dict[Key, Mapping[str, Any]] = {}
+        """Payloads of sets that have not been taken up yet."""
+        self._upcoming: dict[str, str] = {}
+        """The sets of the bracket that were described to stations before their first game."""
+        self._changing = trio.Lock()
+        self._work = trio.Event()
+        self._taking = trio.Event()
+        self._polling = trio.Event()
+        self._full_read_due = float("-inf")
+        self._newest_change = 0
+        self._look: set[Key] = set()
+        """Entries whose set was changed in the bracket by somebody else."""
+        self._looked: dict[str, int] = {}
+        """The time of the last change of those sets that were looked at."""
+        self._retry_at: dict[Key, float] = {}
+        self._attempts: dict[Key, int] = {}
+        self._chores_failed: set[tuple[str, str]] = set()
+        self._failures = 0
+        self._paused_until = float("-inf")
+        self._log = get_logger()
+        self.trouble: str | None = None
+        """Why the bracket cannot be reached or used; `None` while it can."""
+        self.store_trouble: str | None = None
+        self.connected = False
+        """Whether the last request was answered."""
+        self.checked = ""
+        """The outcome of the check of the token."""
+
+    @property
+    def dry_run(self) -> bool:
+        """Whether nothing is changed in the bracket."""
+        return self._wishes.dry_run
+
+    @property
+    def entries(self) -> Collection[Entry]:
+        """All entries of the queue."""
+        return self._entries.values()
+
+    @property
+    def sets(self) -> Collection[BracketSet]:
+        """The sets of the bracket, as far as they were read."""
+        return self._sets.values()
+
+    @property
+    def here(self) -> Mapping[str, str]:
+        """Our stations by the ids of the bracket's."""
+        return stations_here(self._stations.values(), self._around.stations(), self._wishes.stations)
+
+    @property
+    def waiting(self) -> int:
+        """Number of entries with which something has still to happen."""
+        return sum(entry.state in WAITING for entry in self._entries.values())
+
+    @property
+    def lag_seconds(self) -> float:
+        """How long the oldest report that may be sent has been waiting."""
+        since = [entry.over_at_ms for entry in self._entries.values() if entry.state == "due" and entry.over_at_ms]
+        return max(0.0, self._wall_clock() - min(since) / 1000) if since else 0.0
+
+    def rendered(self, entry: Entry) -> Mapping[str, Any] | None:
+        """The request for an entry; `None` without a set of the bracket."""
+        return self._results.rendered(queue.report_of(entry)) if entry.set_id else None
+
+    def set_changed(self, station: str, payload: Mapping[str, Any]) -> None:
+        """Take the payload of a `set` message of a station. Returns at once."""
+        key = (station, str(payload.get("setId") or ""))
+        self._passed.pop(key, None)
+        self._passed[key] = payload
+        while len(self._passed) > _MAX_PASSED:
+            del self._passed[next(iter(self._passed))]
+        self._taking.set()
+
+    def expected(self, station: str) -> Sequence[ExpectedPlayer]:
+        """The players whom the bracket expects at a station; empty if it expects none, or those of several sets."""
+        found = self.expected_set(station)
+        return [
+            ExpectedPlayer(each.name, each.prefix or None, each.pronouns or None, entrant.id)
+            for entrant in (() if found is None else found.entrants)
+            if entrant is not None
+            for each in entrant.participants
+        ]
+
+    def expected_set(self, station: str) -> BracketSet | None:
+        """The set that was called to a station or is being played there, or else the only one assigned to it."""
+        here = self.here
+        finished = {entry.set_id for entry in self._entries.values() if entry.state == "done"}
+        at_station = [
+            each
+            for each in self._sets.values()
+            if each.station is not None
+            and here.get(each.station.id) == station
+            and each.state != "done"
+            and each.is_filled
+            and each.id not in finished
+        ]
+        begun = [each for each in at_station if each.state != "open"]
+        return next((sets[0] for sets in (begun, at_station) if len(sets) == 1), None)
+
+    async def run(self) -> None:
+        """Work until cancelled."""
+        await self._load()
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._take_for_ever)
+            nursery.start_soon(self._send_for_ever)
+            nursery.start_soon(self._note_alive)
+            if self._bracket is not None:
+                nursery.start_soon(self._poll_for_ever, self._bracket)
+
+    # Decisions by people.
+
+    async def assign_entry(self, key: Key, set_id: str, *, swapped: bool) -> Entry:
+        """Say which set of the bracket an entry is. Raises `ActRefused`."""
+        found = self._sets.get(set_id)
+        if found is None:
+            raise ActRefused(f"the bracket has no set {set_id}")
+        if not found.is_filled:
+            raise ActRefused("the set of the bracket does not have both entrants yet")
+        other = next(
+            (e for e in self._entries.values() if e.set_id == set_id and e.key != key and e.state != "dropped"), None
+        )
+        if other is not None:
+            raise ActRefused(f"that set was played on {other.station}")
+        return await self._changed_by_person(
+            key, lambda entry: queue.assigned(entry, found, self._rules, swapped=swapped, by_person=True)
+        )
+
+    async def confirm(self, key: Key) -> Entry:
+        """Confirm the report of an entry as it is now. Raises `ActRefused`."""
+
+        def confirm(entry: Entry) -> Entry:
+            if entry.state != "confirm":
+                raise ActRefused("there is nothing to confirm")
+            return queue.confirmed(entry, self._rules)
+
+        return await self._changed_by_person(key, confirm)
+
+    async def drop(self, key: Key) -> Entry:
+        """Decide that an entry is not reported. Raises `ActRefused`."""
+
+        def drop(entry: Entry) -> Entry:
+            if entry.state == "done":
+                raise ActRefused("it was reported already")
+            return queue.dropped(entry)
+
+        return await self._changed_by_person(key, drop)
+
+    async def correct(self, key: Key, *, reset_dependents: bool) -> Entry:
+        """Replace the result that the bracket has by what was played. Raises `ActRefused` and `Refused`."""
+        entry = self._entry(key)
+        if entry.state not in ("conflict", "done") or not entry.set_id:
+            raise ActRefused("there is no result in the bracket that could be replaced")
+        if queue.report_of(entry).winner is None:
+            raise ActRefused("the set here has no winner")
+        found = None if self._bracket is None else await self._bracket.read(entry.set_id)
+        return await self._changed_by_person(
+            key, lambda entry: queue.to_correct(entry, found, self._rules, reset_dependents=reset_dependents)
+        )
+
+    async def act(self, verb: Verb, set_id: str, station: str = "") -> None:
+        """Call a set, mark it as being played, or assign it to our station. Raises `ActRefused` and `Refused`."""
+        if self._wishes.dry_run:
+            raise ActRefused("this is a dry run: nothing is changed in the bracket")
+        if self._bracket is None or set_id not in self._sets:
+            raise ActRefused(f"the bracket has no set {set_id}")
+        theirs = next((id for id, ours in self.here.items() if ours == station), None)
+        if verb == "assign" and theirs is None:
+            raise ActRefused(f"the bracket has no station for {station}")
+        await self._act(self._bracket, verb, set_id, theirs or "")
+
+    # The queue.
+
+    def _entry(self, key: Key) -> Entry:
+        if key not in self._entries:
+            raise ActRefused("there is no such set")
+        return self._entries[key]
+
+    async def _changed_by_person(self, key: Key, change: Callable[[Entry], Entry]) -> Entry:
+        async with self._changing:
+            changed = change(self._entry(key))
+            await self._keep([changed])
+        self._retry_at.pop(key, None)
+        self._work.set()
+        return changed
+
+    async def _keep(self, entries: Iterable[Entry]) -> None:
+        """Store the entries that differ from the known ones. Call it with the lock held."""
+        changed = [entry for entry in entries if self._entries.get(entry.key) != entry]
+        if not changed:
+            return
+        rows = [
+            ReportEntry(*entry.key, entry.state in WAITING or entry.state == "following", _encode(entry))
+            for entry in changed
+        ]
+        now_ms = self._now_ms()
+        await self._call_store(lambda: self._store.keep(self.name, rows, now_ms))
+        for entry in changed:
+            self._entries[entry.key] = entry
+
+    async def _call_store(self, operation: Callable[[], Result]) -> Result:
+        """Run a store operation in a worker thread, and retry it while the store fails (a full disk)."""
+        while True:
+            try:
+                result = await trio.to_thread.run_sync(operation, limiter=self._limiter)
+            except SinkError as error:
+                if self.store_trouble is None:
+                    self._log.error("the queue of the bracket cannot be stored; trying again", what=error.what)
+                self.store_trouble = error.what
+                await trio.sleep(_STORE_PAUSE_SECONDS)
+            else:
+                self.store_trouble = None
+                return result
+
+    async def _load(self) -> None:
+        """Load the queue, and take up the sets that were played while no daemon ran."""
+        bodies = await self._call_store(lambda: self._store.entries(self.name))
+        for body in bodies:
+            try:
+                entry = _decode(body)
+            except msgspec.DecodeError as error:
+                self._log.error("an entry in the queue of the bracket cannot be read", what=str(error))
+            else:
+                self._entries[entry.key] = entry
+        alive_at_ms = await self._call_store(lambda: self._store.alive_at_ms(self.name))
+        if alive_at_ms is not None:
+            for station, payload in await self._around.sets_since(None, alive_at_ms - EARLIER_MS):
+                self.set_changed(station, payload)
+
+    async def _note_alive(self) -> None:
+        while True:
+            now_ms = self._now_ms()
+            await self._call_store(partial(self._store.note_alive, self.name, now_ms))
+            await self._call_store(partial(self._store.remove_finished, self.name, _MAX_FINISHED))
+            await trio.sleep(_ALIVE_SECONDS)
+
+    def _now_ms(self) -> int:
+        return int(self._wall_clock() * 1000)
+
+    # Played sets.
+
+    async def _take_for_ever(self) -> None:
+        while True:
+            await self._taking.wait()
+            self._taking = trio.Event()
+            while self._passed:
+                station, played_id = key = next(iter(self._passed))
+                payload = self._passed.pop(key)
+                if played_id:
+                    await self._take(key, payload)
+                elif self._bracket is not None:
+                    await self._describe_upcoming(station)
+            self._work.set()
+
+    async def _take(self, key: Key, payload: Mapping[str, Any]) -> None:
+        played = played_set(payload)
+        if played is None:
+            return
+        async with self._changing:
+            before = self._entries.get(key)
+            entry = before or Entry(station=key[0], played_id=key[1], played=played)
+            changed = [self._with_played(entry, played)]
+            others = [each for each in self._entries.values() if each.station == key[0] and each.state in _OPEN]
+            if before is None:
+                changed += [queue.left_behind(each, self._rules) for each in others]
+            await self._keep(changed)
+        if before is None and others:
+            # Games may have gone from those sets to this one.
+            for station, older in await self._around.sets_since(key[0], self._now_ms() - EARLIER_MS):
+                played_id = str(older.get("setId") or "")
+                if any(each.played_id == played_id for each in others):
+                    self.set_changed(station, older)
+        await self._describe(key)
+
+    def _with_played(self, entry: Entry, played: Played) -> Entry:
+        others = entry.set_id and not entry.by_person and played.players != entry.played.players
+        if others and not entry.sent and entry.state not in ("done", "dropped"):
+            entry = queue.unassigned(entry)  # the names have been corrected since
+        if played.players != entry.played.players:
+            entry = msgspec.structs.replace(entry, settled=False)
+        entry = queue.with_played(entry, played, self._rules, self._now_ms())
+        return entry if entry.set_id else self._matched(entry)
+
+    def _matched(self, entry: Entry) -> Entry:
+        """The entry after a set of the bracket was looked for."""
+        if self._bracket is None:
+            return queue.taken_as_result(entry, self._rules)
+        if entry.state == "dropped" or entry.settled:
+            return entry
+        taken = {e.set_id for e in self._entries.values() if e.state != "dropped" and e.key != entry.key}
+        here = self.here
+        if self._known is None or self._known[0] != here:
+            self._known = (here, KnownSets(self._sets.values(), here))
+        found = match(entry.played, self._known[1], entry.station, taken, self._wishes.match)
+        return queue.with_match(entry, found, self._rules)
+
+    async def _describe(self, key: Key) -> None:
+        entry = self._entries[key]
+        found = self._sets.get(entry.set_id)
+        if self._around.describe is None or found is None or entry.detailed or entry.state in ("done", "dropped"):
+            return
+        await self._around.describe(entry.station, entry.played_id, found)
+        async with self._changing:
+            await self._keep([msgspec.structs.replace(self._entries[key], detailed=True)])
+
+    async def _describe_upcoming(self, station: str) -> None:
+        found = self.expected_set(station)
+        if self._around.describe is not None and found is not None and self._upcoming.get(station) != found.id:
+            self._upcoming[station] = found.id
+            await self._around.describe(station, "", found)
+
+    # Reading the bracket.
+
+    async def _poll_for_ever(self, bracket: Bracket) -> None:
+        while True:
+            await trio.sleep_until(self._paused_until)
+            self._polling = trio.Event()
+            try:
+                await self._refresh(bracket)
+                await self._do_chores(bracket)
+            except Refused as refusal:
+                await self._failed(refusal)
+            else:
+                self._worked()
+            self._work.set()
+            with trio.move_on_after(self._wishes.poll_seconds):
+                await self._polling.wait()
+
+    async def _refresh(self, bracket: Bracket) -> None:
+        """Read what has changed, or everything from time to time."""
+        began_ms, began = self._now_ms(), trio.current_time()
+        if began >= self._full_read_due:
+            if not self.checked:
+                self.checked = await bracket.check()
+                self._log.info("bracket connected", bracket=self.name, what=self.checked, dry_run=self._wishes.dry_run)
+            stations = await bracket.stations()
+            read = {each.id: each for each in await bracket.open_sets()}
+            self._stations = {station.id: station for station in stations}
+            gone = {id for id, each in self._sets.items() if each.state != "done" and id not in read}
+            self._look |= {e.key for e in self._entries.values() if e.state in _LOOKED_AT and e.set_id in gone}
+            done = {id: each for id, each in self._sets.items() if each.state == "done"}
+            self._sets = {**done, **read}
+            self._chores_failed.clear()
+            self._full_read_due = began + _FULL_READ_SECONDS
+        else:
+            since = max(0, self._newest_change - _OVERLAP_SECONDS)
+            read = {each.id: each for each in await bracket.changed_sets(since)}
+            self._sets.update(read)
+        self._newest_change = max([self._newest_change, *(each.updated_at for each in read.values())])
+        started = {each.pool for each in self._sets.values() if each.pool and not each.provisional}
+        for id in [id for id, each in self._sets.items() if each.provisional and each.pool in started]:
+            del self._sets[id]
+        self._known = None
+        await self._after_reading(began_ms)
+
+    async def _after_reading(self, began_ms: int) -> None:
+        """Match what could not be matched before, and look at sets that others have completed."""
+        async with self._changing:
+            for entry in list(self._entries.values()):
+                if not entry.set_id and not entry.settled and entry.state in ("aside", "ask"):
+                    await self._keep([self._settled(self._matched(entry), began_ms)])
+                found = self._sets.get(entry.set_id)
+                if found is None or found.state != "done" or entry.state not in _LOOKED_AT:
+                    continue
+                if self._looked.get(found.id) != found.updated_at:
+                    self._looked[found.id] = found.updated_at
+                    self._look.add(entry.key)
+        for key, entry in list(self._entries.items()):
+            if entry.set_id and not entry.detailed and entry.state not in ("done", "dropped"):
+                await self._describe(key)
+        for station in self._around.stations():
+            if station in self._upcoming:
+                await self._describe_upcoming(station)
+
+    def _settled(self, entry: Entry, began_ms: int) -> Entry:
+        """No set is looked for any more when the bracket was read after the end, with all earlier results in it.
+
+        Otherwise a friendly would be taken for the next set of the same players.
+        """
+        unreported = any(
+            other.station == entry.station and other.state in WAITING and other.key != entry.key
+            for other in self._entries.values()
+        )
+        ended = entry.left_behind or (entry.played.over and entry.over_at_ms < began_ms)
+        if entry.state == "aside" and ended and not unreported:
+            return msgspec.structs.replace(entry, settled=True)
+        return entry
+
+    async def _do_chores(self, bracket: Bracket) -> None:
+        """Assign, start and call sets as configured."""
+        for verb, set_id, station in self._chores():
+            try:
+                await self._act(bracket, verb, set_id, station)
+            except Refused as refusal:
+                if refusal.kind in _GLOBAL:
+                    raise
+                self._chores_failed.add((verb, set_id))
+                self._log.warning("the bracket refuses a change", what=refusal.what, change=verb, set=set_id)
+
+    def _chores(self) -> list[tuple[Verb, str, str]]:
+        wishes, here = self._wishes, self.here
+        if wishes.dry_run:
+            return []
+        found: list[tuple[Verb, str, str]] = []
+        theirs = {ours: id for id, ours in here.items()}
+        running = [
+            e for e in self._entries.values() if e.set_id in self._sets and e.state in ("following", "due", "confirm")
+        ]
+        for entry in running:
+            each = self._sets[entry.set_id]
+            if each.state == "done":
+                continue
+            if wishes.assign and each.station is None and entry.station in theirs:
+                found.append(("assign", each.id, theirs[entry.station]))
+            if wishes.start and each.state in ("open", "called") and entry.state == "following":
+                found.append(("start", each.id, ""))
+        busy = {entry.station for entry in running if entry.state == "following"}
+        busy |= {
+            here.get(s.station.id, "") for s in self._sets.values() if s.station and s.state in ("called", "running")
+        }
+        taken = {entry.set_id for entry in self._entries.values()}
+        for each in self._sets.values():
+            station = "" if each.station is None else here.get(each.station.id, "")
+            is_next = each.state == "open" and each.is_filled and each.id not in taken
+            if wishes.call and station and station not in busy and is_next:
+                busy.add(station)
+                found.append(("call", each.id, ""))
+        return [chore for chore in found if chore[:2] not in self._chores_failed]
+
+    async def _act(self, bracket: Bracket, verb: Verb, set_id: str, station: str) -> None:
+        """Change a set in the bracket. Raises `Refused`."""
+        try:
+            if verb == "assign":
+                outcome = await bracket.assign(set_id, station)
+            else:
+                outcome = await (bracket.call(set_id) if verb == "call" else bracket.start(set_id))
+        except Refused as refusal:
+            await self._rename(refusal.renamed)
+            if refusal.kind != "already":
+                raise
+            outcome = Outcome()
+        await self._rename(outcome.renamed)
+        set_id = outcome.renamed.get(set_id, set_id)
+        found = self._sets.get(set_id)
+        if found is not None and verb == "assign":
+            self._put(msgspec.structs.replace(found, station=self._stations.get(station)))
+        elif found is not None:
+            self._put(msgspec.structs.replace(found, state="called" if verb == "call" else "running"))
+        self._log.info("set changed in the bracket", change=verb, set=set_id)
+
+    def _put(self, found: BracketSet) -> None:
+        self._sets[found.id] = found
+        self._known = None
+
+    async def _rename(self, ids: Mapping[str, str]) -> None:
+        """Take over new ids of sets."""
+        if not ids:
+            return
+        async with self._changing:
+            await self._keep([queue.renamed(entry, ids) for entry in self._entries.values()])
+        for old, new in ids.items():
+            found = self._sets.pop(old, None)
+            if found is not None and new not in self._sets:
+                self._put(msgspec.structs.replace(found, id=new, provisional=False))
+
+    # Sending.
+
+    async def _send_for_ever(self) -> None:
+        while True:
+            await trio.sleep_until(self._paused_until)
+            self._work = trio.Event()
+            key = self._next()
+            if key is not None:
+                await self._work_on(key)
+                continue
+            with trio.move_on_at(min(self._due_at(), default=float("inf"))):
+                await self._work.wait()
+
+    def _next(self) -> Key | None:
+        """The entry to work on now: ends of sets before games, and otherwise the one that has waited longest."""
+        now = trio.current_time()
+        due = [entry for entry in self._wanted() if self._entry_due_at(entry) <= now]
+        best = min(due, key=lambda e: (not e.played.over, self._retry_at.get(e.key, 0.0), e.over_at_ms), default=None)
+        return None if best is None else best.key
+
+    def _wanted(self) -> list[Entry]:
+        looked_at = [] if self._bracket is None else [self._entries[key] for key in self._look if key in self._entries]
+        if self._wishes.dry_run:
+            return looked_at
+        return [*looked_at, *(entry for entry in self._entries.values() if entry.state == "due")]
+
+    def _due_at(self) -> list[float]:
+        return [self._entry_due_at(entry) for entry in self._wanted()]
+
+    def _entry_due_at(self, entry: Entry) -> float:
+        """When to work on an entry, on trio's clock."""
+        at = self._retry_at.get(entry.key, 0.0)
+        if entry.played.over and not entry.confirmed and entry.state == "due":
+            left_seconds = self._wishes.hold_seconds - (self._wall_clock() - entry.over_at_ms / 1000)
+            if 0 < left_seconds <= self._wishes.hold_seconds:  # the clock may have been set back
+                at = max(at, trio.current_time() + left_seconds)
+        return at
+
+    async def _work_on(self, key: Key) -> None:
+        try:
+            await self._report(key)
+        except Refused as refusal:
+            await self._report_failed(key, refusal)
+        else:
+            self._worked()
+            self._attempts.pop(key, None)
+            self._retry_at.pop(key, None)
+
+    async def _report(self, key: Key) -> None:
+        """Read the set of an entry, and report it if it has to be. Raises `Refused`."""
+        looks = key in self._look
+        entry = self._entries[key]
+        found = None if self._bracket is None else await self._bracket.read(entry.set_id)
+        async with self._changing:
+            entry = self._entries[key]
+            if found is None:
+                step = queue.Step("correct" if entry.overrules else "report", entry)
+            elif found.id == entry.set_id:
+                self._put(found)
+                step = queue.next_step(entry, found)
+            else:  # it has another id by now
+                await self._keep([queue.renamed(entry, {entry.set_id: found.id})])
+                return
+            sends = step.do != "nothing" and entry.state == "due" and not self._wishes.dry_run
+            if step.do == "nothing" or sends:
+                await self._keep([step.entry])
+            self._look.discard(key)
+            entry = self._entries[key]
+        if sends:
+            await self._send(entry, step.do == "correct", found)
+        elif entry.state == "done":
+            self._note("already_there", entry)
+        elif entry.state == "conflict":
+            self._note("conflict", entry)
+        elif not looks:
+            self._retry_at[key] = trio.current_time() + _PATIENT_SECONDS
+
+    async def _send(self, entry: Entry, corrects: bool, found: BracketSet | None) -> None:
+        report = queue.report_of(entry)
+        if corrects:
+            outcome = await self._results.correct(report, found, reset_dependents=entry.reset_dependents)
+        else:
+            outcome = await self._results.report(report)
+        async with self._changing:
+            ids = outcome.renamed
+            others = [queue.renamed(each, ids) for each in self._entries.values() if ids and each.key != entry.key]
+            now = queue.renamed(self._entries[entry.key], ids)
+            changed = queue.planned(queue.accepted(now, report, report.winner), self._rules)
+            await self._keep([changed, *others])
+        await self._rename(ids)
+        self._note("corrected" if corrects else "reported", changed, report)
+        if report.winner is not None:
+            self._polling.set()  # the next sets of these players have entrants now
+
+    def _note(self, outcome: ReportOutcome, entry: Entry, report: Report | None = None) -> None:
+        self._on_outcome(outcome)
+        complete = report is None or report.winner is not None
+        self._log.info(
+            "set of the bracket",
+            outcome=outcome,
+            station=entry.station,
+            set=entry.set_id,
+            complete=complete,
+            why=entry.why,
+        )
+
+    async def _report_failed(self, key: Key, refusal: Refused) -> None:
+        self._on_outcome("tried_again")
+        if refusal.kind in _GLOBAL:
+            await self._failed(refusal)
+            return
+        self._worked()
+        await self._rename(refusal.renamed)
+        attempts = self._attempts[key] = self._attempts.get(key, 0) + 1
+        first_seconds = _PATIENT_SECONDS if refusal.kind in ("entrants", "unknown") and attempts > 1 else 1.0
+        self._retry_at[key] = trio.current_time() + backoff_seconds(attempts, first_seconds)
+        async with self._changing:
+            entry = self._entries[key]
+            if refusal.kind == "dependents":
+                changed = msgspec.structs.replace(entry, state="conflict", why=refusal.what, overrules="", confirmed="")
+            elif refusal.kind in ("completed", "unclear"):
+                changed = entry  # the set is read again, and compared
+            else:
+                changed = queue.refused(entry, refusal.what)
+            await self._keep([changed])
+        if refusal.kind == "missing":
+            await self._find_again(key)
+        self._log.warning("the bracket refuses a report", kind=refusal.kind, what=refusal.what, station=key[0])
+
+    async def _find_again(self, key: Key) -> None:
+        """Read all sets again, also completed ones, because the ids of a pool have changed."""
+        if self._bracket is None:
+            return
+        self._full_read_due = float("-inf")
+        try:
+            await self._refresh(self._bracket)
+            lately = await self._bracket.changed_sets(int(self._wall_clock()) - _LATELY_SECONDS)
+        except Refused as refusal:
+            await self._failed(refusal)
+            return
+        self._sets.update({each.id: each for each in lately})
+        self._known = None
+        async with self._changing:
+            entry = self._entries[key]
+            if entry.set_id not in self._sets:
+                await self._keep([queue.found_again(entry, list(self._sets.values()))])
+
+    async def _failed(self, refusal: Refused) -> None:
+        """Pause everything: the bracket does not answer, or refuses everything."""
+        await self._rename(refusal.renamed)
+        self._failures += 1
+        first_seconds = {"slow_down": _SLOW_DOWN_SECONDS, "forbidden": _FORBIDDEN_SECONDS}.get(refusal.kind, 1.0)
+        pause_seconds = max(backoff_seconds(self._failures, first_seconds), refusal.retry_after_seconds)
+        self._paused_until = trio.current_time() + pause_seconds
+        trouble = f"{_WORDS.get(refusal.kind, 'does not answer as expected')}: {refusal.what}"
+        if trouble != self.trouble:
+            self._log.warning("bracket: reports wait", bracket=self.name, what=trouble, waiting=self.waiting)
+        self.trouble, self.connected = trouble, False
+
+    def _worked(self) -> None:
+        if self.trouble is not None:
+            self._log.info("bracket answers again", bracket=self.name, waiting=self.waiting)
+        self._failures, self.trouble, self.connected = 0, None, True
+
+
+_OPEN: Final[frozenset[State]] = frozenset({"aside", "ask", "following", "confirm"})
+_LOOKED_AT: Final[frozenset[State]] = frozenset({"following", "confirm", "conflict", "ask"})
+"""States of entries whose set is read when others have changed it."""
+_GLOBAL: Final = frozenset({"unavailable", "slow_down", "forbidden"})
+_WORDS: Final[Mapping[str, str]] = {
+    "unavailable": "does not answer",
+    "slow_down": "asks for fewer requests",
+    "forbidden": "refuses the token",
+}
+
+
+@prepared
+class _Stored(msgspec.Struct):
+    entry: Entry
+
+
+def _encode(entry: Entry) -> bytes:
+    return msgspec.json.encode(_Stored(entry))
+
+
+def _decode(body: bytes) -> Entry:
+    return msgspec.json.decode(body, type=_Stored).entry

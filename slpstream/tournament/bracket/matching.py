@@ -1,0 +1,202 @@
+"""Which set of the bracket is played on a station, and which side is which entrant. Pure.
+
+People are compared by connect code, or by name with and without prefix. Nothing is guessed: several possible sets, or
+names that do not decide, are for a person.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import permutations
+from typing import Literal
+
+import msgspec
+
+from slpstream.tournament.bracket.interface import BracketSet, BracketStation, Entrant, Participant
+from slpstream.tournament.bracket.played import Played, PlayedPlayer
+
+Rule = Literal["players", "called"]
+"""Which sets are considered: all without a result, or only those that are called or running or at the station."""
+
+
+class Match(msgspec.Struct, frozen=True):
+    """The set of the bracket for a played set."""
+
+    found: BracketSet | None = None
+    swapped: bool = False
+    """The first side is the second entrant."""
+    candidates: tuple[str, ...] = ()
+    """Ids of sets among which a person has to choose."""
+    why: str = ""
+    """Why no set was found, for people."""
+
+
+class KnownSets:
+    """The sets of a bracket without a result, found by the names of their players and by station."""
+
+    def __init__(self, sets: Iterable[BracketSet], here: Mapping[str, str]) -> None:
+        """`here` has the stations of the daemon by the ids of the bracket's."""
+        self._by_name: dict[str, list[BracketSet]] = {}
+        self._by_station: dict[str, list[BracketSet]] = {}
+        for each in sets:
+            if each.state == "done" or not each.is_filled:
+                continue
+            for name in {name for entrant in each.entrants if entrant is not None for name in _names_of(entrant)}:
+                self._by_name.setdefault(name, []).append(each)
+            if each.station is not None and each.station.id in here:
+                self._by_station.setdefault(here[each.station.id], []).append(each)
+
+    def of_players(self, played: Played) -> list[BracketSet]:
+        """The sets in which one of the players could take part."""
+        found = {
+            each.id: each
+            for side in played.players
+            for player in side
+            for name in _names(player)
+            for each in self._by_name.get(name, ())
+        }
+        return list(found.values())
+
+    def at_station(self, station: str) -> Sequence[BracketSet]:
+        """The sets that are assigned to a station of ours."""
+        return self._by_station.get(station, ())
+
+
+def match(played: Played, known: KnownSets, station: str, taken: Collection[str], rule: Rule) -> Match:
+    """Find the set that is played on a station. `taken` are the ids of sets that were matched already."""
+    at_station = [each for each in known.at_station(station) if each.id not in taken]
+    considered = [
+        each
+        for each in known.of_players(played)
+        if each.id not in taken and (rule == "players" or each.state != "open" or each in at_station)
+    ]
+    certain = [(each, swapped) for each in considered for swapped in (False, True) if _agree(played, each, swapped)]
+    chosen = _only(certain, at_station)
+    if chosen is not None:
+        return Match(chosen[0], chosen[1])
+    if certain:
+        return Match(candidates=_ids(each for each, _ in certain), why="several sets of the bracket have these players")
+    return _by_station(played, at_station)
+
+
+def _names(player: PlayedPlayer) -> set[str]:
+    """The names under which the bracket may have a player."""
+    names = {_plain(player.connect_code), _plain(player.name), _plain(f"{player.sponsor} {player.name}")}
+    return names - {""}
+
+
+def _names_of(entrant: Entrant) -> set[str]:
+    names = {_plain(entrant.name)}
+    for each in entrant.participants:
+        names |= {_plain(each.name), _plain(f"{each.prefix} {each.name}"), _plain(each.connect_code)}
+    return names - {""}
+
+
+def _by_station(played: Played, at_station: Sequence[BracketSet]) -> Match:
+    """One player with a known name decides who is who, when the set was assigned to the station."""
+    if not at_station:
+        return Match(why="no set of the bracket has these players")
+    possible = [
+        (each, swapped)
+        for each in at_station
+        for swapped in (False, True)
+        if _possible(played, each, swapped) and not _possible(played, each, not swapped)
+    ]
+    if len(possible) == 1:
+        return Match(possible[0][0], possible[0][1])
+    return Match(
+        candidates=_ids(at_station),
+        why="a set of the bracket is at this station, but the names of the players do not say who is who",
+    )
+
+
+def _only(
+    certain: Sequence[tuple[BracketSet, bool]], at_station: Collection[BracketSet]
+) -> tuple[BracketSet, bool] | None:
+    """The only set, or the only one at this station, or the only one that was called or begun."""
+    here = [each for each in certain if each[0] in at_station]
+    begun = [each for each in certain if each[0].state != "open"]
+    return next((found[0] for found in (certain, here, begun) if len(found) == 1), None)
+
+
+def _ids(sets: Iterable[BracketSet]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(each.id for each in sets))
+
+
+def _sides(played: Played, found: BracketSet, swapped: bool) -> list[tuple[Sequence[PlayedPlayer], Entrant]]:
+    players = played.players[::-1] if swapped else played.players
+    return [(side, entrant) for side, entrant in zip(players, found.entrants, strict=True) if entrant is not None]
+
+
+def _agree(played: Played, found: BracketSet, swapped: bool) -> bool:
+    """Whether all players of both sides are those of the entrants."""
+    return all(_is_entrant(side, entrant) is True for side, entrant in _sides(played, found, swapped))
+
+
+def _possible(played: Played, found: BracketSet, swapped: bool) -> bool:
+    """Whether the players of one side are those of the entrant, and nothing is known about the other side."""
+    answers = [_is_entrant(side, entrant) for side, entrant in _sides(played, found, swapped)]
+    return True in answers and False not in answers
+
+
+def _is_entrant(side: Sequence[PlayedPlayer], entrant: Entrant) -> bool | None:
+    """Whether the players of a side are an entrant; `None` if a player has no name."""
+    participants = entrant.participants or (Participant(entrant.name),)
+    if len(side) != len(participants):
+        # A crew or an entrant without participants has a name of its own.
+        names = {_plain(player.name) for player in side}
+        return names == {_plain(entrant.name)} if "" not in names else None
+    unknown = any(not player.name and not player.connect_code for player in side)
+    for order in permutations(participants):
+        if all(_is_participant(player, participant) for player, participant in zip(side, order, strict=True)):
+            return True
+    return None if unknown else False
+
+
+def _is_participant(player: PlayedPlayer, participant: Participant) -> bool:
+    if player.connect_code and participant.connect_code:
+        return _plain(player.connect_code) == _plain(participant.connect_code)
+    name = _plain(player.name)
+    if not name:
+        return False
+    prefixed = _plain(f"{player.sponsor} {player.name}")
+    own = _plain(participant.name)
+    with_prefix = _plain(f"{participant.prefix} {participant.name}")
+    if player.sponsor and participant.prefix and _plain(player.sponsor) == _plain(participant.prefix):
+        return name == own
+    return own != "" and (name in (own, with_prefix) or prefixed == with_prefix)
+
+
+def _plain(name: str) -> str:
+    """A name without differences of case, spaces and separators."""
+    return re.sub(r"[\s|]+", " ", name).strip().casefold()
+
+
+def stations_here(
+    stations: Iterable[BracketStation], ours: Mapping[str, str], configured: Mapping[str, str]
+) -> dict[str, str]:
+    """Our stations by the ids of the bracket's.
+
+    `ours` has the names of our stations by id. `configured` has our stations by the number or name of the bracket's.
+    Without that, the number of a station is the number at the end of our id or name, or its name is our id or name.
+    Stations for which this does not give exactly one of ours are left out.
+    """
+    found: dict[str, str] = {}
+    for station in stations:
+        labels = [label for label in (str(station.number or ""), station.name) if label]
+        named = [configured[label] for label in labels if label in configured]
+        taken = set(configured.values())
+        alike = {id for id, name in ours.items() if id not in taken and _alike(station, (id, name))}
+        if named:
+            found[station.id] = named[0]
+        elif len(alike) == 1:
+            found[station.id] = alike.pop()
+    return found
+
+
+def _alike(station: BracketStation, names: Sequence[str]) -> bool:
+    if station.name and _plain(station.name) in {_plain(name) for name in names}:
+        return True
+    numbers = {int(found[0]) for name in names if (found := re.search(r"\d{1,6}\Z", name))}
+    return station.number is not None and station.number in numbers

@@ -1,0 +1,106 @@
+"""Played sets in the terms of a bracket, from the payloads of `set` messages. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from slpstream.tournament.bracket.interface import ReportedGame
+
+
+class PlayedPlayer(msgspec.Struct, frozen=True, kw_only=True):
+    """A player of a set. Names that are not known are empty."""
+
+    name: str = ""
+    """The name that is shown."""
+    named_by_operator: bool = False
+    sponsor: str = ""
+    connect_code: str = ""
+
+
+class Played(msgspec.Struct, frozen=True, kw_only=True):
+    """A set of two sides. Sides are places in the order of the set."""
+
+    over: bool
+    winner: int | None = None
+    """`None` while the set goes on, and for a tie."""
+    score: tuple[int, int]
+    best_of: int
+    games: tuple[ReportedGame, ...] | None = None
+    """The games that count. `None` when they do not add up to the score: an operator changed it, or the payload lacks
+    some."""
+    players: tuple[tuple[PlayedPlayer, ...], tuple[PlayedPlayer, ...]] = ((), ())
+    """The players of each side."""
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """The name of each side, for people."""
+        return _joined(self.players[0]), _joined(self.players[1])
+
+    @property
+    def leader(self) -> int | None:
+        """The side with more games won; `None` for a tie."""
+        first, second = self.score
+        return None if first == second else int(second > first)
+
+
+def played_set(payload: Mapping[str, Any]) -> Played | None:
+    """The set of a payload; `None` without two sides."""
+    sides: Sequence[Mapping[str, Any]] = payload.get("sides") or []
+    if len(sides) != 2:
+        return None
+    winner = payload.get("winner")
+    players = [player for player in payload.get("players") or () if player.get("side") in (0, 1)]
+    first, second = (tuple(_player(player) for player in players if player["side"] == side) for side in (0, 1))
+    return Played(
+        over=payload.get("state") == "over",
+        winner=winner if winner in (0, 1) else None,
+        score=(sides[0].get("score") or 0, sides[1].get("score") or 0),
+        best_of=payload.get("bestOf") or 0,
+        games=reported_games(payload),
+        players=(first, second),
+    )
+
+
+def reported_games(payload: Mapping[str, Any]) -> tuple[ReportedGame, ...] | None:
+    """The games that count, in order; `None` when they do not add up to the score."""
+    counted = [game for game in payload.get("games") or () if game.get("counts") and game.get("winner") in (0, 1)]
+    won = [sum(game["winner"] == side for game in counted) for side in (0, 1)]
+    if won != [side.get("score") for side in payload.get("sides") or ()]:
+        return None
+    return tuple(_game(game) for game in counted)
+
+
+def _joined(side: Sequence[PlayedPlayer]) -> str:
+    return " & ".join(player.name or "?" for player in side) or "?"
+
+
+def _player(player: Mapping[str, Any]) -> PlayedPlayer:
+    return PlayedPlayer(
+        name=player.get("name") or "",
+        named_by_operator=bool(player.get("namedByOperator")),
+        sponsor=player.get("sponsor") or "",
+        connect_code=player.get("connectCode") or "",
+    )
+
+
+def _game(game: Mapping[str, Any]) -> ReportedGame:
+    players = [player for player in game.get("players") or () if player.get("side") in (0, 1)]
+    characters = (
+        (player["side"], player["characterId"]) for player in players if player.get("characterId") is not None
+    )
+    return ReportedGame(
+        winner=game["winner"],
+        stocks=(_stocks(players, 0), _stocks(players, 1)),
+        stage_id=game.get("stageId"),
+        characters=tuple(characters),
+    )
+
+
+def _stocks(players: Sequence[Mapping[str, Any]], side: int) -> int | None:
+    """The stocks of all players of a side; `None` if those of one are not known."""
+    stocks = [player.get("stocks") for player in players if player["side"] == side]
+    known = [count for count in stocks if count is not None]
+    return sum(known) if known and len(known) == len(stocks) else None

@@ -1,0 +1,378 @@
+"""The states of a report, from the first game to the bracket. Pure: each function returns the entry of the queue as it is afterwards.
+
+A report has an effect once, although an answer can be lost and the daemon can be killed at any moment, because of two
+things. Games that are reported take the place of earlier ones, so reporting them again changes nothing. And a bracket
+refuses to complete a set that is already complete; then the set is read and compared. So before each report the set is
+read, and the entry is stored before the report is sent and after it was answered.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple
+
+import msgspec
+
+from slpstream.tournament.bracket.interface import BracketSet, Report
+from slpstream.tournament.bracket.matching import Match
+from slpstream.tournament.bracket.played import Played
+
+State = Literal["aside", "ask", "following", "confirm", "due", "conflict", "done", "dropped"]
+"""- `aside`: it is no set of the bracket, as far as is known.
+- `ask`: a person has to say which set of the bracket it is, or how it ended.
+- `following`: it is being played, and nothing has to be sent now.
+- `confirm`: a person has to confirm the report.
+- `due`: the report is sent as soon as the bracket accepts it.
+- `conflict`: the bracket has another result. A person decides.
+- `done`: the bracket has the result.
+- `dropped`: a person has decided that it is not reported.
+"""
+WAITING: frozenset[State] = frozenset({"ask", "confirm", "due", "conflict"})
+"""States in which something has still to happen."""
+_KEPT_SENT = 6
+ANY_RESULT = "-"
+"""Stands for the result to replace if results cannot be read."""
+
+
+class Rules(NamedTuple):
+    """Results that are reported without asking."""
+
+    confirm: bool = True
+    games: bool = True
+    """Games are reported while the set goes on. Not with `confirm`."""
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A played set, the set of the bracket that it is, and what was reported."""
+
+    station: str
+    played_id: str
+    played: Played
+    state: State = "aside"
+    why: str = ""
+    """For people: why nothing is sent, or what differs."""
+    candidates: tuple[str, ...] = ()
+    set_id: str = ""
+    """The bracket's id of the set; empty while it is not known."""
+    place: str = ""
+    entrants: tuple[str, str] = ("", "")
+    """In the bracket's order, like `names`."""
+    names: tuple[str, str] = ("", "")
+    round: str = ""
+    event: str = ""
+    best_of: int | None = None
+    swapped: bool = False
+    """The first side of the set is the bracket's second entrant."""
+    sent: tuple[str, ...] = ()
+    """The winners of the games of reports that may be in the bracket, newest last."""
+    accepted: str = ""
+    """Digest of the last report that is known to be in the bracket."""
+    accepted_games: str = ""
+    """The winners of its games."""
+    accepted_winner: int | None = None
+    """The winner in the bracket, once the set is complete there."""
+    confirmed: str = ""
+    """Digest of the report that a person has confirmed."""
+    overrules: str = ""
+    """Digest of the result in the bracket that a person wants replaced."""
+    reset_dependents: bool = False
+    settled: bool = False
+    """No set of the bracket is looked for any more."""
+    changed: bool = False
+    """The set has changed since it was reported."""
+    by_person: bool = False
+    """A person has said which set of the bracket it is."""
+    left_behind: bool = False
+    """The next set of the station began before this one was over."""
+    over_at_ms: int = 0
+    """When it was over first, in Unix time."""
+    detailed: bool = False
+    """Round and event were given to the station."""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Identifies the entry."""
+        return self.station, self.played_id
+
+
+def report_of(entry: Entry) -> Report:
+    """The report of an entry that has a set of the bracket, in the bracket's order."""
+    played = entry.played
+    order = (1, 0) if entry.swapped else (0, 1)
+    winner = played.winner if played.over else played.leader if entry.left_behind else None
+    games = None
+    if played.games is not None:
+        games = tuple(
+            msgspec.structs.replace(
+                game,
+                winner=order[game.winner],
+                stocks=(game.stocks[order[0]], game.stocks[order[1]]),
+                characters=tuple((order[side], character) for side, character in game.characters),
+            )
+            for game in played.games
+        )
+    return Report(
+        set_id=entry.set_id,
+        entrants=entry.entrants,
+        names=entry.names,
+        winner=None if winner is None else order[winner],
+        score=(played.score[order[0]], played.score[order[1]]),
+        games=games,
+        station=entry.station,
+        played_id=entry.played_id,
+    )
+
+
+def digest_of(report: Report) -> str:
+    """Identifies what a report says, whatever the id of the set."""
+    said = (report.entrants, report.winner, report.score, report.games)
+    return hashlib.sha256(msgspec.json.encode(said)).hexdigest()[:24]
+
+
+def seen_digest(found: BracketSet) -> str:
+    """Identifies the result that a set of the bracket has."""
+    said = (found.entrant_ids, found.winner, found.scores, found.games)
+    return hashlib.sha256(msgspec.json.encode(said)).hexdigest()[:24]
+
+
+def with_played(entry: Entry, played: Played, rules: Rules, now_ms: int) -> Entry:
+    """The entry after its set has changed."""
+    over_at_ms = (entry.over_at_ms or now_ms) if played.over else 0
+    return planned(msgspec.structs.replace(entry, played=played, over_at_ms=over_at_ms), rules)
+
+
+def with_match(entry: Entry, match: Match, rules: Rules) -> Entry:
+    """The entry after a set of the bracket was looked for."""
+    if match.found is not None:
+        return assigned(entry, match.found, rules, swapped=match.swapped)
+    state: State = "ask" if match.candidates else "aside"
+    return msgspec.structs.replace(entry, state=state, why=match.why, candidates=match.candidates)
+
+
+def assigned(entry: Entry, found: BracketSet, rules: Rules, *, swapped: bool, by_person: bool = False) -> Entry:
+    """The entry with its set of the bracket."""
+    first, second = ("?" if entrant is None else entrant.name for entrant in found.entrants)
+    if entry.set_id != found.id:
+        entry = unassigned(entry)
+    entry = msgspec.structs.replace(
+        entry,
+        state="following",
+        candidates=(),
+        set_id=found.id,
+        place=found.place,
+        entrants=found.entrant_ids,
+        names=(first, second),
+        round=found.round,
+        event=found.event,
+        best_of=found.best_of,
+        swapped=swapped,
+        by_person=by_person,
+    )
+    return planned(entry, rules)
+
+
+def unassigned(entry: Entry) -> Entry:
+    """The entry without a set of the bracket, as if nothing had been reported."""
+    return Entry(
+        station=entry.station,
+        played_id=entry.played_id,
+        played=entry.played,
+        over_at_ms=entry.over_at_ms,
+        left_behind=entry.left_behind,
+        detailed=entry.detailed,
+    )
+
+
+def taken_as_result(entry: Entry, rules: Rules) -> Entry:
+    """The entry for a receiver without sets of its own: the played set is the set."""
+    if entry.set_id:
+        return entry
+    entry = msgspec.structs.replace(
+        entry, set_id=entry.played_id, names=entry.played.names, entrants=("0", "1"), state="following"
+    )
+    return planned(entry, rules)
+
+
+def left_behind(entry: Entry, rules: Rules) -> Entry:
+    """The entry after the next set of its station has begun. A person says whether the leader has won."""
+    if entry.played.over or entry.left_behind:
+        return entry
+    return planned(msgspec.structs.replace(entry, left_behind=True), rules)
+
+
+def planned(entry: Entry, rules: Rules) -> Entry:
+    """The entry in the state that follows from what was played, confirmed and reported."""
+    if entry.state == "dropped" or not entry.set_id:
+        return entry
+    report = report_of(entry)
+    digest = digest_of(report)
+    if entry.accepted_winner is not None:  # the set is complete in the bracket: only a person changes it now
+        if entry.overrules and digest == entry.confirmed:
+            return _in(entry, "due", "a correction is to be sent")
+        if report.winner in (None, entry.accepted_winner) and _winners(report) == entry.accepted_games:
+            return _in(entry, "done", "", changed=False)
+        return _in(entry, "done", "the set has changed since it was reported", changed=True)
+    if entry.state == "conflict" and digest != entry.confirmed:
+        return entry
+    if report.winner is None:
+        if entry.played.over or entry.left_behind:
+            return _in(entry, "ask", "the set ended without a winner")
+        wanted = rules.games and not rules.confirm and bool(report.games)
+        return _in(entry, "due" if wanted and digest != entry.accepted else "following", "")
+    doubt = _doubt(entry)
+    if (rules.confirm or doubt) and digest != entry.confirmed:
+        return _in(entry, "confirm", doubt or "a person has to confirm it")
+    return _in(entry, "due", "")
+
+
+def _doubt(entry: Entry) -> str:
+    """Why a person has to confirm a result in any case; empty without a reason."""
+    needed = None if entry.best_of is None else entry.best_of // 2 + 1
+    score = "–".join(map(str, entry.played.score))
+    if not entry.played.over:
+        return f"the next set of the station began at {score}"
+    if needed is not None and max(entry.played.score) != needed:
+        return f"the set is over at {score}, and the bracket has best of {entry.best_of}"
+    return ""
+
+
+def confirmed(entry: Entry, rules: Rules) -> Entry:
+    """The entry after a person has confirmed its report as it is now."""
+    return planned(msgspec.structs.replace(entry, confirmed=digest_of(report_of(entry))), rules)
+
+
+def dropped(entry: Entry) -> Entry:
+    """The entry after a person has decided that it is not reported."""
+    return _in(entry, "dropped", "")
+
+
+def to_correct(entry: Entry, found: BracketSet | None, rules: Rules, *, reset_dependents: bool) -> Entry:
+    """The entry after a person has asked to replace the result that the bracket has. `found` is the set as it is."""
+    entry = msgspec.structs.replace(
+        entry,
+        confirmed=digest_of(report_of(entry)),
+        overrules=ANY_RESULT if found is None else seen_digest(found),
+        reset_dependents=reset_dependents,
+        state="due",
+    )
+    return planned(entry, rules)
+
+
+class Step(NamedTuple):
+    """The next step for an entry."""
+
+    do: Literal["report", "correct", "nothing"]
+    entry: Entry
+
+
+def next_step(entry: Entry, found: BracketSet) -> Step:
+    """The next step, given the set as the bracket has it now. The entry returned is stored before anything is sent."""
+    if not found.is_filled:
+        return Step("nothing", _in(entry, entry.state, "the set of the bracket does not have both entrants yet"))
+    if found.entrant_ids == entry.entrants[::-1]:
+        entry = _turned(entry)
+    if found.entrant_ids != entry.entrants:
+        return Step("nothing", _in(entry, "ask", "the set of the bracket has other entrants now"))
+    report = report_of(entry)
+    if found.state == "done":
+        if is_same(report, found, entry.played.leader, swapped=entry.swapped):
+            return Step("nothing", accepted(entry, report, found.winner))
+        if entry.overrules and entry.overrules == seen_digest(found):
+            return Step("correct", _sending(entry, report))
+        state: State = "following" if report.winner is None else "conflict"
+        return Step("nothing", _in(entry, state, f"the bracket has another result: {result_text(found)}"))
+    if found.games and not entry.overrules and not _is_ours(entry, report, found.games):
+        return Step("nothing", _in(entry, "conflict", "somebody else has entered other games in the bracket"))
+    return Step("report", _sending(entry, report))
+
+
+def _turned(entry: Entry) -> Entry:
+    """The entry after the bracket has exchanged the places of the entrants."""
+    was_confirmed = entry.confirmed == digest_of(report_of(entry))
+    entry = msgspec.structs.replace(
+        entry, swapped=not entry.swapped, entrants=entry.entrants[::-1], names=entry.names[::-1], sent=()
+    )
+    return msgspec.structs.replace(entry, confirmed=digest_of(report_of(entry)) if was_confirmed else "")
+
+
+def accepted(entry: Entry, report: Report, winner: int | None) -> Entry:
+    """The entry after a report has reached the bracket, which has this winner if the set is complete there."""
+    return msgspec.structs.replace(
+        entry,
+        state="following" if winner is None else "done",
+        why="",
+        changed=False,
+        accepted=digest_of(report),
+        accepted_games=_winners(report),
+        accepted_winner=winner,
+        overrules="",
+        reset_dependents=False,
+    )
+
+
+def refused(entry: Entry, why: str) -> Entry:
+    """The entry with the reason why its report is tried again later."""
+    return msgspec.structs.replace(entry, why=why)
+
+
+def renamed(entry: Entry, ids: Mapping[str, str]) -> Entry:
+    """The entry with the new ids of sets."""
+    candidates = tuple(ids.get(id, id) for id in entry.candidates)
+    return msgspec.structs.replace(entry, set_id=ids.get(entry.set_id, entry.set_id), candidates=candidates)
+
+
+def found_again(entry: Entry, sets: Sequence[BracketSet]) -> Entry:
+    """The entry after its set is no longer there under its id, with the id of the same set, if there is one."""
+    same = [each for each in sets if each.place == entry.place and sorted(each.entrant_ids) == sorted(entry.entrants)]
+    if len(same) == 1:
+        return msgspec.structs.replace(entry, set_id=same[0].id)
+    return _in(entry, "ask", "the set is not in the bracket any more")
+
+
+def is_same(report: Report, found: BracketSet, leader: int | None, *, swapped: bool) -> bool:
+    """Whether a set of the bracket has the result of a report.
+
+    A set that goes on is compared as if it were over: somebody may have reported it who knew how long it is.
+    """
+    winner = report.winner
+    if winner is None and leader is not None:
+        winner = 1 - leader if swapped else leader
+    if winner is None or found.winner != winner:
+        return False
+    if found.games and report.games is not None:
+        return found.games == tuple(game.winner for game in report.games)
+    if None not in found.scores:
+        return found.scores == report.score
+    return report.winner is not None
+
+
+def result_text(found: BracketSet) -> str:
+    """The result of a set for people."""
+    if found.winner is None:
+        return "no winner"
+    winner = found.entrants[found.winner]
+    score = "" if None in found.scores else f", {found.scores[0]}–{found.scores[1]}"
+    return f"{'?' if winner is None else winner.name} won{score}"
+
+
+def _is_ours(entry: Entry, report: Report, games: Sequence[int | None]) -> bool:
+    """Whether games in the bracket are ours: as we reported them, or the first of those that we report now."""
+    text = "".join("?" if winner is None else str(winner) for winner in games)
+    return text in entry.sent or _winners(report).startswith(text)
+
+
+def _sending(entry: Entry, report: Report) -> Entry:
+    sent = (*(each for each in entry.sent if each != _winners(report)), _winners(report))
+    return msgspec.structs.replace(entry, sent=sent[-_KEPT_SENT:])
+
+
+def _winners(report: Report) -> str:
+    """The winners of the games, or the score if they are not known."""
+    if report.games is None:
+        return f"{report.score[0]}-{report.score[1]}"
+    return "".join(str(game.winner) for game in report.games)
+
+
+def _in(entry: Entry, state: State, why: str, *, changed: bool | None = None) -> Entry:
+    return msgspec.structs.replace(entry, state=state, why=why, changed=entry.changed if changed is None else changed)

@@ -1,0 +1,294 @@
+"""Decoding of start.gg's answers and errors. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from slpstream.tournament.bracket.interface import (
+    BracketSet,
+    BracketStation,
+    Entrant,
+    HttpAnswer,
+    Participant,
+    Refusal,
+    Refused,
+    SetState,
+)
+
+PREVIEW: Final = "preview_"
+"""Ids of sets whose pool has not been started. The first change gives all sets of the pool other ids."""
+
+_MESSAGES: Final[Sequence[tuple[str, Refusal]]] = (
+    ("Cannot report completed set via API", "completed"),
+    ("Set winner cannot be changed with this function", "completed"),
+    ("Resetting this set will also reset ", "dependents"),
+    ("This set can't be reported until all entrants are filled", "entrants"),
+    ("Set not found for id: ", "missing"),
+    ("Set is already called", "already"),
+    ("Set is already started", "already"),
+    ("Cannot mark set called that is already completed", "already"),
+    ("Rate limit exceeded", "slow_down"),
+    ("An unknown error has occurred", "unknown"),
+)
+"""Beginnings of messages and their meanings."""
+_FORBIDDEN: Final = re.compile(
+    r"permission|not authori[sz]ed|unauthori[sz]ed|forbidden|invalid.*token|token.*expired", re.I
+)
+_COMPLEXITY: Final = re.compile(r"query complexity is too high")
+_STATUSES: Final[Mapping[int, Refusal]] = {400: "forbidden", 401: "forbidden", 403: "forbidden", 429: "slow_down"}
+_STATES: Final[Mapping[int, SetState]] = {1: "open", 2: "running", 3: "done", 6: "called"}
+_MAX_WHAT: Final = 200
+_MAX_RETRY_AFTER_SECONDS: Final = 3600.0
+
+
+class TooComplex(Refused):
+    """The answer would have had too many objects."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__("unknown", what)
+
+
+class Content(msgspec.Struct, frozen=True):
+    """The content of an answer without errors."""
+
+    data: Mapping[str, Any]
+    renamed: Mapping[str, str] = {}
+
+
+def content(answer: HttpAnswer) -> Content:
+    """The content of an answer. Raises `Refused`.
+
+    Errors usually come with status 200, beside `data`, which may be null or lack members.
+    """
+    document = _document(answer.body)
+    renamed = {} if document is None else _renamed(document)
+    message = None if document is None else _message(document)
+    if message is not None:
+        raise _refused(message, answer, renamed)
+    if not 200 <= answer.status < 300:
+        kind = _STATUSES.get(answer.status, "unavailable")
+        raise Refused(kind, f"status {answer.status}", retry_after_seconds=_seconds(answer.retry_after))
+    if document is None or not isinstance(document.get("data"), dict):
+        raise Refused("unavailable", "the answer is not what start.gg sends", renamed=renamed)
+    return Content(document["data"], renamed)
+
+
+def _document(body: bytes) -> Mapping[str, Any] | None:
+    try:
+        decoded = msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    return decoded if isinstance(decoded, dict) else None
+
+
+def _message(document: Mapping[str, Any]) -> str | None:
+    """The message of the first error; `None` without errors."""
+    errors = document.get("errors")
+    if isinstance(errors, list) and errors:
+        first = errors[0]
+        return str(first.get("message") or "an error without a message") if isinstance(first, dict) else str(first)
+    if document.get("success") is False:
+        return str(document.get("message") or "an error without a message")
+    return None
+
+
+def _refused(message: str, answer: HttpAnswer, renamed: Mapping[str, str]) -> Refused:
+    what = message if len(message) <= _MAX_WHAT else f"{message[:_MAX_WHAT]}…"
+    if _COMPLEXITY.search(message):
+        return TooComplex(what)
+    kind = next((kind for begin, kind in _MESSAGES if message.startswith(begin)), None)
+    if kind is None:
+        by_status = "unavailable" if answer.status >= 500 else _STATUSES.get(answer.status)
+        kind = by_status or ("forbidden" if _FORBIDDEN.search(message) else "unknown")
+    return Refused(kind, what, retry_after_seconds=_seconds(answer.retry_after), renamed=renamed)
+
+
+def _renamed(document: Mapping[str, Any]) -> Mapping[str, str]:
+    """New ids of sets by the old ones, from `actionRecords`, whose lists have the same order."""
+    try:
+        records = document["actionRecords"]
+        old, new = records["delete"]["sets"], records["update"]["sets"]
+        return {_id(before): _id(after) for before, after in zip(old, new, strict=True)}
+    except (KeyError, TypeError, ValueError):
+        return {}
+
+
+def _id(value: Any) -> str:
+    """An id, or that of an object."""
+    return str(value["id"] if isinstance(value, dict) else value)
+
+
+def _seconds(retry_after: str) -> float:
+    return min(float(retry_after), _MAX_RETRY_AFTER_SECONDS) if re.fullmatch(r"\d{1,9}", retry_after) else 0.0
+
+
+class _Kept(msgspec.Struct, rename="camel"):
+    """Base class: members are optional, because start.gg sends null for what it does not have."""
+
+
+class _User(_Kept):
+    gender_pronoun: str | None = None
+
+
+class _Player(_Kept):
+    user: _User | None = None
+
+
+class _Participant(_Kept):
+    gamer_tag: str | None = None
+    prefix: str | None = None
+    connected_accounts: Any = None
+    player: _Player | None = None
+
+
+class _Entrant(_Kept):
+    id: int | str
+    name: str | None = None
+    participants: list[_Participant | None] | None = None
+
+
+class _Score(_Kept):
+    value: float | None = None
+
+
+class _Stats(_Kept):
+    score: _Score | None = None
+
+
+class _Standing(_Kept):
+    stats: _Stats | None = None
+
+
+class _Slot(_Kept):
+    entrant: _Entrant | None = None
+    standing: _Standing | None = None
+
+
+class _Station(_Kept):
+    id: int | str
+    number: int | None = None
+    identifier: str | int | None = None
+
+
+class _Stream(_Kept):
+    stream_name: str | None = None
+
+
+class _Phase(_Kept):
+    name: str | None = None
+
+
+class _PhaseGroup(_Kept):
+    id: int | str
+    display_identifier: str | None = None
+    phase: _Phase | None = None
+
+
+class _Game(_Kept):
+    order_num: int | None = None
+    winner_id: int | str | None = None
+
+
+class _Event(_Kept):
+    name: str | None = None
+
+
+class _Set(_Kept):
+    id: int | str
+    state: int | str | None = None
+    round: int | None = None
+    full_round_text: str | None = None
+    winner_id: int | str | None = None
+    total_games: int | None = None
+    updated_at: int | None = None
+    slots: list[_Slot | None] | None = None
+    station: _Station | None = None
+    stream: _Stream | None = None
+    phase_group: _PhaseGroup | None = None
+    games: list[_Game] | None = None
+    event: _Event | None = None
+
+
+def bracket_set_of(node: Any, event: str = "") -> BracketSet:
+    """A set as the neutral value. Raises `Refused` for something else."""
+    try:
+        found = msgspec.convert(node, _Set)
+    except msgspec.ValidationError as error:
+        raise Refused("unavailable", f"start.gg describes a set in an unknown way: {error}") from None
+    slots = [slot or _Slot() for slot in found.slots or ()][:2]
+    slots += [_Slot()] * (2 - len(slots))
+    first, second = (_entrant(slot.entrant) for slot in slots)
+    ids = ["" if entrant is None else entrant.id for entrant in (first, second)]
+    first_score, second_score = (_score(slot) for slot in slots)
+    group = found.phase_group
+    games = sorted(found.games or (), key=lambda game: game.order_num or 0)
+    return BracketSet(
+        id=str(found.id),
+        state=_STATES.get(found.state if isinstance(found.state, int) else 0, "open"),
+        entrants=(first, second),
+        round=found.full_round_text or "",
+        place=f"{'' if group is None else group.id}/{found.round}/{found.full_round_text}",
+        pool=str(group.id) if group is not None else "",
+        event=found.event.name or event if found.event is not None else event,
+        best_of=found.total_games,
+        station=None if found.station is None else _station(found.station),
+        stream=(found.stream.stream_name or "") if found.stream is not None else "",
+        winner=_place(found.winner_id, ids),
+        scores=(first_score, second_score),
+        games=tuple(_place(game.winner_id, ids) for game in games),
+        provisional=str(found.id).startswith(PREVIEW),
+        updated_at=found.updated_at or 0,
+    )
+
+
+def station_of(node: Any) -> BracketStation:
+    """A station as the neutral value. Raises `Refused` for something else."""
+    try:
+        return _station(msgspec.convert(node, _Station))
+    except msgspec.ValidationError as error:
+        raise Refused("unavailable", f"start.gg describes a station in an unknown way: {error}") from None
+
+
+def _station(found: _Station) -> BracketStation:
+    return BracketStation(str(found.id), found.number, "" if found.identifier is None else str(found.identifier))
+
+
+def _place(winner: int | str | None, ids: Sequence[str]) -> int | None:
+    return ids.index(str(winner)) if winner is not None and str(winner) in ids else None
+
+
+def _score(slot: _Slot) -> int | None:
+    """The games won. A disqualified entrant has -1."""
+    if slot.standing is None or slot.standing.stats is None or slot.standing.stats.score is None:
+        return None
+    value = slot.standing.stats.score.value
+    return None if value is None else int(value)
+
+
+def _entrant(found: _Entrant | None) -> Entrant | None:
+    if found is None:
+        return None
+    participants = tuple(_participant(each) for each in found.participants or () if each is not None)
+    return Entrant(str(found.id), found.name or "", participants)
+
+
+def _participant(found: _Participant) -> Participant:
+    user = None if found.player is None else found.player.user
+    return Participant(
+        found.gamer_tag or "",
+        found.prefix or "",
+        (user.gender_pronoun or "") if user is not None else "",
+        _connect_code(found.connected_accounts),
+    )
+
+
+def _connect_code(accounts: Any) -> str:
+    try:
+        value = accounts["slippi"]["value"]
+    except (KeyError, TypeError, IndexError):
+        return ""
+    return value if isinstance(value, str) else ""

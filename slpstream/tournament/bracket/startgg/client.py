@@ -1,0 +1,196 @@
+"""start.gg as a bracket: requests, spaced so that the limit of the token is kept."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any, Final
+
+import trio
+
+from slpstream.model.errors import SinkError
+from slpstream.tournament.bracket.interface import (
+    BracketKind,
+    BracketSet,
+    BracketStation,
+    Connection,
+    Outcome,
+    Refused,
+    Report,
+)
+from slpstream.tournament.bracket.startgg import queries
+from slpstream.tournament.bracket.startgg.answers import Content, TooComplex, bracket_set_of, content, station_of
+from slpstream.tournament.bracket.startgg.variables import variables
+
+_DONE: Final = 3
+"""State of a completed set."""
+_OPEN: Final = (1, 2, 6)
+_SETS_PER_PAGE: Final = 24
+"""A set in doubles is about 40 objects."""
+_STATIONS_PER_PAGE: Final = 100
+_TOURNAMENTS: Final = 500
+_MAX_PAGES: Final = 400
+
+
+class StartggBracket:
+    """The events of a tournament on start.gg."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._spacing_seconds = 60.0 / connection.requests_per_minute
+        self._turn = trio.Lock()
+        # The first request waits too, so that a daemon that is restarted again and again keeps the limit.
+        self._next_at = trio.current_time() + self._spacing_seconds
+        self._per_page = _SETS_PER_PAGE
+        self._events: dict[str, tuple[str, str, str]] = {}
+        """Id and name of each event, and the slug of its tournament, by its own slug."""
+
+    def rendered(self, report: Report) -> Mapping[str, Any]:
+        """The variables of the mutation."""
+        return variables(report)
+
+    async def check(self) -> str:
+        """Check that the token is valid and its owner runs the tournament."""
+        tournaments = {tournament for _, _, tournament in [await self._event(slug) for slug in self._connection.events]}
+        found = await self._ask(queries.ADMIN_OF, {"perPage": _TOURNAMENTS})
+        nodes = _member(found.data, "currentUser", "tournaments", "nodes")
+        owned = {str(node.get("slug")) for node in nodes or () if isinstance(node, dict)}
+        missing = sorted(tournaments - owned)
+        if missing:
+            raise Refused("forbidden", f"the owner of the token does not run {', '.join(missing)}")
+        return f"the token may report for {', '.join(sorted(tournaments))}"
+
+    async def open_sets(self) -> Sequence[BracketSet]:
+        """All sets without a result."""
+        return [found async for found in self._sets({"state": list(_OPEN)})]
+
+    async def changed_sets(self, since: int) -> Sequence[BracketSet]:
+        """The sets that have changed since a time, in Unix seconds of start.gg's clock."""
+        return [found async for found in self._sets({"updatedAfter": since})]
+
+    async def read(self, set_id: str) -> BracketSet:
+        """One set, with its games."""
+        found = await self._ask(queries.SET, {"setId": set_id})
+        if found.data.get("set") is None:
+            raise Refused("unclear", f"start.gg answers nothing about the set {set_id}", renamed=found.renamed)
+        return bracket_set_of(found.data["set"])
+
+    async def stations(self) -> Sequence[BracketStation]:
+        """The stations of the tournaments."""
+        slugs = {tournament for _, _, tournament in [await self._event(slug) for slug in self._connection.events]}
+        stations: list[BracketStation] = []
+        for slug in sorted(slugs):
+            page, pages = 1, 1
+            while page <= pages:
+                asked = {"slug": slug, "page": page, "perPage": _STATIONS_PER_PAGE}
+                found = (await self._ask(queries.STATIONS, asked)).data
+                listed = _member(found, "tournament", "stations") or {}
+                stations += [station_of(node) for node in listed.get("nodes") or ()]
+                page, pages = page + 1, min(_pages(listed), _MAX_PAGES)
+        return stations
+
+    async def call(self, set_id: str) -> Outcome:
+        """Call a set."""
+        return await self._change(queries.CALL, {"setId": set_id}, "markSetCalled")
+
+    async def start(self, set_id: str) -> Outcome:
+        """Mark a set as being played."""
+        return await self._change(queries.START, {"setId": set_id}, "markSetInProgress")
+
+    async def assign(self, set_id: str, station_id: str) -> Outcome:
+        """Assign a set to a station."""
+        return await self._change(queries.ASSIGN, {"setId": set_id, "stationId": station_id}, "assignStation")
+
+    async def report(self, report: Report) -> Outcome:
+        """Report a set, or its games so far."""
+        return await self._report(queries.REPORT, "reportBracketSet", report)
+
+    async def correct(self, report: Report, over: BracketSet | None, *, reset_dependents: bool) -> Outcome:
+        """Change the games of a completed set. For another winner, reset it and report it in one request."""
+        if over is not None and over.state == "done" and over.winner == report.winner:
+            return await self._report(queries.UPDATE, "updateBracketSet", report)
+        more = {"resetDependentSets": reset_dependents}
+        return await self._report(queries.REPLACE, "reportBracketSet", report, more)
+
+    async def _report(self, mutation: str, name: str, report: Report, more: Mapping[str, Any] | None = None) -> Outcome:
+        found = await self._ask(mutation, {**variables(report), **(more or {})})
+        changed = found.data.get(name)
+        sets = [each for each in (changed if isinstance(changed, list) else [changed]) if isinstance(each, dict)]
+        own_id = found.renamed.get(report.set_id, report.set_id)
+        own = next((each for each in sets if str(each.get("id")) in (own_id, report.set_id)), None)
+        if not sets or (report.winner is not None and (own is None or own.get("state") != _DONE)):
+            raise Refused("unclear", "start.gg does not say whether the set is completed", renamed=found.renamed)
+        return Outcome(found.renamed)
+
+    async def _change(self, mutation: str, asked: Mapping[str, Any], name: str) -> Outcome:
+        found = await self._ask(mutation, asked)
+        if found.data.get(name) is None:
+            raise Refused("unclear", "start.gg answers nothing about the set", renamed=found.renamed)
+        return Outcome(found.renamed)
+
+    async def _sets(self, filters: Mapping[str, Any]) -> AsyncIterator[BracketSet]:
+        for slug in self._connection.events:
+            id, name, _ = await self._event(slug)
+            page, pages = 1, 1
+            while page <= pages:
+                asked = {"eventId": id, "page": page, "perPage": self._per_page, "filters": filters}
+                try:
+                    found = (await self._ask(queries.SETS, asked)).data
+                except TooComplex:
+                    if self._per_page == 1:
+                        raise
+                    # Pages of another size begin elsewhere, so this list begins again.
+                    self._per_page = max(1, self._per_page // 2)
+                    page, pages = 1, 1
+                    continue
+                listed = _member(found, "event", "sets")
+                if not isinstance(listed, dict):
+                    raise Refused("unavailable", f"start.gg answers nothing about the sets of {slug}")
+                for node in listed.get("nodes") or ():
+                    if node is not None:
+                        yield bracket_set_of(node, name)
+                page, pages = page + 1, min(_pages(listed), _MAX_PAGES)
+
+    async def _event(self, slug: str) -> tuple[str, str, str]:
+        if slug not in self._events:
+            event = (await self._ask(queries.EVENT, {"slug": slug})).data.get("event")
+            if not isinstance(event, dict):
+                raise Refused("forbidden", f"start.gg has no event {slug}, or the token may not see it")
+            tournament = str(_member(event, "tournament", "slug") or slug.partition("/event/")[0])
+            self._events[slug] = (str(event.get("id")), str(event.get("name") or ""), tournament)
+        return self._events[slug]
+
+    async def _ask(self, query: str, asked: Mapping[str, Any]) -> Content:
+        """Send one request when it is its turn. Raises `Refused`."""
+        try:
+            token = await self._connection.secret()
+        except SinkError as error:
+            raise Refused("forbidden", error.what) from None
+        headers = [
+            ("authorization", f"Bearer {token}"),
+            ("content-type", "application/json"),
+            ("accept", "application/json"),
+        ]
+        async with self._turn:
+            await trio.sleep_until(self._next_at)
+            self._next_at = trio.current_time() + self._spacing_seconds
+        try:
+            body = queries.body(query, dict(asked))
+            answer = await self._connection.request("POST", self._connection.url, headers, body)
+        except SinkError as error:
+            raise Refused("unavailable", error.what) from None
+        return content(answer)
+
+
+def _member(value: Any, *names: str) -> Any:
+    """A member of nested objects; `None` if one of them is missing."""
+    for name in names:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
+
+
+def _pages(listed: Mapping[str, Any]) -> int:
+    pages = _member(listed, "pageInfo", "totalPages")
+    return pages if isinstance(pages, int) else 1
+
+
+KIND: Final = BracketKind("start.gg", StartggBracket, url="https://api.start.gg/gql/alpha")

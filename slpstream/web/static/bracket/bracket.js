@@ -1,0 +1,313 @@
+/**
+ * The page of the bracket, `/bracket`: which results wait and why, what is sent, and buttons for what people decide. It asks
+ * the daemon every few seconds. Cards are drawn again only when they have changed, so that no button moves away needlessly.
+ */
+
+import { element, fill, find, setText } from "../dashboard/dom.js";
+import { fillTexts, text } from "../texts/texts.js";
+import { takeToken } from "../token.js";
+
+/** @typedef {Record<string, any>} Json */
+
+const REFRESH_MS = 3000;
+const SETS_REFRESH_MS = 12000;
+const TIMEOUT_MS = 15000;
+const UNAUTHORISED = 401;
+const FORBIDDEN = 403;
+const NOT_MODIFIED = 304;
+const MAX_SETS = 60;
+/** States in which something has still to happen. */
+const WAITING = ["ask", "confirm", "due", "conflict"];
+
+const base = new URL("../..", import.meta.url);
+const token = takeToken();
+
+/** @type {Json} */ let state = { configured: true, queue: [] };
+/** @type {Json[]} */ let sets = [];
+/** By card: why the last button did not work. @type {Map<string, string>} */ const refusals = new Map();
+/** By card: what its last content was made from. @type {WeakMap<Element, string>} */ const drawn = new WeakMap();
+/** @type {Set<string>} */ const busy = new Set();
+/** By address: the last answer, with its tag. @type {Map<string, {tag: string, body: any}>} */ const known = new Map();
+
+/**
+ * @param {string} path
+ * @param {Json} [body]  Sent if given.
+ */
+async function ask(path, body) {
+  const last = body === undefined ? known.get(path) : undefined;
+  const headers = {
+    ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+    ...(body === undefined ? {} : { "content-type": "application/json" }),
+    ...(last === undefined ? {} : { "if-none-match": last.tag }),
+  };
+  const response = await fetch(new URL(path, base), {
+    headers,
+    cache: "no-store",
+    signal: AbortSignal.timeout(TIMEOUT_MS),
+    ...(body === undefined ? {} : { method: "POST", body: JSON.stringify(body) }),
+  });
+  if (response.status === NOT_MODIFIED && last !== undefined) {
+    return { status: 200, body: last.body };
+  }
+  const answer = await response.json();
+  const tag = response.headers.get("etag");
+  if (body === undefined && response.ok && tag !== null) {
+    known.set(path, { tag, body: answer });
+  }
+  return { status: response.status, body: answer };
+}
+
+/**
+ * Sends what a person has decided, and shows the answer.
+ * @param {string} card  Which card shows a refusal.
+ * @param {string} path
+ * @param {Json} body
+ */
+async function act(card, path, body) {
+  busy.add(card);
+  refusals.delete(card);
+  draw();
+  try {
+    const answer = await ask(path, body);
+    if (answer.status === 200) {
+      state = answer.body;
+    } else {
+      const isOperator = answer.status !== UNAUTHORISED && answer.status !== FORBIDDEN;
+      refusals.set(card, isOperator ? answer.body.detail : text("panel.not_operator"));
+    }
+  } catch {
+    refusals.set(card, text("panel.not_responding"));
+  }
+  busy.delete(card);
+  draw();
+}
+
+/** @param {Json} entry @param {Json} decision */
+const decide = (entry, decision) => act(cardOf(entry), "v1/bracket", { station: entry.station, setId: entry.setId, ...decision });
+
+/** @param {Json} entry */
+const cardOf = (entry) => `${entry.station}/${entry.setId}`;
+
+/** @param {string} label @param {() => unknown} press @param {boolean} disabled */
+function button(label, press, disabled) {
+  const made = /** @type {HTMLButtonElement} */ (element("button", label, { type: "button" }));
+  made.disabled = disabled;
+  made.addEventListener("click", press);
+  return made;
+}
+
+/** The two sides of a set. @param {string[]} names @param {(number | null)[]} scores @param {number | undefined} winner @param {string[]} [below] */
+function sides(names, scores, winner, below = []) {
+  return names.map((name, side) => {
+    const line = element("p", "", { class: winner === side ? "side won" : "side" });
+    const who = element("span", name);
+    if (below[side] && below[side] !== name) {
+      who.append(element("small", below[side]));
+    }
+    line.append(who, element("span", scores[side] === null || scores[side] === undefined ? "" : String(scores[side])));
+    return line;
+  });
+}
+
+/** @param {string} left @param {string} right */
+function where(left, right) {
+  const line = element("p", "", { class: "where quiet" });
+  line.append(element("span", left), element("span", right));
+  return line;
+}
+
+/** @param {string} id */
+function titleOf(id) {
+  const found = sets.find((each) => each.id === id);
+  return found === undefined ? id : `${namesOf(found).join(" – ")}${found.round ? `, ${found.round}` : ""}`;
+}
+
+/** @param {Json} found @returns {string[]} */
+const namesOf = (found) => found.entrants.map((/** @type {Json | null} */ each) => each?.name ?? text("bracket.unknown"));
+
+/** A played set. @param {HTMLElement} card @param {Json} entry */
+function drawEntry(card, entry) {
+  const id = cardOf(entry);
+  const disabled = busy.has(id);
+  card.className = entry.changed ? "card changed" : "card";
+  card.dataset.state = entry.state;
+  const actions = element("div", "", { class: "actions" });
+  const finishes = entry.state === "confirm";
+  if (finishes) {
+    actions.append(button(text("bracket.confirm"), () => decide(entry, { do: "confirm" }), disabled));
+  }
+  if (entry.bracketSet && (entry.state === "conflict" || (entry.state === "done" && entry.changed))) {
+    actions.append(
+      button(text("bracket.correct"), () => confirm(text("bracket.correct_sure")) && decide(entry, { do: "correct" }), disabled),
+    );
+    if (entry.why.includes("dependent sets")) {
+      const reset = () => confirm(text("bracket.reset_sure")) && decide(entry, { do: "correct", resetDependents: true });
+      actions.append(button(text("bracket.reset"), reset, disabled));
+    }
+  }
+  if (state.reads && ["aside", "ask", "following", "confirm", "dropped"].includes(entry.state)) {
+    actions.append(...chooser(entry, disabled));
+  }
+  if (WAITING.includes(entry.state)) {
+    actions.append(button(text("bracket.drop"), () => confirm(text("bracket.drop_sure")) && decide(entry, { do: "drop" }), disabled));
+  }
+  const sent = element("details");
+  sent.append(element("summary", text(state.dryRun || entry.state !== "done" ? "bracket.would_send" : "bracket.sent")));
+  sent.append(element("pre", JSON.stringify(entry.request, null, 1)));
+  sent.hidden = !entry.request || entry.state === "aside";
+  const wasOpen = card.querySelector("details")?.open;
+  /** @type {HTMLDetailsElement} */ (sent).open = wasOpen === true;
+  card.replaceChildren(
+    where([entry.station, entry.round].filter(Boolean).join(" · "), text(`bracket.state_${entry.state}`)),
+    ...sides(entry.names, entry.score, entry.winner, entry.entrants),
+    ...(entry.why ? [element("p", entry.why, { class: "why" })] : []),
+    ...(refusals.has(id) ? [element("p", refusals.get(id), { class: "refused", role: "alert" })] : []),
+    actions,
+    sent,
+  );
+}
+
+/** The choice of the set of the bracket, and of who is who. @param {Json} entry @param {boolean} disabled */
+function chooser(entry, disabled) {
+  const open = sets.filter((each) => each.state !== "done" && each.entrants.every(Boolean));
+  const first = open.filter((each) => entry.candidates.includes(each.id) || each.id === entry.bracketSet);
+  const rest = open.filter((each) => !first.includes(each));
+  const select = /** @type {HTMLSelectElement} */ (element("select", "", { "aria-label": text("bracket.choose") }));
+  select.append(element("option", text("bracket.choose"), { value: "" }));
+  for (const each of [...first, ...rest]) {
+    const [one, other] = namesOf(each);
+    for (const swapped of [false, true]) {
+      const names = swapped ? `${other} – ${one}` : `${one} – ${other}`;
+      select.append(element("option", `${names}${each.round ? `, ${each.round}` : ""}`, { value: `${swapped}/${each.id}` }));
+    }
+  }
+  select.disabled = disabled;
+  select.addEventListener("change", () => {
+    const [swapped, ...rest] = select.value.split("/");
+    if (select.value !== "") {
+      decide(entry, { do: "assign", bracketSet: rest.join("/"), swapped: swapped === "true" });
+    }
+  });
+  return [select];
+}
+
+/** A set of the bracket. @param {HTMLElement} card @param {Json} found */
+function drawSet(card, found) {
+  const id = `set/${found.id}`;
+  const disabled = busy.has(id) || state.dryRun;
+  card.className = "card";
+  card.dataset.state = found.state;
+  const actions = element("div", "", { class: "actions" });
+  const filled = found.entrants.every(Boolean);
+  if (filled && found.state === "open") {
+    actions.append(button(text("bracket.call"), () => act(id, "v1/bracket/sets", { set: found.id, do: "call" }), disabled));
+  }
+  if (filled && (found.state === "open" || found.state === "called")) {
+    actions.append(button(text("bracket.start"), () => act(id, "v1/bracket/sets", { set: found.id, do: "start" }), disabled));
+  }
+  const station = found.station ?? found.bracketStation ?? "";
+  card.replaceChildren(
+    where([station, found.round, found.event].filter(Boolean).join(" · "), text(`bracket.set_${found.state}`)),
+    ...sides(namesOf(found), found.scores, found.winner),
+    ...(refusals.has(id) ? [element("p", refusals.get(id), { class: "refused", role: "alert" })] : []),
+    actions,
+  );
+}
+
+/**
+ * @param {string} selector
+ * @param {Json[]} values
+ * @param {(card: HTMLElement, value: Json) => void} show
+ */
+function drawCards(selector, values, show) {
+  fill(
+    find(selector),
+    values,
+    () => element("li", "", { class: "card" }),
+    (card, value) => {
+      const id = value.setId === undefined ? `set/${value.id}` : cardOf(value);
+      const content = JSON.stringify([value, busy.has(id), refusals.get(id), state.dryRun, sets.length]);
+      const isInUse = card.querySelector("select") === document.activeElement && document.activeElement !== null;
+      if (drawn.get(card) !== content && !isInUse) {
+        drawn.set(card, content);
+        show(card, value);
+      }
+    },
+  );
+}
+
+function draw() {
+  const queue = /** @type {Json[]} */ (state.queue);
+  const waiting = queue.filter((entry) => WAITING.includes(entry.state) || entry.changed);
+  const others = queue.filter((entry) => !waiting.includes(entry));
+  const search = /** @type {HTMLInputElement} */ (find("input[type=search]")).value.trim().toLowerCase();
+  const open = sets.filter((each) => each.state !== "done" && each.entrants.some(Boolean));
+  const shown = open.filter((each) => `${namesOf(each)} ${each.round} ${each.station ?? ""}`.toLowerCase().includes(search));
+  shown.sort((one, other) => Number(other.station !== undefined) - Number(one.station !== undefined));
+  drawCards(".queue .cards", waiting, drawEntry);
+  drawCards(".other .cards", others, drawEntry);
+  drawCards(".sets .cards", shown.slice(0, MAX_SETS), drawSet);
+  find(".queue .none").hidden = waiting.length > 0;
+  find(".other").hidden = others.length === 0;
+  find(".sets").hidden = open.length === 0;
+  find(".dry").hidden = !state.configured || !state.dryRun;
+}
+
+/** @param {string} problem */
+function showTrouble(problem) {
+  const trouble = find(".trouble");
+  setText(trouble, problem);
+  trouble.hidden = problem === "";
+}
+
+/** @param {string} path */
+async function load(path) {
+  const { status, body } = await ask(path);
+  if (status === UNAUTHORISED) {
+    throw new Unauthorised();
+  }
+  return status === 200 ? body : null;
+}
+
+class Unauthorised extends Error {}
+
+async function refresh() {
+  try {
+    state = (await load("v1/bracket")) ?? state;
+    const words = state.configured ? (state.connected ? "bracket.connected" : "bracket.not_connected") : "bracket.not_configured";
+    setText(find(".state"), text(words, { kind: state.kind ?? "" }));
+    showTrouble(state.trouble ? `${state.kind} ${state.trouble}` : "");
+    draw();
+  } catch (error) {
+    showTrouble(text(error instanceof Unauthorised ? "docs.no_token" : "daemon.unreachable"));
+  }
+}
+
+async function refreshSets() {
+  if (state.configured && state.reads) {
+    try {
+      sets = (await load("v1/bracket/sets")) ?? sets;
+      draw();
+    } catch {
+      // The other request says what is wrong.
+    }
+  }
+}
+
+/** @param {() => Promise<void>} task @param {number} pauseMs */
+async function forEver(task, pauseMs) {
+  for (;;) {
+    if (!document.hidden) {
+      await task();
+    }
+    await new Promise((resolve) => setTimeout(resolve, pauseMs * (0.9 + Math.random() / 5)));
+  }
+}
+
+fillTexts();
+document.title = `${text("bracket.title")} · slpstream`;
+find("input[type=search]").addEventListener("input", draw);
+refresh().then(() => {
+  forEver(refresh, REFRESH_MS);
+  forEver(refreshSets, SETS_REFRESH_MS);
+});

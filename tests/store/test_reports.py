@@ -1,0 +1,56 @@
+"""The queue of a bracket on disk."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from slpstream.model.errors import SinkError
+from slpstream.store.reports import FILE_NAME, ReportEntry, ReportStore, open_reports
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> ReportStore:
+    return open_reports(tmp_path / FILE_NAME)
+
+
+def test_an_entry_takes_the_place_of_the_one_before(store: ReportStore, tmp_path: Path) -> None:
+    store.keep("x", [ReportEntry("a", "1", True, b"one"), ReportEntry("a", "2", True, b"two")], 1)
+    store.keep("x", [ReportEntry("a", "1", False, b"three")], 2)
+    store.keep("y", [ReportEntry("a", "1", True, b"other")], 2)
+    store.note_alive("x", 17)
+    store.close()
+    again = open_reports(tmp_path / FILE_NAME)
+    assert again.entries("x") == [b"three", b"two"]
+    assert again.entries("y") == [b"other"]
+    assert (again.alive_at_ms("x"), again.alive_at_ms("y")) == (17, None)
+    assert (tmp_path / FILE_NAME).stat().st_mode & 0o777 == 0o600
+    again.close()
+
+
+def test_only_finished_entries_are_removed(store: ReportStore) -> None:
+    store.keep("x", [ReportEntry("a", str(n), n % 2 == 0, b"%d" % n) for n in range(10)], 1)
+    assert store.remove_finished("x", 2) == 3
+    assert store.entries("x") == [b"0", b"2", b"4", b"6", b"7", b"8", b"9"]
+    assert store.remove_finished("x", 2) == 0
+    store.close()
+
+
+def test_a_damaged_queue_is_set_aside(tmp_path: Path) -> None:
+    path = tmp_path / FILE_NAME
+    path.write_bytes(b"this is no database" * 100)
+    told: list[Path] = []
+    store = open_reports(path, on_damage=lambda aside, what: told.append(aside))
+    assert store.entries("x") == []
+    assert len(told) == 1
+    assert told[0].read_bytes().startswith(b"this is no database")
+    store.close()
+
+
+def test_errors_name_the_reports(store: ReportStore) -> None:
+    with store._transaction() as connection:
+        connection.execute("DROP TABLE entries")
+    with pytest.raises(SinkError, match="reports: no such table"):
+        store.entries("x")
+    store.close()

@@ -1,0 +1,82 @@
+"""A real daemon with a bracket: killed in the middle, with a start.gg that forgets to answer."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.daemon_process import DaemonProcess
+from tests.tournament.bracket.startgg_double import EVENT, TOKEN, DoubleSet, Entrant, Player, StartggDouble, Trouble
+from tests.web.test_scenes_boards import GAMES, add_game
+
+pytestmark = [pytest.mark.slow, pytest.mark.process]
+
+
+def wait(condition: Callable[[], bool], seconds: float = 90.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.1)
+
+
+def one_set() -> StartggDouble:
+    """An event with one set, between the players of the bundled matches; the second entrant is the first player."""
+    double = StartggDouble(time.time)
+    double.stations[501] = (1, "Setup 1")
+    one, other = Entrant(1001, [Player("altea")]), Entrant(1002, [Player("Somebody", "SLP", code="VIXN#101")])
+    double.add(DoubleSet("final", "preview_400_1", 400, [one, other], round="Grand Final", total_games=5))
+    return double
+
+
+def configured(folder: Path, url: str, more: str = "") -> tuple[str, ...]:
+    (folder / "token").write_text(f"{TOKEN}\n")
+    config = folder / "slpstream.toml"
+    config.write_text(
+        f"[bracket]\nkind = 'start.gg'\nevents = ['https://www.start.gg/{EVENT}/overview']\nurl = '{url}'\n"
+        f"token_file = '{folder / 'token'}'\nrequests_per_minute = 80\npoll_seconds = 5.0\n{more}"
+    )
+    return ("--config", str(config))
+
+
+def test_a_killed_daemon_reports_a_set_once(tmp_path: Path) -> None:
+    station = tmp_path / "setup-1"
+    station.mkdir()
+    double = one_set()
+    lost: Iterator[Trouble] = iter(["", "", "", "lost_after", "lost_before"])
+    double.trouble = lambda operation: next(lost, "") if operation == "Report" else ""
+    more = "report = true\nconfirm = false\nhold_seconds = 0.0\nassign_stations = true\nstart_sets = true\n"
+    with double.served() as url:
+        arguments = configured(tmp_path, url, more)
+        for play in range(1, GAMES + 1):
+            daemon = DaemonProcess(station, arguments=arguments, state=tmp_path / "state")
+            try:
+                daemon.wait_ready()
+                before = len(double.sets["final"].games)
+                add_game(station, play)
+                wait(lambda: len(double.sets["final"].games) > before)  # noqa: B023 -- waits at once
+            finally:
+                daemon.kill()
+        daemon = DaemonProcess(station, arguments=arguments, state=tmp_path / "state")
+        try:
+            daemon.wait_ready()
+            wait(lambda: [each["state"] for each in daemon.get("/v1/bracket")["queue"]] == ["done"])
+            state = daemon.get("/v1/bracket")
+            assert state["waiting"] == 0
+            played = daemon.get("/v1/stations/setup-1/set")
+            assert (played["round"], played["event"], played["bestOf"]) == ("Grand Final", "Melee Singles", 5)
+        finally:
+            daemon.kill()
+    found = double.sets["final"]
+    assert len(found.completions) == 1
+    assert found.resets == 0
+    assert found.station == 501
+    names = ["Altea", "Vixen"]
+    winner, games = found.completions[0]
+    assert names[winner] == played["sides"][played["winner"]]["name"]
+    order = [names.index(side["name"]) for side in played["sides"]]
+    counted = [game for game in played["games"] if game["counts"]]
+    ids = [str(entrant.id) for entrant in found.entrants if entrant is not None]
+    assert [ids.index(game["winnerId"]) for game in games] == [order[game["winner"]] for game in counted]

@@ -1,0 +1,444 @@
+"""The desk against a start.gg that does everything wrong, in virtual time."""
+
+from __future__ import annotations
+
+import functools
+import random
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, ParamSpec
+
+import pytest
+import trio
+import trio.testing
+
+from slpstream.model.errors import ActRefused
+from slpstream.store.reports import open_reports
+from slpstream.tournament.bracket.desk import BracketDesk, StationSet, Surroundings, Wishes
+from slpstream.tournament.bracket.interface import BracketSet, Refused
+from slpstream.tournament.bracket.queue import Rules
+from slpstream.tournament.bracket.startgg.client import StartggBracket
+from tests.tournament.bracket.startgg_double import DoubleSet, Entrant, Player, StartggDouble
+from tests.tournament.bracket.test_exactly_once import in_the_event_loop, now
+from tests.tournament.bracket.venue import PlayedGame, set_payload
+
+ALICE, BOB = Player("Alice", "TSM"), Player("Bob", code="BOB#123")
+KEY = ("setup-1", "a" * 32)
+AUTOMATIC = Wishes(dry_run=False, rules=Rules(confirm=False), hold_seconds=0.0)
+
+
+P = ParamSpec("P")
+
+
+def in_virtual_time(test: Callable[P, Awaitable[None]]) -> Callable[P, None]:
+    """Run a test in trio, with a clock that jumps whenever all tasks wait."""
+
+    @functools.wraps(test)
+    def run(*arguments: P.args, **fixtures: P.kwargs) -> None:
+        trio.run(lambda: test(*arguments, **fixtures), clock=trio.testing.MockClock(autojump_threshold=0))
+
+    return run
+
+
+@pytest.fixture(autouse=True)
+def no_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trio.to_thread, "run_sync", in_the_event_loop)
+
+
+def event(**changes: Any) -> StartggDouble:
+    """An event with one set of Bob and Alice, which feeds a final."""
+    double = StartggDouble(now)
+    double.stations[501] = (1, "Setup 1")
+    double.add(DoubleSet("final", "preview_4_2", 4, [None, None], round="Final"))
+    one = DoubleSet("one", "preview_4_1", 4, [Entrant(11, [BOB]), Entrant(12, [ALICE])], feeds=[("final", 0)])
+    for name, value in changes.items():
+        setattr(one, name, value)
+    double.add(one)
+    return double
+
+
+def games(winners: str) -> list[PlayedGame]:
+    return [PlayedGame(random.Random(number), int(winner)) for number, winner in enumerate(winners)]
+
+
+def played(winners: str, *, named: bool = True, best_of: int = 3) -> dict[str, Any]:
+    """The set of Alice, who is the first side, and Bob."""
+    return set_payload(KEY[1], [[ALICE], [BOB]], games(winners), best_of=best_of, named=named)
+
+
+@asynccontextmanager
+async def running(
+    double: StartggDouble,
+    folder: Path,
+    wishes: Wishes = AUTOMATIC,
+    *,
+    token: str = "a-token",
+    describe: Callable[[str, str, BracketSet], Any] | None = None,
+    outcomes: list[str] | None = None,
+) -> AsyncIterator[BracketDesk]:
+    async def sets_since(station: str | None, since_ms: int) -> list[StationSet]:
+        return []
+
+    bracket = StartggBracket(double.connection(token=token))
+    store = open_reports(folder / "reports.sqlite3")
+    around = Surroundings(lambda: {"setup-1": "Setup 1", "setup-2": "Setup 2"}, sets_since, describe)
+    desk = BracketDesk(
+        "start.gg", bracket, bracket, store, wishes, around, wall_clock=now, on_outcome=(outcomes or []).append
+    )
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(desk.run)
+        await trio.sleep(20)
+        yield desk
+        nursery.cancel_scope.cancel()
+    store.close()
+
+
+async def until(condition: Callable[[], bool], seconds: float = 600) -> None:
+    with trio.fail_after(seconds):
+        while not condition():
+            await trio.sleep(0.5)
+
+
+def reports(double: StartggDouble) -> list[Mapping[str, Any]]:
+    return [variables for operation, variables in double.requests if operation == "Report"]
+
+
+@in_virtual_time
+async def test_each_game_and_then_the_set_is_reported(tmp_path: Path) -> None:
+    double = event()
+    async with running(double, tmp_path) as desk:
+        for winners in ("", "0", "01", "011"):
+            desk.set_changed("setup-1", played(winners))
+            await until(lambda: len(double.sets["one"].games) == len(winners))  # noqa: B023 -- waits at once
+        await until(lambda: desk.entries and not desk.waiting)  # type: ignore[arg-type, return-value]
+        assert [entry.state for entry in desk.entries] == ["done"]
+    assert [sent.get("winnerId") for sent in reports(double)] == [None, None, "11"]
+    assert [[game["winnerId"] for game in sent["gameData"]] for sent in reports(double)][-1] == ["12", "11", "11"]
+    assert double.sets["one"].completions[0][0] == 0
+    assert double.sets["final"].entrants[0] is not None
+
+
+@in_virtual_time
+async def test_nothing_is_sent_in_a_dry_run_and_what_would_be_is_shown(tmp_path: Path) -> None:
+    double = event(station=501, state=6)
+    wishes = AUTOMATIC._replace(dry_run=True, start=True, assign=True, call=True)
+    async with running(double, tmp_path, wishes) as desk:
+        desk.set_changed("setup-1", played("00"))
+        await trio.sleep(300)
+        (entry,) = desk.entries
+        assert entry.state == "confirm"
+        assert (desk.rendered(entry) or {})["winnerId"] == "12"
+        await desk.confirm(KEY)
+        await trio.sleep(300)
+        with pytest.raises(ActRefused, match="dry run"):
+            await desk.act("call", str(double.sets["one"].id))
+    assert not [operation for operation, _ in double.requests if operation in ("Report", "Call", "Start", "Assign")]
+
+
+@in_virtual_time
+async def test_a_person_confirms_exactly_what_is_sent(tmp_path: Path) -> None:
+    double = event()
+    async with running(double, tmp_path, AUTOMATIC._replace(rules=Rules(confirm=True))) as desk:
+        desk.set_changed("setup-1", played("0"))
+        desk.set_changed("setup-1", played("00"))
+        await until(lambda: [entry.state for entry in desk.entries] == ["confirm"])
+        await trio.sleep(120)
+        assert reports(double) == []
+        double.trouble = lambda operation: "unreachable"
+        await desk.confirm(KEY)
+        await trio.sleep(60)
+        desk.set_changed("setup-1", played("11"))
+        await trio.sleep(60)
+        double.trouble = lambda operation: ""
+        await trio.sleep(300)
+        assert reports(double) == [], "the confirmed result was another one"
+        await desk.confirm(KEY)
+        await until(lambda: double.sets["one"].state == 3)
+    assert double.sets["one"].winner == 0
+
+
+@pytest.mark.parametrize(
+    "trouble", ["429", "500", "html", "half", "unknown", "null", "lost_before", "lost_after", "repeat"]
+)
+@in_virtual_time
+async def test_every_answer_that_is_none(tmp_path: Path, trouble: Any) -> None:
+    double = event()
+    left = [4]
+
+    def sometimes(operation: str) -> Any:
+        if operation != "Report" or not left[0]:
+            return ""
+        left[0] -= 1
+        return trouble
+
+    double.trouble = sometimes
+    async with running(double, tmp_path) as desk:
+        desk.set_changed("setup-1", played("00"))
+        await until(lambda: [entry.state for entry in desk.entries] == ["done"], 3600)
+        assert desk.trouble is None
+    assert len(double.sets["one"].completions) == 1
+
+
+@in_virtual_time
+async def test_a_silent_hour(tmp_path: Path) -> None:
+    double = event()
+    async with running(double, tmp_path) as desk:
+        double.trouble = lambda operation: "unreachable"
+        desk.set_changed("setup-1", played("00"))
+        await trio.sleep(3600)
+        assert desk.trouble is not None
+        assert desk.trouble.startswith("does not answer")
+        assert desk.waiting == 1
+        assert desk.lag_seconds > 3000
+        double.trouble = lambda operation: ""
+        await until(lambda: not desk.waiting)
+        assert desk.connected
+    assert len(double.sets["one"].completions) == 1
+
+
+@pytest.mark.parametrize("fault", ["wrong token", "no rights"])
+@in_virtual_time
+async def test_a_token_that_may_not(tmp_path: Path, fault: str) -> None:
+    double = event()
+    double.admin = fault != "no rights"
+    token = "wrong" if fault == "wrong token" else "a-token"
+    async with running(double, tmp_path, token=token) as desk:
+        desk.set_changed("setup-1", played("00"))
+        await trio.sleep(300)
+        assert desk.trouble is not None
+        assert desk.trouble.startswith("refuses the token: ")
+        assert len(double.requests) < 20
+        if fault == "no rights":
+            double.admin = True
+            await until(lambda: [entry.state for entry in desk.entries] == ["done"], 1200)
+
+
+@in_virtual_time
+async def test_rights_taken_away_later(tmp_path: Path) -> None:
+    double = event()
+    async with running(double, tmp_path) as desk:
+        double.admin = False
+        desk.set_changed("setup-1", played("00"))
+        await until(lambda: desk.trouble is not None)
+        assert desk.waiting == 1
+        double.admin = True
+        await until(lambda: not desk.waiting)
+
+
+@pytest.mark.parametrize(("winner", "state"), [(1, "done"), (0, "conflict")])
+@in_virtual_time
+async def test_a_set_that_somebody_else_reported(tmp_path: Path, winner: int, state: str) -> None:
+    double = event()
+    async with running(double, tmp_path) as desk:
+        desk.set_changed("setup-1", played("0"))
+        await until(lambda: len(double.sets["one"].games) == 1)
+        ids = ["11", "12"]
+        entered = [{"gameNum": n, "winnerId": ids[winner]} for n in (1, 2)]
+        double.complete_by_hand("one", winner, entered, [2 * (winner == 0), 2 * (winner == 1)])
+        desk.set_changed("setup-1", played("00"))
+        await until(lambda: [entry.state for entry in desk.entries] == [state])
+        await trio.sleep(300)
+        assert len(double.sets["one"].completions) == 1
+        if state == "done":
+            return
+        (entry,) = desk.entries
+        assert "Bob won" in entry.why
+        await desk.correct(KEY, reset_dependents=False)
+        await until(lambda: [entry.state for entry in desk.entries] == ["done"])
+    found = double.sets["one"]
+    assert (found.winner, found.resets, len(found.completions)) == (1, 1, 2)
+
+
+@in_virtual_time
+async def test_a_correction_that_would_reset_later_sets_asks_again(tmp_path: Path) -> None:
+    double = event()
+    async with running(double, tmp_path) as desk:
+        desk.set_changed("setup-1", played("00"))
+        await until(lambda: [entry.state for entry in desk.entries] == ["done"])
+        double.sets["final"].state = 3
+        desk.set_changed("setup-1", played("11"))
+        await until(lambda: any(entry.changed for entry in desk.entries))
+        await trio.sleep(300)
+        assert double.sets["one"].winner == 1, "only a person corrects"
+        await desk.correct(KEY, reset_dependents=False)
+        await until(lambda: [entry.state for entry in desk.entries] == ["conflict"])
+        assert "dependent sets" in next(iter(desk.entries)).why
+        await desk.correct(KEY, reset_dependents=True)
+        await until(lambda: double.sets["one"].winner == 0)
+        await until(lambda: [entry.state for entry in desk.entries] == ["done"])
+    assert double.sets["one"].resets == 1
+
+
+@in_virtual_time
+async def test_games_of_a_reported_set_are_corrected_without_a_reset(tmp_path: Path) -> None:
+    double = event()
+    async with running(double, tmp_path) as desk:
+        desk.set_changed("setup-1", played("010"))
+        await until(lambda: [entry.state for entry in desk.entries] == ["done"])
+        desk.set_changed("setup-1", played("100"))
+        await until(lambda: any(entry.changed for entry in desk.entries))
+        await desk.correct(KEY, reset_dependents=False)
+        await until(lambda: not any(entry.changed for entry in desk.entries))
+    found = double.sets["one"]
+    assert [game["winnerId"] for game in found.games] == ["11", "12", "12"]
+    assert found.resets == 0
+
+
+@in_virtual_time
+async def test_somebody_enters_games_while_the_set_goes_on(tmp_path: Path) -> None:
+    double = event()
+    async with running(double, tmp_path) as desk:
+        double.sets["one"].games = [{"gameNum": 1, "winnerId": "11"}]
+        desk.set_changed("setup-1", played("0"))
+        await until(lambda: [entry.state for entry in desk.entries] == ["conflict"])
+        desk.set_changed("setup-1", played("00"))
+        await trio.sleep(100)
+        assert reports(double) == []
+        await desk.correct(KEY, reset_dependents=False)
+        await until(lambda: [entry.state for entry in desk.entries] == ["done"])
+    assert double.sets["one"].winner == 1
+
+
+@in_virtual_time
+async def test_players_without_names_are_for_a_person(tmp_path: Path) -> None:
+    double = event(station=501, state=6)
+    async with running(double, tmp_path) as desk:
+        desk.set_changed("setup-1", played("00", named=False))
+        await until(lambda: [entry.state for entry in desk.entries] == ["ask"])
+        (entry,) = desk.entries
+        assert entry.candidates == (str(double.sets["one"].id),)
+        with pytest.raises(ActRefused, match="no set 5"):
+            await desk.assign_entry(KEY, "5", swapped=False)
+        await desk.assign_entry(KEY, entry.candidates[0], swapped=True)
+        await until(lambda: [entry.state for entry in desk.entries] == ["done"])
+    assert double.sets["one"].winner == 1
+
+
+@in_virtual_time
+async def test_two_sets_of_the_same_players_are_for_a_person(tmp_path: Path) -> None:
+    double = event()
+    double.add(DoubleSet("two", 77, 5, list(double.sets["one"].entrants), round="Round Robin"))
+    async with running(double, tmp_path) as desk:
+        desk.set_changed("setup-1", played("00"))
+        await until(lambda: [entry.state for entry in desk.entries] == ["ask"])
+        await trio.sleep(300)
+        assert reports(double) == []
+        await desk.drop(KEY)
+        assert desk.waiting == 0
+
+
+@in_virtual_time
+async def test_friendlies_are_not_taken_for_a_later_set(tmp_path: Path) -> None:
+    double = event()
+    both = list(double.sets["one"].entrants)
+    double.sets["one"].entrants = [None, None]
+    async with running(double, tmp_path) as desk:
+        desk.set_changed("setup-1", played("00"))
+        await trio.sleep(120)
+        double.sets["one"].entrants = both
+        double.sets["one"].updated_at = int(now())
+        await trio.sleep(300)
+        assert [entry.state for entry in desk.entries] == ["aside"]
+    assert reports(double) == []
+
+
+@in_virtual_time
+async def test_the_bracket_knows_a_longer_set(tmp_path: Path) -> None:
+    double = event(total_games=5)
+    async with running(double, tmp_path) as desk:
+        desk.set_changed("setup-1", played("00"))
+        await until(lambda: [entry.state for entry in desk.entries] == ["confirm"])
+        assert "best of 5" in next(iter(desk.entries)).why
+        await trio.sleep(100)
+        assert all("winnerId" not in sent for sent in reports(double))
+
+
+@in_virtual_time
+async def test_a_set_left_behind_is_for_a_person(tmp_path: Path) -> None:
+    double = event(total_games=5)
+    async with running(double, tmp_path) as desk:
+        desk.set_changed("setup-1", played("00", best_of=5))
+        await until(lambda: len(double.sets["one"].games) == 2)
+        desk.set_changed("setup-1", {**played("0"), "setId": "b" * 32})
+        await until(lambda: any(entry.state == "confirm" for entry in desk.entries))
+        await desk.confirm(KEY)
+        await until(lambda: double.sets["one"].state == 3)
+    assert double.sets["one"].winner == 1
+
+
+@in_virtual_time
+async def test_sets_are_assigned_called_and_started(tmp_path: Path) -> None:
+    double = event()
+    double.stations[502] = (2, "Setup 2")
+    double.add(DoubleSet("two", 77, 5, [Entrant(21, [Player("C")]), Entrant(22, [Player("D")])], station=502))
+    wishes = AUTOMATIC._replace(call=True, start=True, assign=True)
+    async with running(double, tmp_path, wishes) as desk:
+        desk.set_changed("setup-1", played(""))
+        await until(lambda: double.sets["one"].state == 2)
+        assert double.sets["one"].station == 501
+        await until(lambda: double.sets["two"].state == 6)
+        assert [player.name for player in desk.expected("setup-2")] == ["C", "D"]
+        assert [(player.name, player.sponsor) for player in desk.expected("setup-1")] == [
+            ("Bob", None),
+            ("Alice", "TSM"),
+        ]
+        assert {each.id for each in desk.sets} == {str(each.id) for each in double.sets.values()}, "no preview ids"
+        await desk.act("start", "77")
+        assert double.sets["two"].state == 2
+        await desk.act("assign", "77", "setup-1")
+        assert double.sets["two"].station == 501
+        with pytest.raises(ActRefused):
+            await desk.act("assign", "77", "nowhere")
+
+
+@in_virtual_time
+async def test_long_lists_and_doubles(tmp_path: Path) -> None:
+    """400 sets in doubles are read in pages, of which start.gg refuses those that are too large."""
+    double = StartggDouble(now)
+    for number in range(400):
+        pair = [
+            Entrant(10 * number + side, [Player(f"P{number} {side} {n}", code=f"P{number}{side}{n}#1") for n in (0, 1)])
+            for side in (1, 2)
+        ]
+        double.add(DoubleSet(f"{number}", 1000 + number, 4, list(pair), station=None))
+    entrants = double.sets["7"].entrants
+    teams = [entrant.players[::-1] for entrant in entrants if entrant is not None]
+    async with running(double, tmp_path) as desk:
+        await until(lambda: len(desk.sets) == 400)
+        desk.set_changed("setup-1", set_payload(KEY[1], teams, games("00")))
+        await until(lambda: double.sets["7"].state == 3)
+    assert double.throttled == 0
+
+
+@in_virtual_time
+async def test_details_are_given_once(tmp_path: Path) -> None:
+    double = event()
+    given: list[tuple[str, str, str, int | None]] = []
+
+    async def describe(station: str, played_id: str, found: BracketSet) -> None:
+        given.append((station, played_id, found.event, found.best_of))
+
+    async with running(double, tmp_path, describe=describe) as desk:
+        for winners in ("", "0", "01"):
+            desk.set_changed("setup-1", played(winners))
+            await trio.sleep(60)
+    assert given == [(*KEY, "Melee Singles", 3)]
+
+
+@in_virtual_time
+async def test_limit_of_requests_is_kept(tmp_path: Path) -> None:
+    double = event()
+    bracket = StartggBracket(double.connection(per_minute=80))
+    async with trio.open_nursery() as nursery:
+        for _ in range(300):
+            nursery.start_soon(bracket.read, "preview_4_1")
+    assert double.throttled == 0
+    assert trio.current_time() > 300 * 60 / 80 - 1
+
+
+@in_virtual_time
+async def test_unknown_events_are_named() -> None:
+    bracket = StartggBracket(event().connection(("tournament/other/event/x",)))
+    with pytest.raises(Refused, match="no event tournament/other/event/x"):
+        await bracket.check()

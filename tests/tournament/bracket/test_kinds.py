@@ -1,0 +1,145 @@
+"""Kinds of brackets: start.gg, webhooks, and one of another package, which here is a double of an entry point."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trio
+
+from slpstream.config import check
+from slpstream.daemon.tournament.bracket import connection_of
+from slpstream.model.errors import ConfigError, SinkError
+from slpstream.outputs.delivery import signature
+from slpstream.store.reports import open_reports
+from slpstream.tournament.bracket import kinds
+from slpstream.tournament.bracket.desk import BracketDesk, StationSet, Surroundings, Wishes
+from slpstream.tournament.bracket.interface import BracketKind, Connection, Headers, HttpAnswer, Report
+from slpstream.tournament.bracket.kinds import kind_called
+from slpstream.tournament.bracket.queue import Rules
+from slpstream.tournament.bracket.webhook import WebhookResults
+from tests.outputs.receivers import SECRET, real_receiver, verified
+from tests.tournament.bracket.test_desk import in_virtual_time, no_threads, played, until
+from tests.tournament.bracket.test_exactly_once import now
+
+__all__ = ["no_threads"]
+
+
+class Receiver:
+    """Posts of results, and the answers to them."""
+
+    def __init__(self) -> None:
+        self.answers: list[int | str] = []
+        self.posts: list[tuple[Mapping[str, str], Any]] = []
+
+    def connection(self) -> Connection:
+        async def request(method: str, url: str, headers: Headers, body: bytes) -> HttpAnswer:
+            await trio.lowlevel.checkpoint()
+            self.posts.append((dict(headers), json.loads(body)))
+            answer = self.answers.pop(0) if self.answers else 204
+            if isinstance(answer, str):
+                raise SinkError(answer)
+            return HttpAnswer(answer, b"")
+
+        async def secret() -> str:
+            return "secret"
+
+        return Connection("https://example.org/", (), request, secret, signature)
+
+
+def desk_of(receiver: Receiver, folder: Path, rules: Rules = Rules(confirm=False)) -> BracketDesk:  # noqa: B008
+    async def sets_since(station: str | None, since_ms: int) -> list[StationSet]:
+        return []
+
+    results = WebhookResults(receiver.connection(), wall_clock=now)
+    wishes = Wishes(dry_run=False, rules=rules, hold_seconds=0.0)
+    around = Surroundings(lambda: {"setup-1": "Setup 1"}, sets_since)
+    return BracketDesk("webhook", results, None, open_reports(folder / "r.sqlite3"), wishes, around, wall_clock=now)
+
+
+@in_virtual_time
+async def test_a_webhook_gets_each_result_once(tmp_path: Path) -> None:
+    receiver = Receiver()
+    receiver.answers = ["no answer within 10 s", 503, 429, 204]
+    desk = desk_of(receiver, tmp_path)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(desk.run)
+        for winners in ("", "0", "01", "011"):
+            desk.set_changed("setup-1", played(winners))
+            await trio.sleep(30)
+        await until(lambda: [entry.state for entry in desk.entries] == ["done"])
+        desk.set_changed("setup-1", played("010"))
+        await trio.sleep(300)
+        assert len(receiver.posts) == 4, "only a person corrects"
+        await desk.correct(next(iter(desk.entries)).key, reset_dependents=False)
+        await until(lambda: len(receiver.posts) == 5)
+        nursery.cancel_scope.cancel()
+    keys = [headers["idempotency-key"] for headers, _ in receiver.posts]
+    assert len(set(keys[:4])) == 1
+    assert keys[4] != keys[0]
+    first, last = receiver.posts[3][1], receiver.posts[4][1]
+    assert first["sides"] == [{"name": "Alice", "score": 1}, {"name": "Bob", "score": 2}]
+    assert (first["winner"], first["correction"], last["winner"], last["correction"]) == (1, False, 0, True)
+    assert [game["winner"] for game in first["games"]] == [0, 1, 1]
+
+
+def test_posts_are_signed_like_other_webhooks(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_bytes(SECRET + b"\n")
+
+    async def main(url: str) -> None:
+        bracket = {"kind": "webhook", "url": url, "token_file": str(tmp_path / "secret"), "report": True}
+        config = check({"bracket": bracket}).bracket
+        kind = kind_called("webhook")
+        report = Report(set_id="x", entrants=("0", "1"), names=("A", "B"), score=(2, 0), winner=0, played_id="x")
+        await kind.make(await connection_of(config, kind)).report(report)
+
+    with real_receiver() as receiver:
+        trio.run(main, receiver.url)
+        (request,) = receiver.requests
+    assert verified(request)
+    assert request.headers["x-slpstream-event"] == "result"
+
+
+class _Entry:
+    name = "parry"
+    value = "somewhere:KIND"
+
+    def __init__(self, loaded: object) -> None:
+        self._loaded = loaded
+
+    def load(self) -> object:
+        if isinstance(self._loaded, Exception):
+            raise self._loaded
+        return self._loaded
+
+
+def installed(monkeypatch: pytest.MonkeyPatch, loaded: object) -> None:
+    def entry_points(group: str) -> list[_Entry]:
+        assert group == "slpstream.brackets"
+        return [_Entry(loaded)]
+
+    monkeypatch.setattr(kinds, "entry_points", entry_points)
+
+
+def test_a_package_adds_a_bracket(monkeypatch: pytest.MonkeyPatch) -> None:
+    kind = BracketKind("parry", WebhookResults, reads=False, url="https://example.org/")
+    installed(monkeypatch, kind)
+    assert kind_called("parry") is kind
+    assert kind_called("start.gg").reads
+
+
+@pytest.mark.parametrize(
+    ("name", "loaded", "what"),
+    [
+        ("challonge", None, "expected one of start.gg, webhook, parry; found 'challonge'"),
+        ("parry", ImportError("no such module"), "cannot be loaded: no such module"),
+        ("parry", "a text", "expected a BracketKind"),
+    ],
+)
+def test_brackets_that_cannot_be_used(monkeypatch: pytest.MonkeyPatch, name: str, loaded: object, what: str) -> None:
+    installed(monkeypatch, loaded)
+    with pytest.raises(ConfigError, match=what):
+        kind_called(name)
