@@ -44,6 +44,7 @@ Part = Literal[
     "request",
     "retention",
     "scoreboard",
+    "seats",
     "sets",
     "station",
     "stream",

@@ -116,6 +116,14 @@ TABLE = (
         known_values=("done", "failed", "missed"),
     ),
     Row("slpstream_obs_reconnects_total", "counter", "Lost connections to OBS."),
+    Row(
+        "slpstream_seat_requests_total",
+        "counter",
+        "Requests of phones for seats, by outcome: done, taken (somebody else sits there, or nothing can be done now), "
+        "refused (a wrong token), limited (too many from one address), failed (it cannot be kept).",
+        ("outcome",),
+        known_values=("done", "taken", "refused", "limited", "failed"),
+    ),
     Row("slpstream_index_errors_total", "counter", "Database failures of the game index."),
     Row(
         "slpstream_webhook_deliveries_total",
@@ -170,6 +178,8 @@ TABLE = (
     Row("slpstream_station_stalled", "gauge", "1 while a running game does not grow.", ("station",)),
     Row("slpstream_station_ready", "gauge", "1 while the folder can be read and has been searched.", ("station",)),
     Row("slpstream_station_on_air", "gauge", "1 for the station on air.", ("station",)),
+    Row("slpstream_claimed_seats", "gauge", "Seats that players have claimed on their phones.", ("station",)),
+    Row("slpstream_seat_codes_kept", "gauge", "0 while the codes of seats would not survive a restart."),
     Row(
         "slpstream_watched_stations",
         "gauge",

@@ -1,0 +1,1 @@
+"""The parts of the tournament desk that run in the daemon, each only if it is configured."""

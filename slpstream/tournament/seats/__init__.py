@@ -1,0 +1,1 @@
+"""Who sits at which port of a station, as the players say on their phones. Pure."""
