@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from typing import Annotated, Protocol
+from typing import Annotated, Literal, Protocol
 from urllib.parse import quote
 
 import msgspec
@@ -33,7 +33,13 @@ class SeatCodes(Schema, kw_only=True):
     """The codes of all stations."""
 
     address: Annotated[str, Meta(description="Where phones reach the daemon, as the codes say.")]
-    note: Annotated[str, Meta(description="Where the address comes from, or why phones cannot reach it.")]
+    address_from: Annotated[
+        Literal["configuration", "machine", "loopback"],
+        Meta(
+            description="Where the address comes from: the configuration, or this machine's place in the network. "
+            "Phones cannot reach `loopback`."
+        ),
+    ]
     codes: list[SeatCode]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import trio
@@ -116,9 +116,13 @@ class DaemonSeats:
             self._keys = await trio.to_thread.run_sync(self._file.load)
             self._lan_address = await trio.to_thread.run_sync(lan_address)
             self._recent = _converted(await self._index.remembered(_PEOPLE_KEY), tuple[Person, ...]) or ()
-            codes = self.codes()
-            if not self._is_reachable():
-                self._log.warning("phones cannot reach the codes of seats", address=codes.address, what=codes.note)
+            address, address_from = self._address()
+            if address_from == "loopback":
+                self._log.warning(
+                    "phones cannot reach the address in the codes of seats",
+                    address=address,
+                    what="set server.host, or seats.address for a proxy",
+                )
         while True:
             self._work = trio.Event()
             dirty, self._dirty = self._dirty, set()
@@ -307,21 +311,12 @@ class DaemonSeats:
 
     def codes(self) -> SeatCodes:
         """The codes of all stations, see `web.seat_codes.Codes`."""
-        host, port = self._listening()
-        note = "from [seats] address"
-        address = self._config.address.rstrip("/")
-        if not address:
-            everywhere = host in ("", "0.0.0.0", "::")
-            shown = (self._lan_address if everywhere else host) or "127.0.0.1"
-            address = f"http://{f'[{shown}]' if ':' in shown else shown}:{port}"
-            note = "the address of this machine; if phones use another one, set [seats] address"
-            if is_loopback(shown):
-                note = "phones cannot reach this address: set [server] host, or [seats] address for a proxy"
+        address, address_from = self._address()
         keys = self._keys
         stations = {} if keys is None else self._stations()
         return SeatCodes(
             address=address,
-            note=note,
+            address_from=address_from,
             codes=[
                 SeatCode(station=station, name=name, url=seat_url(address, station, tokens.token_of(keys, station)))
                 for station, name in stations.items()
@@ -329,9 +324,15 @@ class DaemonSeats:
             ],
         )
 
-    def _is_reachable(self) -> bool:
-        host, _ = self._listening()
-        return bool(self._config.address) or not is_loopback(host)
+    def _address(self) -> tuple[str, Literal["configuration", "machine", "loopback"]]:
+        """The address in the codes, and where it comes from."""
+        if self._config.address:
+            return self._config.address.rstrip("/"), "configuration"
+        host, port = self._listening()
+        everywhere = host in ("", "0.0.0.0", "::")
+        shown = (self._lan_address if everywhere else host) or "127.0.0.1"
+        address = f"http://{f'[{shown}]' if ':' in shown else shown}:{port}"
+        return address, "loopback" if is_loopback(shown) else "machine"
 
     async def renew(self, station: str | None) -> bool:
         """Replaces the token of a station, or of all, see `web.seat_codes.Codes`."""
