@@ -18,8 +18,8 @@ import pytest
 from playwright.sync_api import Browser, Page, ViewportSize, expect
 
 from tests.daemon_process import DaemonProcess, running
+from tests.sets.games import MARTH, Seat, replay
 from tests.shared_data import IN_CI
-from tests.synthetic.match import synthetic_match
 from tests.web.pages import WatchedPage, open_page, screenshot
 from tests.web.qr import text_in
 from tests.web.test_dashboard import AXE, serious
@@ -180,37 +180,69 @@ def test_set_with_a_port_swap_between_games(browser: Browser, daemon: DaemonProc
         sit(first, 1, "Ann")
         sit(second, 2, "Bob")
         expect(port_of(first, 2).locator(".name")).to_have_text("Bob")
-        (folder / "Game_1.slp").write_bytes(synthetic_match(seed=3))
-        daemon.until(lambda: len(daemon.get("/v1/stations/main/set").get("games", ())) == 1)
+        (folder / "Game_1.slp").write_bytes(game(minute=1, winner=0))
         expect(first.get_by_text("Between two games")).to_be_visible()
-        scores = scores_of(daemon)
-        assert sorted(scores.values()) == [0, 1]
+        daemon.until(lambda: scores_of(daemon) == {"Ann": 1, "Bob": 0})
         port_of(first, 2).get_by_text("Swap").tap()
         expect(port_of(first, 2).locator(".detail")).to_contain_text("shown from the next game on")
         screenshot(first, "seats-swapped-390")
-        assert scores_of(daemon) == scores
-        (folder / "Game_2.slp").write_bytes(synthetic_match(seed=4, frames=1500, ended=False))
+        assert scores_of(daemon) == {"Ann": 1, "Bob": 0}
+        assert ports_of(daemon) == {1: "Ann", 2: "Bob"}
+        (folder / "Game_2.slp").write_bytes(game(minute=10, winner=1, ended=False))
         expect(first.get_by_text("A game is being played.")).to_be_visible()
         daemon.until(lambda: ports_of(daemon) == {1: "Bob", 2: "Ann"})
-        assert scores_of(daemon) == scores
-        expect(port_of(first, 2).locator(".detail .character-glyph")).to_be_visible()
+        assert scores_of(daemon) == {"Ann": 1, "Bob": 0}
+        expect(port_of(first, 2).locator(".detail")).to_contain_text("Marth")
         screenshot(first, "seats-playing-390")
+        (folder / "Game_2.slp").write_bytes(game(minute=10, winner=1))
+        daemon.until(lambda: scores_of(daemon) == {"Ann": 2, "Bob": 0})
 
 
-def test_set_that_is_over(browser: Browser, daemon: DaemonProcess, tmp_path: Path) -> None:
-    with phones(browser, 2) as watched:
+def test_next_people_are_on_the_scenes_before_their_first_game(
+    browser: Browser, daemon: DaemonProcess, tmp_path: Path
+) -> None:
+    patch(daemon, {"bestOf": 1})
+    with phones(browser, 2) as watched, open_page(browser) as shown, open_page(browser) as facing:
         first, second = (each.page for each in watched)
         url = code_of(daemon, "main", first)
         first.goto(url)
+        second.goto(url)
+        shown.page.goto(f"{daemon.url}/overlay/main")
+        facing.page.goto(f"{daemon.url}/scenes/versus/main")
         sit(first, 1, "Ann")
-        patch(daemon, {"score": {"0": 3}})
-        (tmp_path / "main/Game_1.slp").write_bytes(synthetic_match(seed=3))
+        (tmp_path / "main/Game_1.slp").write_bytes(game(minute=1, winner=0))
         expect(first.get_by_text("The set is over.")).to_be_visible()
         screenshot(first, "seats-over-390")
-        first.get_by_role("button", name="I stay at port 1").tap()
-        expect(first.get_by_text("The set has not begun.")).to_be_visible()
+        expect(shown.page.locator(".player .name").first).to_have_text("Ann")
+        sit(second, 4, "Dan")
+        first.get_by_role("button", name="I sit here, Port 3").tap()
+        first.get_by_role("button", name="Ann").tap()
+        for page, names in ((shown.page, ".player .name"), (facing.page, ".side .name")):
+            expect(page.locator(names)).to_have_text(["Ann", "Dan"])
+        assert shown.page.locator(".player .fighter").all_text_contents() == ["", ""], "characters are being chosen"
+        score = daemon.get("/v1/stations/main/set")
+        assert (score["state"], [player["port"] for player in score["players"]]) == ("upcoming", [3, 4])
+        screenshot(shown.page, "seats-overlay-next")
+        screenshot(facing.page, "seats-versus-next")
+
+
+def test_winner_stays(browser: Browser, daemon: DaemonProcess, tmp_path: Path) -> None:
+    patch(daemon, {"bestOf": 1})
+    with phones(browser, 1) as watched:
+        page = watched[0].page
+        page.goto(code_of(daemon, "main", page))
+        sit(page, 1, "Ann")
+        (tmp_path / "main/Game_1.slp").write_bytes(game(minute=1, winner=0))
+        page.get_by_role("button", name="I stay at port 1").tap()
+        expect(page.get_by_text("The set has not begun.")).to_be_visible()
         assert daemon.get("/v1/stations/main/set")["state"] == "upcoming"
-        assert ports_of(daemon)[1] == "Ann"
+        assert ports_of(daemon) == {1: "Ann"}
+
+
+def game(*, minute: float, winner: int, ended: bool = True) -> bytes:
+    """A game of people without names, Fox against Marth, as consoles write it."""
+    left = {winner: 2, 1 - winner: 0}
+    return replay({0: Seat(), 1: Seat(character=MARTH)}, left, seconds=180, minute=minute, ended=ended)
 
 
 def test_without_the_code_nothing_can_be_claimed(browser: Browser, daemon: DaemonProcess) -> None:

@@ -175,7 +175,8 @@ export class SceneState {
   /** The coming set, if the operator or its players have said who plays before its first game; otherwise `null`. */
   get announced() {
     const { game, set } = this.view;
-    return game === null && set?.players.some(({ namedByOperator, seatName }) => namedByOperator || seatName) ? set : null;
+    const waits = game === null || (game.end !== null && set?.state === "upcoming");
+    return waits && set?.players.some(({ namedByOperator, seatName }) => namedByOperator || seatName) ? set : null;
   }
 
   #forgetGame() {

@@ -308,8 +308,8 @@ function fillPort(item, port, mine, isOver) {
     const button = document.createElement("button");
     button.type = "button";
     button.dataset.act = `${key} ${port.port}`;
-    button.textContent = text(`seats.${key}`, { name: name ?? "" });
-    button.setAttribute("aria-label", text(`seats.${key}_at`, { name: name ?? "", port: port.port }));
+    button.textContent = text(`seats.${key}`);
+    button.setAttribute("aria-label", `${button.textContent}, ${text("seats.port", { port: port.port })}`);
     button.classList.toggle("primary", primary);
     button.addEventListener("click", run);
     acts.append(button);
