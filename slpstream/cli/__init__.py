@@ -46,6 +46,7 @@ _COMMANDS = {
     "reindex": "Rebuild the index of games from the replays.",
     "gateway": "Serve the stations of an event from the broker.",
     "obs-scenes": "Make the scenes in OBS that the rules of a configuration name.",
+    "seats": "Print the QR codes with which players claim seats.",
     "import-pictures": "Copy the pictures of another stream tool for the overlay.",
     "check-config": "Validate a configuration file.",
     "reference": "Print the reference pages.",

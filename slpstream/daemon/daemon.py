@@ -199,7 +199,7 @@ class Daemon:
                 games = DaemonGames(index, self.hub, limiter, self._folders)
                 found = DaemonHighlights(index, games.find, games.replay_name, self.sets, self.running.__contains__)
                 marked = StationMarks(index, self.hub, self._keeps)
-                self.seats = seated = self._make_seats(index, state)
+                self.seats = seated = await trio.to_thread.run_sync(self._make_seats, index, state)
                 more = [
                     *seats.endpoints(seated),
                     *seat_codes.endpoints(seated),
@@ -438,13 +438,14 @@ class Daemon:
         config = self._config
         if not config.seats.on:
             return None
-        from slpstream.daemon.tournament.seats import DaemonSeats  # noqa: PLC0415 -- few daemons have them
+        from slpstream.daemon.tournament.seat_keys import KeyFile  # noqa: PLC0415 -- few daemons have seats
+        from slpstream.daemon.tournament.seats import DaemonSeats  # noqa: PLC0415
 
         return DaemonSeats(
             config.seats,
             self.sets,
             index,
-            state,
+            KeyFile(state),
             self.metrics,
             stations=lambda: {s.id: s.name or s.id for s in self.running.stations if s.id != self.demo.station},
             listening=lambda: (config.server.host, self.service.port),

@@ -111,8 +111,7 @@ class Seats(Protocol):
     """The seats of a daemon, as the web server sees them. A gateway has none."""
 
     def admits(self, station: str, token: str, peer: str) -> bool:
-        """Whether a token is the one of a station. Raises `TooMany` for too many wrong ones from an address,
-        and `StoreError` while the daemon starts."""
+        """Whether a token is the one of a station. Raises `TooMany` for too many wrong ones from an address."""
 
     def is_known(self, station: str) -> bool:
         """Whether a station exists."""
@@ -140,8 +139,6 @@ def endpoints(seats: Seats | None) -> list[Endpoint]:
                 raise HTTPException(401, "the code of the station is required: scan it again", _CHALLENGE)
         except TooMany as error:
             raise _too_many(error) from None
-        except StoreError as error:
-            raise HTTPException(503, str(error)) from None
         if not seats.is_known(station):
             raise no_such_station(station)
         return seats, station

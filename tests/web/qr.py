@@ -1,4 +1,4 @@
-"""QR codes read by zxing-cpp, a decoder that shares nothing with the encoder, from the picture that Chromium makes of them."""
+"""QR codes read by zxing-cpp, which shares nothing with the encoder, from the picture that Chromium makes of them."""
 
 from __future__ import annotations
 

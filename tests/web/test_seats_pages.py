@@ -1,8 +1,9 @@
 """The phones of players: open the address in the code of a station, claim a port, swap; and the overlay beside them.
 
 A claim has to be on the overlay within a second of the tap. On a busy machine any page can be late once, so the second
-is counted by a timer in the overlay (20 ticks of 50 ms, which come late when the machine stands still), and a claim that
-was late is made again, up to five times. A name that waits for a timer of the daemon or the page is late every time.
+is counted by a timer in the overlay (20 ticks of 50 ms, which come late when the machine stands still), and a claim
+that was late is made again, up to five times. A name that waits for a timer of the daemon or the page is late every
+time.
 """
 
 from __future__ import annotations
@@ -31,7 +32,10 @@ SECOND_TICKS = 1000 // TICK_MS
 NAMES = r"""() => [...document.querySelectorAll(".player .name")]
     .filter((each) => each.checkVisibility()).map((each) => each.textContent.trim())
     .filter((name) => !/^(P\d)?$/.test(name))"""
-COUNT = f"""() => {{ window.ticks = []; window.counting = setInterval(() => window.ticks.push(({NAMES})()), {TICK_MS}); }}"""
+COUNT = f"""() => {{
+    window.ticks = [];
+    window.counting = setInterval(() => window.ticks.push(({NAMES})()), {TICK_MS});
+}}"""
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
@@ -63,25 +62,26 @@ class DaemonSeats:
         config: SeatsConfig,
         sets: StationSets,
         index: GameIndex,
-        folder: Path,
+        key_file: KeyFile,
         metrics: Metrics,
         *,
         stations: Callable[[], Mapping[str, str]],
         listening: Callable[[], tuple[str, int]],
         expected: Expected = lambda station: (),
     ) -> None:
-        """`folder` is that for state. `stations` returns the names of all stations by their ids, and `listening` the
-        host and port on which the daemon listens."""
+        """`stations` returns the names of all stations by their ids, and `listening` the host and port on which the
+        daemon listens. Blocks for a moment, to read the `key_file`."""
         self._config = config
         self._sets = sets
         self._index = index
         self._stations = stations
         self._listening = listening
         self._expected = expected
-        self._file = KeyFile(folder)
-        self._keys: tokens.Keys | None = None
-        self._lan_address: str | None = None
-        self._recent: Sequence[Person] = ()
+        self._file = key_file
+        self._keys = key_file.load()
+        self._lan_address = lan_address()
+        self._recent: Sequence[Person] | None = None
+        """Those whom a phone offers; `None` until the kept ones are loaded."""
         self._known: dict[str, StationNow] = {}
         self._version = time.time_ns() // 1_000_000  # a version of an earlier run is never the current one
         self._changing = trio.Lock()
@@ -112,9 +112,7 @@ class DaemonSeats:
 
     async def run(self) -> None:
         """Keeps the seats and the sets in step until cancelled."""
-        if self._keys is None:
-            self._keys = await trio.to_thread.run_sync(self._file.load)
-            self._lan_address = await trio.to_thread.run_sync(lan_address)
+        if self._recent is None:
             self._recent = _converted(await self._index.remembered(_PEOPLE_KEY), tuple[Person, ...]) or ()
             address, address_from = self._address()
             if address_from == "loopback":
@@ -132,8 +130,9 @@ class DaemonSeats:
                 await self._work.wait()
             if waited.cancelled_caught:
                 self._dirty |= self._known.keys()  # seats are freed after a while
-                if self._file.trouble is not None and self._keys is not None:
-                    await self._keep_keys(self._keys)
+                if self._file.trouble is not None:
+                    async with self._keeping:
+                        await trio.to_thread.run_sync(self._file.keep, self._keys)
 
     def _set_changed(self, station: str, payload: Mapping[str, Any]) -> None:
         named = [
@@ -142,10 +141,11 @@ class DaemonSeats:
             if player.get("name")
             and (player.get("namedByOperator") or player.get("seatName") or player.get("netplayName"))
         ]
-        recent = people.with_recent(self._recent, named)
-        if recent is not self._recent and self._keys is not None:
-            self._recent = recent
-            self._index.remember(_PEOPLE_KEY, msgspec.to_builtins(recent))
+        if self._recent is not None:
+            recent = people.with_recent(self._recent, named)
+            if recent is not self._recent:
+                self._recent = recent
+                self._index.remember(_PEOPLE_KEY, msgspec.to_builtins(recent))
         self._dirty.add(station)
         self._work.set()
 
@@ -162,9 +162,7 @@ class DaemonSeats:
             self._log.warning("names of seats cannot be shown", station=station, what=str(error))
 
     def admits(self, station: str, token: str, peer: str) -> bool:
-        """Whether a token is the one of a station, see `web.seats.Seats`. Raises `StoreError` at the start."""
-        if self._keys is None:
-            raise StoreError("slpstream is starting")
+        """Whether a token is the one of a station, see `web.seats.Seats`."""
         if token and tokens.is_token(self._keys, station, token):
             return True
         if not self._wrong.allows(peer, trio.current_time()):
@@ -229,7 +227,7 @@ class DaemonSeats:
     def _person(self, station: str, name: str) -> Person:
         """The person of a name, known or typed. Raises `SeatRefused`."""
         clean = people.clean_name(name, people.MAX_DETAIL)
-        person = people.person_named(clean, self._expected(station), self._recent) if clean else None
+        person = people.person_named(clean, self._expected(station), self._recent or ()) if clean else None
         if person is not None:
             return person
         if not self._config.typed_names:
@@ -304,7 +302,7 @@ class DaemonSeats:
             *(SeatPerson(name=p.name, sponsor=p.sponsor, pronouns=p.pronouns, expected=True) for p in expected),
             *(
                 SeatPerson(name=p.name, sponsor=p.sponsor, pronouns=p.pronouns)
-                for p in self._recent
+                for p in self._recent or ()
                 if claims.folded(p.name) not in known
             ),
         ][:_MAX_OFFERED]
@@ -312,15 +310,14 @@ class DaemonSeats:
     def codes(self) -> SeatCodes:
         """The codes of all stations, see `web.seat_codes.Codes`."""
         address, address_from = self._address()
-        keys = self._keys
-        stations = {} if keys is None else self._stations()
         return SeatCodes(
             address=address,
             address_from=address_from,
             codes=[
-                SeatCode(station=station, name=name, url=seat_url(address, station, tokens.token_of(keys, station)))
-                for station, name in stations.items()
-                if keys is not None
+                SeatCode(
+                    station=station, name=name, url=seat_url(address, station, tokens.token_of(self._keys, station))
+                )
+                for station, name in self._stations().items()
             ],
         )
 
@@ -339,7 +336,7 @@ class DaemonSeats:
         if station is not None and not self.is_known(station):
             return False
         async with self._keeping:
-            if station is None or self._keys is None:
+            if station is None:
                 self._keys = await trio.to_thread.run_sync(self._file.renew)
             else:
                 self._keys = tokens.renewed(self._keys, station)
@@ -349,10 +346,6 @@ class DaemonSeats:
             known.changed = trio.Event()
         self._log.info("codes of seats renewed", station=station or "all")
         return True
-
-    async def _keep_keys(self, keys: tokens.Keys) -> None:
-        async with self._keeping:
-            await trio.to_thread.run_sync(self._file.keep, keys)
 
 
 def _port(index: int, claim: Claim | None, player: Mapping[str, Any], now: SetNow, phone: str) -> SeatPort:

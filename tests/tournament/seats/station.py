@@ -1,4 +1,4 @@
-"""A station for the tests of seats: games, the corrections of its sets, and its seats, kept in step as a daemon does."""
+"""A station for the tests of seats: games, corrections, and seats, kept in step as a daemon does."""
 
 from __future__ import annotations
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
@@ -32,9 +33,12 @@ class Evening(RuleBasedStateMachine):
     def claim(self, phone: str, port: int, take_over: bool, stay: bool) -> None:
         before = self.station.claimed
         scores, state = self.station.scores, self.station.payload["state"]
+        taken: SeatTaken | None = None
         try:
             self.station.claim(phone, port, take_over=take_over, stay=stay)
-        except SeatTaken as taken:
+        except SeatTaken as error:
+            taken = error
+        if taken is not None:
             assert not take_over
             assert before[taken.port] == taken.name != phone
             assert self.station.claimed == before
@@ -50,12 +54,11 @@ class Evening(RuleBasedStateMachine):
     def swap(self, phone: str, port: int) -> None:
         before, scores = self.station.claimed, self.station.scores
         mine = next((each for each, name in before.items() if name == phone), None)
-        try:
-            self.station.swap(phone, port)
-        except NoSeat:
-            assert mine is None or self.station.now.is_over
+        if mine is None or self.station.now.is_over:
+            with pytest.raises(NoSeat):
+                self.station.swap(phone, port)
             return
-        assert mine is not None
+        self.station.swap(phone, port)
         assert self.station.claimed.get(port) == phone
         assert self.station.claimed.get(mine) == (phone if mine == port else before.get(port))
         if self.station.payload["state"] == "running" and not self.playing:
