@@ -34,7 +34,7 @@ class PlayerDetails(msgspec.Struct, frozen=True, rename="camel", omit_defaults=T
 
 
 class Seat(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """Who sits at a port, as that person said, for example on a phone."""
+    """The person at a port by their own account, for example from a phone."""
 
     name: str
     sponsor: str | None = None

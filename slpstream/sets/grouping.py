@@ -45,7 +45,7 @@ class Member:
         self.name = ""
         """The operator's name."""
         self.seat: Seat | None = None
-        """What the member said; the operator's name comes before it."""
+        """The member's own account; the operator's name comes before it."""
         self.details = NO_DETAILS
         self.character_id: int | None = None
         self.character_color: int | None = None

@@ -32,7 +32,7 @@ class Member(Protocol):
     name: str
     """The operator's name."""
     seat: Seat | None
-    """What the member said."""
+    """The member's own account."""
 
 
 AMember = TypeVar("AMember", bound=Member)

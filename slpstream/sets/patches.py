@@ -70,7 +70,7 @@ class PlayerPatch(msgspec.Struct, frozen=True, rename="camel", omit_defaults=Tru
 
 
 class SeatPatch(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, forbid_unknown_fields=True):
-    """Who sits at a port, as that person said."""
+    """The person at a port, by their own account."""
 
     name: Annotated[str, Meta(min_length=1, max_length=MAX_NAME)]
     sponsor: _Short | None = None
@@ -94,8 +94,8 @@ class SetPatch(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, 
     seats: Annotated[
         dict[_Key, SeatPatch | None] | UnsetType | None,
         Meta(
-            description="Who sits where, as people said on their phones, by player index. The operator's `names` come "
-            "before it."
+            description="The people at the ports by their own account, as from their phones, by player index. The operator's "
+            "`names` come before it."
         ),
     ] = UNSET
     best_of: Annotated[BestOf | UnsetType | None, Meta(description="Games of the set.")] = UNSET

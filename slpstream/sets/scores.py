@@ -44,7 +44,7 @@ class SetPlayer(_Payload, kw_only=True, frozen=True):
     ] = None
     named_by_operator: bool = False
     seat_name: Annotated[
-        str | None, Meta(description="The name that somebody claimed the seat with; left out if nobody did.")
+        str | None, Meta(description="The name with which the seat was claimed; left out if it was not.")
     ] = None
     connect_code: str | None = None
     netplay_name: str | None = None

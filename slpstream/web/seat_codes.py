@@ -26,7 +26,7 @@ class SeatCode(Schema, kw_only=True):
 
     station: str
     name: Annotated[str, Meta(description="Name of the station, for people.")]
-    url: Annotated[str, Meta(description="What the code says: the page of the station, with its token.")]
+    url: Annotated[str, Meta(description="The address in the code: the page of the station, with its token.")]
 
 
 class SeatCodes(Schema, kw_only=True):

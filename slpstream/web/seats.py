@@ -37,17 +37,17 @@ class SeatsState(Schema, kw_only=True):
 
 
 class SeatPort(Schema, kw_only=True):
-    """A port and who sits there."""
+    """A port and its person."""
 
     port: Annotated[int, Meta(description="From 1, as on the console.")]
     player_index: PlayerIndex
-    name: Annotated[str | None, Meta(description="Who sits there; left out if nobody is known to.")] = None
+    name: Annotated[str | None, Meta(description="The person there; left out if not known.")] = None
     operator_name: Annotated[
         str | None, Meta(description="The operator's name for the player, if it is another one. It is the one shown.")
     ] = None
     sponsor: str | None = None
     pronouns: str | None = None
-    claimed: Annotated[bool, Meta(description="Whether somebody claimed the seat.")] = False
+    claimed: Annotated[bool, Meta(description="Whether the seat is claimed.")] = False
     yours: Annotated[bool, Meta(description="Whether this phone claimed it.")] = False
     waits: Annotated[bool, Meta(description="Whether the claim is shown from the next game on.")] = False
     character_id: Annotated[int | None, Meta(description="Character in the newest game.")] = None
@@ -55,7 +55,7 @@ class SeatPort(Schema, kw_only=True):
 
 
 class SeatPerson(Schema, kw_only=True):
-    """Somebody who can be tapped."""
+    """A person who can be tapped."""
 
     name: str
     sponsor: str | None = None
@@ -83,7 +83,7 @@ class SeatQuery(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class SeatAct(msgspec.Struct, forbid_unknown_fields=True, frozen=True, rename="camel"):
-    """What somebody does at a port."""
+    """An act at a port."""
 
     act: Annotated[
         Literal["claim", "swap", "leave"],
@@ -91,7 +91,7 @@ class SeatAct(msgspec.Struct, forbid_unknown_fields=True, frozen=True, rename="c
     ]
     player_index: Annotated[int, Meta(ge=0, le=3, description="The port, counted from 0.")] = 0
     name: Annotated[str, Meta(max_length=MAX_NAME, description="Your name, for `claim`.")] = ""
-    take_over: Annotated[bool, Meta(description="Take the seat also from somebody else.")] = False
+    take_over: Annotated[bool, Meta(description="Take the seat also from another phone.")] = False
     stay: Annotated[bool, Meta(description="Keep the seat of a set that is over for the next one.")] = False
 
 
@@ -174,7 +174,7 @@ def endpoints(seats: Seats | None) -> list[Endpoint]:
             f"{PREFIX}{{station}}", "actOnSeat",
             "Claims a seat for this phone, swaps its seat with another one, or gives it up. Returns the seats.",
             act, StationSeats, in_path=STATION_IN_PATH, method="POST", body=SeatAct,
-            statuses=refused | BODY_REFUSED | {409: "Somebody else sits there, or nothing can be done now."},
+            statuses=refused | BODY_REFUSED | {409: "The seat or the name is taken, or nothing can be done now."},
             headers={PHONE: "Random id of the phone, of 16 to 64 characters."},
         ),
     ]  # fmt: skip

@@ -45,7 +45,7 @@ Expected = Callable[[str], Sequence[ExpectedPlayer]]
 
 
 class StationNow(msgspec.Struct):
-    """What the daemon knows of a station's seats at the moment."""
+    """The seats of a station and the set in which they are shown."""
 
     seats: Seats
     payload: Mapping[str, Any]
@@ -207,7 +207,7 @@ class DaemonSeats:
     def _step_of(
         self, station: str, phone: str, at_ms: int, wanted: SeatAct
     ) -> tuple[Callable[[Seats, SetNow], Step], str]:
-        """What an act does, and who does it, for the list of changes. Raises `SeatRefused`."""
+        """The step of an act, and its author for the list of changes. Raises `SeatRefused`."""
         index = wanted.player_index
         if wanted.act == "claim":
             claim = Claim(phone, self._person(station, wanted.name), at_ms)

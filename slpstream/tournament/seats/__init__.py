@@ -1,1 +1,1 @@
-"""Who sits at which port of a station, as the players say on their phones. Pure."""
+"""The seats of a station, which players claim on their phones. Pure."""

@@ -60,7 +60,7 @@ class Seats(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class SetNow(NamedTuple):
-    """What matters here of a station's newest set."""
+    """The part of a station's newest set that matters here."""
 
     set_id: str | None
     game_id: str | None
@@ -81,7 +81,7 @@ class SetNow(NamedTuple):
 
 
 class Step(NamedTuple):
-    """What an act leads to."""
+    """The outcome of an act."""
 
     seats: Seats
     patch: Mapping[str, Any] | None = None
@@ -89,7 +89,7 @@ class Step(NamedTuple):
 
 
 class SeatTaken(Exception):
-    """Somebody else sits there, or somebody of that name sits elsewhere."""
+    """The seat, or the name elsewhere, is another phone's."""
 
     def __init__(self, name: str, port: int) -> None:
         super().__init__(f"{name} sits at port {port}")
@@ -102,7 +102,7 @@ class NoSeat(Exception):
 
 
 def set_now(payload: Mapping[str, Any]) -> SetNow:
-    """What matters here of the payload of a `set` message."""
+    """The part of the payload of a `set` message that matters here."""
     players = payload["players"]
     games = payload.get("games") or [{}]
     return SetNow(

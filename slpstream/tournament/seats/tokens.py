@@ -18,7 +18,7 @@ _TOKEN_BYTES = 18
 
 
 class Keys(msgspec.Struct, frozen=True):
-    """What tokens are derived from."""
+    """The keys from which tokens are derived."""
 
     secret: str
     """In hexadecimal digits."""
@@ -44,5 +44,5 @@ def renewed(keys: Keys, station: str) -> Keys:
 
 
 def phone_digest(phone: str) -> str:
-    """What is kept of the random id of a phone."""
+    """The digest under which a phone is known, of its random id."""
     return hashlib.sha256(b"phone\0" + phone.encode()).hexdigest()[:24]
