@@ -175,7 +175,8 @@ def test_schemathesis_finds_nothing(daemon: DaemonProcess, tmp_path: Path) -> No
     # Seats need a token of their own, see tests/web/test_seats_api.py.
     command = [
         str(Path(sys.executable).with_name("schemathesis")), "run", f"{daemon.url}/openapi.json", "--checks", "all",
-        "--exclude-path", "/v1/events", "--exclude-path", "/v1/seats/{station}", "--max-examples", str(EXAMPLES), "--seed", "1", "--workers", "1",
+        "--exclude-path", "/v1/events", "--exclude-path", "/v1/seats/{station}",
+        "--max-examples", str(EXAMPLES), "--seed", "1", "--workers", "1",
         "--generation-database", "none", "--no-color", "--phases", "examples,coverage,fuzzing",
     ]  # fmt: skip
     hooks = tmp_path / "hooks.py"
