@@ -94,8 +94,8 @@ class SetPatch(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, 
     seats: Annotated[
         dict[_Key, SeatPatch | None] | UnsetType | None,
         Meta(
-            description="The people at the ports by their own account, as from their phones, by player index. The operator's "
-            "`names` come before it."
+            description="The people at the ports by their own account, as from their phones, by player index. The "
+            "operator's `names` come before it."
         ),
     ] = UNSET
     best_of: Annotated[BestOf | UnsetType | None, Meta(description="Games of the set.")] = UNSET
