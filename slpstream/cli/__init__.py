@@ -47,6 +47,7 @@ _COMMANDS = {
     "gateway": "Serve the stations of an event from the broker.",
     "obs-scenes": "Make the scenes in OBS that the rules of a configuration name.",
     "bracket": "Check the bracket of a configuration, and list its stations and sets.",
+    "seats": "Print the QR codes with which players claim seats.",
     "import-pictures": "Copy the pictures of another stream tool for the overlay.",
     "check-config": "Validate a configuration file.",
     "reference": "Print the reference pages.",

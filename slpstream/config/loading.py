@@ -12,6 +12,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -26,6 +27,7 @@ from slpstream.config.sections import (
     Config,
     Relay,
     Scoreboard,
+    Seats,
     Server,
     StationConfig,
     Web,
@@ -75,6 +77,7 @@ def check(table: Mapping[str, Any], *, file: str = "configuration") -> Config:
     _check_scoreboards(config, file)
     check_obs(config, file)
     check_bracket(config, file)
+    _check_seats(config.seats, file)
     if config.on_air.operator_seconds and config.on_air.choose != "rule":
         raise ConfigError(file, "on_air.operator_seconds", 'applies only with on_air.choose = "rule"')
     if config.watch.idle_seconds < config.watch.stalled_seconds:
@@ -325,3 +328,17 @@ def _check_playback(config: Config, file: str) -> None:
     if not playback.station:
         raise ConfigError(file, "playback.station", f"expected the id of a station, or {ON_AIR!r}")
     _check_followed(playback.station, config, file, "playback.station")
+
+
+def _check_seats(seats: Seats, file: str) -> None:
+    if not seats.address:
+        return
+    expected = "expected http:// or https:// with a host, and at most a port and a path"
+    try:
+        parts = urlsplit(seats.address)
+        _ = parts.port
+    except ValueError as error:
+        raise ConfigError(file, "seats.address", f"{expected}: {error}") from error
+    known = parts.scheme in ("http", "https") and parts.hostname and parts.username is None
+    if not known or parts.query or parts.fragment or re.search(r"[\s\x00-\x1f]", seats.address):
+        raise ConfigError(file, "seats.address", f"{expected}, got {seats.address!r}")

@@ -52,13 +52,15 @@ from slpstream.system import logs
 from slpstream.system.logs import get_logger
 from slpstream.system.metrics import Metrics
 from slpstream.web import bracket as bracket_module
-from slpstream.web import chapters, highlights, instant_replay, marks, schemas
+from slpstream.web import chapters, highlights, instant_replay, marks, schemas, seat_codes, seats
 from slpstream.web.server import WebServer
 
 if TYPE_CHECKING:
     from slpstream.daemon.playback import Playback
     from slpstream.daemon.tournament.bracket import DaemonBracket
+    from slpstream.daemon.tournament.seats import DaemonSeats
     from slpstream.outputs.obs_websocket import ObsControl
+    from slpstream.tournament.expected_player import ExpectedPlayer
 
 _READER_THREADS = 4
 _SUBFOLDERS_SECONDS = 5.0
@@ -124,6 +126,7 @@ class Daemon:
         self.sets.listen(self._set_changed)
         self.playback = _playback(config, self.hub, self.metrics)
         self.bracket = self._make_bracket(config)
+        self.seats: DaemonSeats | None = None
         self._reloading = trio.Lock()
         self._log = get_logger()
 
@@ -203,7 +206,10 @@ class Daemon:
                 games = DaemonGames(index, self.hub, limiter, self._folders)
                 found = DaemonHighlights(index, games.find, games.replay_name, self.sets, self.running.__contains__)
                 marked = StationMarks(index, self.hub, self._keeps)
+                self.seats = seated = await trio.to_thread.run_sync(self._make_seats, index, state)
                 more = [
+                    *seats.endpoints(seated),
+                    *seat_codes.endpoints(seated),
                     *chapters.endpoints(DaemonClips(self.sets, lambda: list(self.running))),
                     *highlights.endpoints(found),
                     *marks.endpoints(marked),
@@ -243,6 +249,8 @@ class Daemon:
                 background.start_soon(self.errors.keep_running, "on_air", partial(self.on_air.run, index))
                 if self.bracket is not None:
                     background.start_soon(self.errors.keep_running, "bracket", self.bracket.run)
+                if seated is not None:
+                    background.start_soon(self.errors.keep_running, "seats", seated.run)
                 if self._obs is not None:
                     remembered = await index.remembered(_OBS)
                     drive_obs = partial(self._obs.run, remembered, partial(index.remember, _OBS))
@@ -358,6 +366,7 @@ class Daemon:
             *([] if self._obs is None else self._obs.not_ready()),
             *([] if self.playback is None else self.playback.not_ready()),
             *([] if self.bracket is None else self.bracket.not_ready()),
+            *([] if self.seats is None else self.seats.not_ready()),
             *([] if self._broker_sink is None else self._broker_sink.problems()),
             *self.errors.restarting(),
         ]
@@ -449,6 +458,28 @@ class Daemon:
     def _station_names(self) -> dict[str, str]:
         return {each.id: each.name for each in self.running.stations if each.id != self.demo.station}
 
+    def _make_seats(self, index: GameIndex, state: Path) -> DaemonSeats | None:
+        config = self._config
+        if not config.seats.on:
+            return None
+        from slpstream.daemon.tournament.seat_keys import KeyFile  # noqa: PLC0415 -- few daemons have seats
+        from slpstream.daemon.tournament.seats import DaemonSeats  # noqa: PLC0415
+
+        return DaemonSeats(
+            config.seats,
+            self.sets,
+            index,
+            KeyFile(state),
+            self.metrics,
+            stations=lambda: {s.id: s.name or s.id for s in self.running.stations if s.id != self.demo.station},
+            listening=lambda: (config.server.host, self.service.port),
+            expected=self._expected_at,
+        )
+
+    def _expected_at(self, station: str) -> Sequence[ExpectedPlayer]:
+        """Who plays at a station now, as the bracket has it."""
+        return () if self.bracket is None else self.bracket.expected(station)
+
     def _make_replay_check(self, background: trio.Nursery) -> ReplayCheck | None:
         """Starts to decode finished games again, if that is configured."""
         if not self._config.verify.finished_games:
@@ -494,6 +525,9 @@ class Daemon:
         metrics.bind("slpstream_queued_bytes", lambda: web.queued_bytes)
         self.consoles.bind_gauges()
         metrics.bind("slpstream_playback_unread", lambda: float(self.playback is not None and self.playback.unread))
+        seated = self.seats
+        metrics.bind_each("slpstream_claimed_seats", lambda: {} if seated is None else seated.claimed())
+        metrics.bind("slpstream_seat_codes_kept", lambda: None if seated is None else float(seated.keys_are_kept))
         self.outputs.bind_gauges()
         bracket = self.bracket
         metrics.bind("slpstream_bracket_connected", lambda: float(bracket is not None and bracket.is_connected))

@@ -24,6 +24,9 @@ from slpstream.sets.scores import name_of
 MAX_CHANGES = 200
 """Changes that are kept for each station. The oldest are dropped first."""
 
+MAX_SEAT_CHANGES = 50
+"""Changes of nothing but seats among them: people with phones must not push out an operator's changes."""
+
 MAX_OPERATOR = 40
 """Characters of an operator's name."""
 
@@ -52,6 +55,7 @@ ChangedField = Literal[
 ]
 
 _AFTER = "after"
+_SEATS = "seats"
 _BEGINS = ""
 """Last key of the path that says that a set begins after a game."""
 
@@ -203,7 +207,10 @@ def blocked_by(changes: Sequence[Change]) -> Mapping[int, int]:
 
 def _with(ledger: Ledger, corrections: Corrections, change: Change) -> Ledger:
     numbered = msgspec.structs.replace(change, id=ledger.last_change + 1)
-    return Ledger(corrections, (*ledger.changes, numbered)[-MAX_CHANGES:])
+    changes = (*ledger.changes, numbered)
+    of_seats = [each.id for each in changes if all(_SEATS in value.path for value in each.replaced)]
+    dropped = of_seats[:-MAX_SEAT_CHANGES]
+    return Ledger(corrections, tuple(each for each in changes if each.id not in dropped)[-MAX_CHANGES:])
 
 
 def _operator(name: str) -> str:
@@ -289,10 +296,13 @@ def _changed_set(
             player, port = (None, None) if member is None else (name_of(member), member.port)
             values.append(ChangedValue(field=field, before=was, after=is_now, player=player, port=port))
 
-    for member in old.members:
-        now = new.member(member.index) or member
+    for index in dict.fromkeys(member.index for member in (*old.members, *new.members)):
+        member = old.member(index) or Member(index)
+        now = new.member(index) or member
         if patch.names is not UNSET:
             compare("name", member.name or None, now.name or None, member)
+        if patch.seats is not UNSET:
+            compare("name", member.seat.name if member.seat else None, now.seat.name if now.seat else None, member)
         if patch.players is not UNSET:
             compare("sponsor", member.details.sponsor, now.details.sponsor, now)
             compare("pronouns", member.details.pronouns, now.details.pronouns, now)

@@ -1,6 +1,7 @@
 """An operator's corrections in the form in which they are stored: bound to games, not to times or numbers of sets.
 
-A name is given to the player at a port in a certain game; from then on it follows the player to any port. A score is
+A name is given to the player at a port in a certain game; from then on it follows the player to any port. So does a
+seat, which is what people said about themselves; the operator's name comes before it. A score is
 stored as the difference from the score counted at the time, so later games still add to it. A correction of a set that
 has not begun is bound to the game before it. Corrections therefore keep their meaning when the sets are made again from
 the files.
@@ -32,6 +33,14 @@ class PlayerDetails(msgspec.Struct, frozen=True, rename="camel", omit_defaults=T
     seed: int | None = None
 
 
+class Seat(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """The person at a port by their own account, for example from a phone."""
+
+    name: str
+    sponsor: str | None = None
+    pronouns: str | None = None
+
+
 class SetCorrection(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     """The stored correction of a set, in effect from a certain game on. Keys are player indices in that game."""
 
@@ -42,6 +51,7 @@ class SetCorrection(msgspec.Struct, frozen=True, rename="camel", omit_defaults=T
     details: dict[int, PlayerDetails] = {}
     round: str | None = None
     swapped: bool | None = None
+    seats: dict[int, Seat] = {}
 
 
 @prepared

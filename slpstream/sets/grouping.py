@@ -19,6 +19,7 @@ from slpstream.sets.corrections import (
     NOTHING,
     Corrections,
     PlayerDetails,
+    Seat,
     SetCorrection,
     person,
 )
@@ -43,6 +44,8 @@ class Member:
         self.tag = ""
         self.name = ""
         """The operator's name."""
+        self.seat: Seat | None = None
+        """The member's own account; the operator's name comes before it."""
         self.details = NO_DETAILS
         self.character_id: int | None = None
         self.character_color: int | None = None
@@ -220,7 +223,8 @@ class _Grouping:
     def take(self, game: PlayedGame, *, newest: bool) -> None:
         """Add the next game to the set that it belongs to."""
         place = ("since", game.game_id)
-        names = self._corrections.since.get(game.game_id, EMPTY).names
+        corrected = self._corrections.since.get(game.game_id, EMPTY)
+        names = {**{index: seat.name for index, seat in corrected.seats.items()}, **corrected.names}
         teams = game.sides()
         order = self._joins(game, names)
         if order is None:
@@ -246,15 +250,19 @@ class _Grouping:
         current.entries.append(SetGame(game, judgement, order, winner, score))
 
     def expect(self, previous_game_id: str) -> None:
-        """Add a set that has not begun, with the ports of the last players but without their names."""
+        """Add a set that has not begun, with the ports of the last players but without their names.
+
+        People who are named at further ports sit there in place of players without a name, if each plays alone.
+        """
         before = self.sets[-1].sides if self.sets else [Side([Member(index)]) for index in _USUAL_PORTS]
         indices = [[member.index for member in side.members] for side in before]
-        if not self.sets:
-            correction = self._corrections.after.get(previous_game_id, EMPTY)
-            further = {*correction.names, *correction.score, *correction.details} - {
-                index for side in indices for index in side
-            }
-            indices += [[index] for index in sorted(further)]
+        correction = self._corrections.after.get(previous_game_id, EMPTY)
+        named = {*correction.names, *correction.score, *correction.details, *correction.seats}
+        further = sorted(named - {index for side in indices for index in side})
+        replaced = [side for side in reversed(indices) if len(side) == 1 and side[0] not in named][: len(further)]
+        indices = [*(side for side in indices if side not in replaced), *([index] for index in further)]
+        if replaced:
+            indices.sort()
         current = Set(previous_game_id, self._rules)
         current.all_games = self._games
         current.sides = [Side([Member(index) for index in side]) for side in indices]
@@ -323,6 +331,10 @@ class _Grouping:
             named = current.member(index)
             if named is not None:
                 named.name = name
+        for index, seat in correction.seats.items():
+            seated = current.member(index)
+            if seated is not None:
+                seated.seat = seat
         for index, details in correction.details.items():
             described = current.member(index)
             if described is not None:

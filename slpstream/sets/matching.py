@@ -1,8 +1,9 @@
 """Matches the players of one game with the members of a set.
 
-People are recognised by their names, the most reliable kind first: connect code, netplay name, the operator's name,
-tag. The others are matched by port, and then by their place in the score. All ways to assign the sides of a game to the
-sides of the set are compared (at most 24); the first one that leaves the most people in their old place wins.
+People are recognised by their names, the most reliable kind first: connect code, netplay name, the name that the
+operator or they themselves gave, tag. The others are matched by port, and then by their place in the score. All ways to
+assign the sides of a game to the sides of the set are compared (at most 24); the first one that leaves the most people
+in their old place wins.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from functools import lru_cache
 from itertools import permutations
 from typing import Protocol, TypeVar
 
+from slpstream.sets.corrections import Seat
 from slpstream.sets.games import Player
 
 REPLAY_NAMES = ("connect_code", "netplay_name", "tag")
@@ -29,6 +31,8 @@ class Member(Protocol):
     tag: str
     name: str
     """The operator's name."""
+    seat: Seat | None
+    """The member's own account."""
 
 
 AMember = TypeVar("AMember", bound=Member)
@@ -61,8 +65,8 @@ def places(
 ) -> tuple[int, ...] | None:
     """The place in the set of each side of a game; `None` when the game cannot belong to the set.
 
-    That is the case when the sides have other sizes, or when players have changed teams. `names` are the operator's
-    names, by player index in this game.
+    That is the case when the sides have other sizes, or when players have changed teams. `names` are those that were
+    given for this game, by player index in it.
     """
     if len(sides) != len(teams):
         return None
@@ -117,12 +121,12 @@ def _kinds(names: Mapping[int, str]) -> Sequence[_Kind]:
     def in_replay(kind: str) -> _Kind:
         return (lambda m: {folded(getattr(m, kind))} - {""}), (lambda p: folded(getattr(p, kind)) or None)
 
-    by_operator: _Kind = (
-        lambda m: {folded(text) for text in (m.name, m.netplay_name, m.tag)} - {""},
+    given: _Kind = (
+        lambda m: {folded(text) for text in (m.name, m.netplay_name, m.tag, m.seat.name if m.seat else "")} - {""},
         lambda p: folded(names[p.index]) or None if p.index in names else None,
     )
     port: _Kind = (lambda m: {str(m.index)}), (lambda p: str(p.index))
-    return in_replay("connect_code"), in_replay("netplay_name"), by_operator, in_replay("tag"), port
+    return in_replay("connect_code"), in_replay("netplay_name"), given, in_replay("tag"), port
 
 
 def _fit(known: Sequence[_Keys], assignment: Sequence[int]) -> tuple[int, ...]:

@@ -15,6 +15,7 @@ from slpstream.sets.corrections import (
     Corrections,
     GameCorrection,
     PlayerDetails,
+    Seat,
     SetCorrection,
 )
 from slpstream.sets.games import PlayedGame, PlayerIndex
@@ -68,6 +69,14 @@ class PlayerPatch(msgspec.Struct, frozen=True, rename="camel", omit_defaults=Tru
     ] = UNSET
 
 
+class SeatPatch(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, forbid_unknown_fields=True):
+    """The person at a port, by their own account."""
+
+    name: Annotated[str, Meta(min_length=1, max_length=MAX_NAME)]
+    sponsor: _Short | None = None
+    pronouns: _Short | None = None
+
+
 class SetPatch(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, forbid_unknown_fields=True):
     """A change to the newest set, as in RFC 7396: keys that are left out stay, null removes a value."""
 
@@ -81,6 +90,13 @@ class SetPatch(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, 
     players: Annotated[
         dict[_Key, PlayerPatch | None] | UnsetType | None,
         Meta(description="Sponsor, pronouns and seed of players, by player index."),
+    ] = UNSET
+    seats: Annotated[
+        dict[_Key, SeatPatch | None] | UnsetType | None,
+        Meta(
+            description="The people at the ports by their own account, as from their phones, by player index. The "
+            "operator's `names` come before it."
+        ),
     ] = UNSET
     best_of: Annotated[BestOf | UnsetType | None, Meta(description="Games of the set.")] = UNSET
     round: Annotated[_Name | UnsetType | None, Meta(description="Round of the set, such as `Winners Final`.")] = UNSET
@@ -138,6 +154,8 @@ def corrected_set(corrections: Corrections, patch: SetPatch, newest: Callable[[C
         corrections = _with_names(corrections, current, patch.names)
     if patch.players is not UNSET:
         corrections = _with_players(corrections, current, patch.players)
+    if patch.seats is not UNSET:
+        corrections = _with_seats(corrections, current, patch.seats)
     if patch.score is not UNSET:
         corrections = _with_score(corrections, current, patch.score)
     if patch.best_of is not UNSET:
@@ -221,10 +239,10 @@ def _with_names(corrections: Corrections, current: Set, patch: Mapping[str, str 
     if patch is None:
         names = dict.fromkeys(member.index for member in current.members)
     for index, name in names.items():
-        member = current.member(index)
+        member = _member(current, index)
         text = _one_line(name)
-        if member is None:
-            raise ImpossibleCorrection(f"no player {index} in this set")
+        if not text and not member.name:  # what is shown is the name of the seat
+            corrections = _without(corrections, current, "seats", member.indices)
         identity = current.identity(member)
         if identity is not None:
             corrections = _replace(corrections, people={identity: text})
@@ -237,6 +255,34 @@ def _with_names(corrections: Corrections, current: Set, patch: Mapping[str, str 
     return corrections
 
 
+def _member(current: Set, index: int) -> Member:
+    """The member with this player index. A set that has not begun can have a player at any port. Raises
+    `ImpossibleCorrection`."""
+    member = current.member(index)
+    if member is None and current.last is None:
+        member = Member(index)
+        member.indices[current.place] = frozenset({index})
+    if member is None:
+        raise ImpossibleCorrection(f"no player {index} in this set")
+    return member
+
+
+def _with_seats(corrections: Corrections, current: Set, patch: Mapping[str, SeatPatch | None] | None) -> Corrections:
+    if patch is None:
+        patch = {str(member.index): None for member in current.members}
+    for key, said in patch.items():
+        member = _member(current, int(key))
+        name = _one_line(None if said is None else said.name)
+        if said is None or not name:
+            corrections = _without(corrections, current, "seats", member.indices)
+        else:  # seats of earlier games stay, as names do
+            seat = Seat(name, _one_line(said.sponsor) or None, _one_line(said.pronouns) or None)
+            entry = _entry(corrections, current)
+            entry = msgspec.structs.replace(entry, seats={**entry.seats, member.index: seat})
+            corrections = _with_entry(corrections, current, entry)
+    return corrections
+
+
 def _with_players(
     corrections: Corrections, current: Set, patch: Mapping[str, PlayerPatch | None] | None
 ) -> Corrections:
@@ -244,9 +290,7 @@ def _with_players(
     if patch is None:
         patch = {str(member.index): None for member in current.members}
     for key, change in patch.items():
-        member = current.member(int(key))
-        if member is None:
-            raise ImpossibleCorrection(f"no player {key} in this set")
+        member = _member(current, int(key))
         for field in PlayerDetails.__struct_fields__:
             value = getattr(change or removed, field)
             if value is not UNSET:
@@ -317,7 +361,7 @@ _Indices = Mapping[tuple[str, str], frozenset[int]]
 
 
 def _without(corrections: Corrections, current: Set, field: str, indices: _Indices) -> Corrections:
-    """Remove the `names` or the `score` of a player from the corrections of a set.
+    """Remove the `names`, the `seats` or the `score` of a player from the corrections of a set.
 
     `indices` are the indices that the player had in the games of the set.
     """

@@ -16,6 +16,7 @@ from slpstream.model.prepared import prepared
 from slpstream.sets.corrections import NOTHING, Corrections
 from slpstream.sets.games import PlayedGame, Player, PlayerIndex
 from slpstream.sets.grouping import Member, Set, SetGame, Side
+from slpstream.sets.matching import folded
 from slpstream.sets.verdicts import Verdict
 
 MAX_GAMES = 20
@@ -36,9 +37,15 @@ class SetPlayer(_Payload, kw_only=True, frozen=True):
     side: SideNumber
     score: Annotated[int, Meta(description="Games won by the player's side.")]
     name: Annotated[
-        str | None, Meta(description="The operator's name, or else netplay name or tag; left out when there is none.")
+        str | None,
+        Meta(
+            description="The operator's name, or else that of the seat, netplay name or tag; left out if none is known."
+        ),
     ] = None
     named_by_operator: bool = False
+    seat_name: Annotated[
+        str | None, Meta(description="The name with which the seat was claimed; left out if it was not.")
+    ] = None
     connect_code: str | None = None
     netplay_name: str | None = None
     tag: Annotated[str | None, Meta(description="In-game name tag.")] = None
@@ -46,9 +53,12 @@ class SetPlayer(_Payload, kw_only=True, frozen=True):
     character_color: int | None = None
     team: Annotated[int | None, Meta(description="0 red, 1 blue, 2 green; left out without teams.")] = None
     sponsor: Annotated[
-        str | None, Meta(description="The operator's: the sponsor or team of the player. `name` does not contain it.")
+        str | None,
+        Meta(
+            description="The sponsor or team of the player, from the operator or the seat. `name` does not contain it."
+        ),
     ] = None
-    pronouns: Annotated[str | None, Meta(description="The operator's.")] = None
+    pronouns: Annotated[str | None, Meta(description="From the operator or the seat.")] = None
     seed: Annotated[int | None, Meta(description="The operator's: seed in the event, from 1.")] = None
 
 
@@ -169,10 +179,14 @@ def score_of(found: Set, corrections: Corrections, last_change: int = 0) -> SetS
 
 def name_of(member: Member) -> str | None:
     """The name to show for a member; `None` without any name."""
-    return member.name or member.netplay_name or member.tag or None
+    said = "" if member.seat is None else member.seat.name
+    return member.name or said or member.netplay_name or member.tag or None
 
 
 def _player(member: Member, place: int, side: Side) -> SetPlayer:
+    seat = member.seat
+    if seat is not None and member.name and folded(member.name) != folded(seat.name):
+        seat = None  # the operator says that somebody else sits there
     return SetPlayer(
         player_index=member.index,
         port=member.port,
@@ -180,14 +194,15 @@ def _player(member: Member, place: int, side: Side) -> SetPlayer:
         score=side.score,
         name=name_of(member),
         named_by_operator=bool(member.name),
+        seat_name=None if member.seat is None else member.seat.name,
         connect_code=member.connect_code or None,
         netplay_name=member.netplay_name or None,
         tag=member.tag or None,
         character_id=member.character_id,
         character_color=member.character_color,
         team=member.team,
-        sponsor=member.details.sponsor,
-        pronouns=member.details.pronouns,
+        sponsor=member.details.sponsor or (seat.sponsor if seat else None),
+        pronouns=member.details.pronouns or (seat.pronouns if seat else None),
         seed=member.details.seed,
     )
 

@@ -45,6 +45,7 @@ Part = Literal[
     "request",
     "retention",
     "scoreboard",
+    "seats",
     "sets",
     "station",
     "stream",

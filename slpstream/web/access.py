@@ -3,11 +3,12 @@
 There are two roles: *read* sees everything, *operate* also changes what is stored about a station. Reading from
 loopback needs no token, unless the configuration requires one or the request came through a proxy; reading from any
 other address needs one. Operating needs the operator token, if one is configured, even from loopback; otherwise it
-needs what reading needs.
+needs what reading needs. Requests of phones for seats (*claim*) need neither: they have a token of their own, which
+their endpoints check.
 
 `Host` must be an address, `localhost` or a configured name, which defeats DNS rebinding: a page whose name was rebound
 to 127.0.0.1 sends its own name. `Origin` must be the daemon's own, `file://` (sent by OBS), or a configured one. `null`
-is never allowed, because any page can get it with a sandboxed frame. Only the daemon's own pages may operate.
+is never allowed, because any page can get it with a sandboxed frame. Only the daemon's own pages may operate or claim.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ class Role(Enum):
 
     READ = "read"
     OPERATE = "operate"
+    CLAIM = "claim"
 
 
 class Denied(Enum):
@@ -35,7 +37,7 @@ class Denied(Enum):
 
     HOST = (421, "this host name is not served here", "")
     ORIGIN = (403, "this origin is not allowed", "")
-    FOREIGN = (403, "only the daemon's own pages may operate", "")
+    FOREIGN = (403, "only the daemon's own pages may do this", "")
     TOKEN = (401, "a token is required", 'Bearer realm="slpstream"')
     WRONG_TOKEN = (401, "the token is wrong", 'Bearer realm="slpstream", error="invalid_token"')
     OPERATOR = (403, "the operator token is required", 'Bearer realm="slpstream", error="insufficient_scope"')
@@ -74,8 +76,10 @@ class Access(NamedTuple):
             return Denied.HOST
         if not self._is_allowed_origin(headers.get("origin"), headers.get("host", "")):
             return Denied.ORIGIN
-        if role is Role.OPERATE and not _is_own_page(headers):
+        if role in (Role.OPERATE, Role.CLAIM) and not _is_own_page(headers):
             return Denied.FOREIGN
+        if role is Role.CLAIM:
+            return None
         given = _given_token(headers.get("authorization", ""), query_token)
         operates, reads = _is_token(given, self.operate_token), _is_token(given, self.token)
         refused = Denied.WRONG_TOKEN if given else Denied.TOKEN

@@ -21,7 +21,7 @@ from starlette.types import ASGIApp
 
 from slpstream.model.messages import ON_AIR
 from slpstream.model.version import __version__
-from slpstream.web import bracket, chapters, events, highlights, instant_replay, marks, openapi, sets
+from slpstream.web import bracket, chapters, events, highlights, instant_replay, marks, openapi, seat_codes, seats, sets
 from slpstream.web import games as games_module
 from slpstream.web import on_air as on_air_module
 from slpstream.web import setup as setup_module
@@ -121,6 +121,12 @@ def make_app(
     async def docs(request: Request) -> Response:
         return await assets.respond("docs.html", request)
 
+    async def seats_page(request: Request) -> Response:
+        return await assets.respond("seats.html", request)
+
+    async def seat_codes_page(request: Request) -> Response:
+        return await assets.respond("seat_codes.html", request)
+
     async def pictures(request: Request) -> Response:
         return await json_response(request, await trio.to_thread.run_sync(own_pictures, overlay_folder))
 
@@ -129,6 +135,8 @@ def make_app(
             Route("/", index),
             Route("/docs", docs),
             Route("/bracket", bracket_page),
+            Route(f"{seats.PAGE_PREFIX}{{station}}", seats_page),
+            Route(seat_codes.PAGE, seat_codes_page),
             Route("/overlay/{station}", overlay),
             Route("/scenes/ticker", ticker),
             Route("/scenes/{scene}/{station}", scene),
@@ -182,6 +190,8 @@ def described_endpoints() -> list[Endpoint]:
         *marks.endpoints(cast(marks.Marks, None)),
         *instant_replay.endpoints(None, lambda _: False),
         *bracket.endpoints(None),
+        *seats.endpoints(None),
+        *seat_codes.endpoints(None),
     ]
     return api_endpoints(cast(Stations, None), cast(Games, None), cast(Setup, ()), cast(StationOnAir, ()), more)
 

@@ -27,6 +27,7 @@ from slpstream.stream import Hub, Subscription
 from slpstream.stream.subscription import parse_query
 from slpstream.system.internal_errors import InternalErrors
 from slpstream.system.logs import get_logger
+from slpstream.web import seat_codes, seats
 from slpstream.web.access import Access, Denied, Role, is_loopback
 from slpstream.web.app import SECURITY_HEADERS, internal_error, make_app, problem, with_headers
 from slpstream.web.asgi import RequestResponseCycle, for_origin
@@ -47,7 +48,7 @@ STREAM_PATH = b"/v1/stream"
 MAX_QUERY_FIELDS = 32
 _ASSETS = (b"/static/", b"/custom/")
 _NO_TOKEN_NEEDED = (Denied.TOKEN, Denied.WRONG_TOKEN, Denied.ORIGIN)
-_EMPTY_PAGES = (b"/", b"/docs")
+_EMPTY_PAGES = (b"/", b"/docs", seat_codes.PAGE.encode())
 """Pages that contain nothing private: they ask for the token themselves, to load what they show."""
 HEAD_SECONDS = 10.0
 HEAD_BYTES = 16 * 1024
@@ -299,7 +300,9 @@ class WebServer:
         """Lets the application respond to a request. Returns whether the connection can be used again."""
         headers = _headers(request)
         token = _token(request)
-        denied = self._access.check(headers, connection.peer, token)
+        path = _path(request)
+        role = Role.CLAIM if path.startswith(seats.PREFIX) else Role.READ
+        denied = self._access.check(headers, connection.peer, token, role)
         cycle = RequestResponseCycle(
             connection,
             http,
@@ -310,7 +313,8 @@ class WebServer:
         )
         if denied in _NO_TOKEN_NEEDED and bytes(request.target).startswith(_ASSETS):
             denied = None  # pages cannot pass on their token, and pages of other origins may import the client
-        if denied in (Denied.TOKEN, Denied.WRONG_TOKEN) and bytes(request.target).partition(b"?")[0] in _EMPTY_PAGES:
+        is_empty = path.encode() in _EMPTY_PAGES or path.startswith(seats.PAGE_PREFIX)
+        if denied in (Denied.TOKEN, Denied.WRONG_TOKEN) and is_empty:
             denied = None
         app = self._app if denied is None else _finished(problem(denied.status, denied.reason, denied.headers))
         try:

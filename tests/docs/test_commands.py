@@ -51,6 +51,7 @@ REASONS: Mapping[str, str] = {
     r"(mkdir -p|chmod 600|slpstream .*) ~/production|slpstream simulate game\.slp --into ~/Slippi": (
         "needs OBS; tests/docs/test_production.py runs every step of the page"
     ),
+    r"slpstream seats": "needs a daemon with seats; tests/cli/test_seats.py has one",
     r"git pull": "needs a remote repository",
     r"launchctl": "needs macOS",
     r"curl .* http://192\.168": "needs a second machine; tests/web/test_access.py has requests from other addresses",

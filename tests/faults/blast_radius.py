@@ -94,6 +94,7 @@ ROWS = (
     Row("notifications", "watching a folder", "promptness: the folder is polled", "nothing"),
     Row("reload", "reading the configuration again", "the reload", "nothing"),
     Row("on_air", "choosing the station on air", "a second or more, in which the same station stays on air", "nothing"),
+    Row("seats", "names that players claim", "a second or more; then the names are compared with the set", "nothing"),
     Row("upkeep", "figures and memory of the process", "a round, which is done again", "nothing"),
 )
 """The rows about parts in docs/reference/faults.md."""

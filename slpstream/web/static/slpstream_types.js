@@ -275,8 +275,9 @@ export {};
  * @property {number} [playerIndex]
  * @property {number} [port]
  * @property {number} [side]           Index in `sides`.
- * @property {string} [name]           The operator's name for the player, else the netplay name or tag.
+ * @property {string} [name]           The operator's name for the player, else that of the seat, the netplay name or tag.
  * @property {boolean} [namedByOperator]
+ * @property {string} [seatName]       The name that somebody claimed the seat with.
  * @property {string} [connectCode]
  * @property {string} [netplayName]
  * @property {string} [tag]
@@ -284,8 +285,8 @@ export {};
  * @property {number} [characterColor]
  * @property {number} [team]           0 red, 1 blue, 2 green; only in team games.
  * @property {number} [score]          Games won.
- * @property {string} [sponsor]        The operator's: the player's sponsor or team. `name` does not contain it.
- * @property {string} [pronouns]       The operator's.
+ * @property {string} [sponsor]        From the operator or the seat: the player's sponsor or team. `name` does not contain it.
+ * @property {string} [pronouns]       From the operator or the seat.
  * @property {number} [seed]           The operator's: the seed in the event, from 1.
  *
  * @typedef {object} SetSide           A player, or a team.

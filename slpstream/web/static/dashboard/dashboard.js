@@ -58,6 +58,7 @@ const matches = new Map();
 let drawnAt = -Infinity;
 let subscribedRate = RATE;
 let drawing = false;
+let askedForSeats = false;
 /** @type {StationDetail | GameDetail | null} */
 let detail = null;
 /** The route of the open details, as `KIND/ID`. */
@@ -173,6 +174,20 @@ function draw() {
   drawFirstRun();
   detail?.draw(daemon);
   editor?.draw(stations);
+  if (!askedForSeats && daemon.games !== null) {
+    askedForSeats = true;
+    showSeatCodes();
+  }
+}
+
+/** Shows the link to the codes for seats, if players can claim seats here. */
+async function showSeatCodes() {
+  try {
+    const { body } = await daemon.get("v1/seats");
+    find(".to-seat-codes").hidden = body.on !== true;
+  } catch {
+    askedForSeats = false; // the daemon is away: with its next answer
+  }
 }
 
 /** The page of the first run is shown until there is anything else to see. A link leads back to it. */

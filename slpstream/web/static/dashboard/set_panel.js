@@ -198,7 +198,7 @@ export class SetPanel {
    * @param {SetPlayer} player
    */
   #showPlayer(fields, player) {
-    const { playerIndex, port = 1, name = "", namedByOperator = false, netplayName, tag } = player;
+    const { playerIndex, port = 1, name = "", namedByOperator = false, seatName, netplayName, tag } = player;
     const values = {
       name: namedByOperator ? name : "",
       sponsor: player.sponsor ?? "",
@@ -212,7 +212,7 @@ export class SetPanel {
         setAttribute(input, "aria-label", text(`panel.${what}_of`, { port }));
       }
     }
-    setAttribute(find(".name", fields), "placeholder", netplayName || tag || text("panel.port", { port }));
+    setAttribute(find(".name", fields), "placeholder", seatName || netplayName || tag || text("panel.port", { port }));
   }
 
   #newGame() {

@@ -53,8 +53,8 @@ function draw(now) {
   if (view.catchingUp) {
     return null;
   }
-  const game = canShow(view.game) ? view.game : null;
   const { announced } = state;
+  const game = announced === null && canShow(view.game) ? view.game : null;
   const phase = game !== null ? state.phase(now) : announced !== null ? "between" : "waiting";
   overlay.dataset.phase = phase;
   match.hidden = game === null || phase === "between" || !(shows.has("stage") || shows.has("timer"));

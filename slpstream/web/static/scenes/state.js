@@ -172,10 +172,11 @@ export class SceneState {
     return scoreOf(this.view.set, player);
   }
 
-  /** The coming set, if the operator has named its players before its first game; otherwise `null`. */
+  /** The coming set, if the operator or its players have said who plays before its first game; otherwise `null`. */
   get announced() {
     const { game, set } = this.view;
-    return game === null && set?.players.some(({ namedByOperator }) => namedByOperator) ? set : null;
+    const waits = game === null || (game.end !== null && set?.state === "upcoming");
+    return waits && set?.players.some(({ namedByOperator, seatName }) => namedByOperator || seatName) ? set : null;
   }
 
   #forgetGame() {

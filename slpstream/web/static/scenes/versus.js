@@ -11,7 +11,7 @@ openBoard({ draw });
 /** @param {import("./boards.js").Board} board */
 function draw({ element, state }) {
   const { set } = state.view;
-  const game = canShow(state.view.game) ? state.view.game : null;
+  const game = state.announced === null && canShow(state.view.game) ? state.view.game : null;
   const people = peopleOf(game, set);
   const sides = sidesOf(people, set);
   if (sides.length < 2 || sides[1].people.length === 0) {

@@ -1,0 +1,19 @@
+"""The address of this machine in its local network."""
+
+from __future__ import annotations
+
+import socket
+
+_ELSEWHERE = "192.0.2.1"
+"""An address of nobody (RFC 5737). Connecting a datagram socket chooses a route and sends nothing."""
+
+
+def lan_address() -> str | None:
+    """The IPv4 address with which this machine reaches other networks; `None` if it has no such route. Blocks."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect((_ELSEWHERE, 9))
+        except OSError:
+            return None
+        address: str = probe.getsockname()[0]
+        return None if address == "0.0.0.0" else address

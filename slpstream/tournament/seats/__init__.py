@@ -1,0 +1,1 @@
+"""The seats of a station, which players claim on their phones. Pure."""

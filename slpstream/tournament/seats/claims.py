@@ -1,0 +1,307 @@
+"""The seats of one station: who claimed which port, and what of that the station's set should show now.
+
+Each act of a phone takes the seats and the set as it is, and returns the seats after it with a patch for the set. A set
+is that of the payload of `set` messages, and a patch is the body of a correction, so both are the operators' own.
+
+A claim is for the set that is being played, or for the next one once that is over. Between two games of a set a change
+of ports waits for the next game, because the score belongs to the ports of the last one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+
+from slpstream.model.prepared import prepared
+
+PORTS = 4
+
+
+class Person(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A person, as shown in the set."""
+
+    name: str
+    sponsor: str | None = None
+    pronouns: str | None = None
+
+
+class Claim(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A claim for the seat at a port."""
+
+    phone: str
+    """Digest of the random id that the phone sends."""
+    person: Person
+    at_ms: int
+    """Unix time in milliseconds."""
+    shown: bool = False
+    """Whether the set shows this person at this port."""
+
+
+@prepared
+class Seats(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The seats of one station."""
+
+    claims: Mapping[int, Claim] = {}
+    """By player index."""
+    set_id: str | None = None
+    """The set that the claims belong to; `None` for one that has not begun."""
+    game_id: str | None = None
+    """The newest game of that set when it was last looked at."""
+    over: bool = False
+    """Whether that set was over."""
+    active_ms: int = 0
+    """Unix time in milliseconds at which something last happened at the station."""
+
+    def seat_of(self, phone: str) -> int | None:
+        """The player index of a phone's seat; `None` if it has none."""
+        return next((index for index, claim in self.claims.items() if claim.phone == phone), None)
+
+
+class SetNow(NamedTuple):
+    """The part of a station's newest set that matters here."""
+
+    set_id: str | None
+    game_id: str | None
+    state: Literal["upcoming", "running", "over"]
+    playing: bool
+    """Whether its newest game is being played."""
+    members: Collection[int]
+    """Player indices."""
+    seated: Mapping[int, str]
+    """Names of the seats, by player index."""
+    named: Mapping[int, str]
+    """Names that are shown, by player index."""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the set is over and nothing is played."""
+        return self.state == "over" and not self.playing
+
+
+class Step(NamedTuple):
+    """The outcome of an act."""
+
+    seats: Seats
+    patch: Mapping[str, Any] | None = None
+    """The correction of the set; `None` if it stays as it is."""
+
+
+class SeatTaken(Exception):
+    """The seat, or the name elsewhere, is another phone's."""
+
+    def __init__(self, name: str, port: int) -> None:
+        super().__init__(f"{name} sits at port {port}")
+        self.name = name
+        self.port = port
+
+
+class NoSeat(Exception):
+    """The phone has no seat, or the set in which it had one is over."""
+
+
+def set_now(payload: Mapping[str, Any]) -> SetNow:
+    """The part of the payload of a `set` message that matters here."""
+    players = payload["players"]
+    games = payload.get("games") or [{}]
+    return SetNow(
+        set_id=payload.get("setId"),
+        game_id=payload.get("gameId"),
+        state=payload["state"],
+        playing=games[-1].get("verdict") == "playing",
+        members=[player["playerIndex"] for player in players],
+        seated={player["playerIndex"]: player["seatName"] for player in players if player.get("seatName")},
+        named={player["playerIndex"]: player["name"] for player in players if player.get("name")},
+    )
+
+
+def followed(seats: Seats, now: SetNow, now_ms: int) -> Seats:
+    """The seats after the set has changed.
+
+    When another set begins, the seats of the old one are free again. With a new game of the set, seats follow people
+    whom the set has recognised at other ports. A claim whose name has been removed from the set is void.
+    """
+    new_game = now.game_id != seats.game_id
+    claims = {
+        index: msgspec.structs.replace(claim, shown=now.seated.get(index) == claim.person.name)
+        for index, claim in seats.claims.items()
+        if claim.shown or now.seated.get(index) == claim.person.name
+    }
+    waiting = {index: claim for index, claim in seats.claims.items() if index not in claims}
+    other_set = _is_other_set(seats, now)
+    if other_set and seats.over:
+        waiting = {}
+    if new_game and now.state != "upcoming" and not other_set:
+        claims = _moved(claims, waiting, now)
+    else:
+        claims = {index: claim for index, claim in claims.items() if claim.shown}
+    active_ms = now_ms if new_game or now.playing else seats.active_ms
+    return Seats({**claims, **waiting}, now.set_id, now.game_id, now.is_over, active_ms)
+
+
+def wanted(seats: Seats, now: SetNow) -> Mapping[str, Any] | None:
+    """The correction by which the set shows the claims that it should show by now; `None` if it does."""
+    return _patch(_missing(seats.claims, now))
+
+
+def claimed(
+    seats: Seats, now: SetNow, index: int, claim: Claim, *, take_over: bool = False, stay: bool = False
+) -> Step:
+    """A phone claims the seat at a port, in place of any other that it has.
+
+    `take_over` takes it from somebody else. Once the set is over, the first claim by another phone begins a new set
+    with free seats, and so does one with `stay` by somebody who played in it. Raises `SeatTaken`.
+    """
+    mine = seats.claims.get(index)
+    same_phone = mine is not None and mine.phone == claim.phone
+    if same_phone and mine is not None and not (now.is_over and stay):
+        if mine.person == claim.person:
+            return Step(seats)
+        others = {each: claim for each, claim in seats.claims.items() if each != index}
+        _check_free(others, index, claim, take_over=take_over)
+        kept = _without_namesakes(others, claim)
+        renamed = {**kept, index: msgspec.structs.replace(claim, shown=mine.shown)}
+        said = {index: claim.person} if mine.shown else _missing(renamed, now)
+        return _step(seats, renamed, now, claim.at_ms, said)
+    if now.is_over:
+        return _new_set(seats, {index: claim}, claim.at_ms)
+    _check_free(
+        {each: other for each, other in seats.claims.items() if other.phone != claim.phone},
+        index,
+        claim,
+        take_over=take_over,
+    )
+    others = {each: other for each, other in seats.claims.items() if other.phone != claim.phone and each != index}
+    claims = {**_without_namesakes(others, claim), index: claim}
+    if _others_have_come(claims, now):
+        return _new_set(seats, claims, claim.at_ms)
+    return _step(seats, claims, now, claim.at_ms, _missing(claims, now))
+
+
+def swapped(seats: Seats, now: SetNow, index: int, phone: str, now_ms: int) -> Step:
+    """A phone swaps its seat with the one at a port, taken or not. Raises `NoSeat`."""
+    mine = seats.seat_of(phone)
+    if mine is None or now.is_over:
+        raise NoSeat("only somebody with a seat in a set that goes on can swap")
+    if mine == index:
+        return Step(seats)
+    places = {mine: index, index: mine}
+    claims = {
+        places.get(each, each): msgspec.structs.replace(claim, shown=claim.shown and each not in places)
+        for each, claim in seats.claims.items()
+    }
+    return _step(seats, claims, now, now_ms, _missing(claims, now))
+
+
+def left(seats: Seats, now: SetNow, phone: str, now_ms: int) -> Step:
+    """A phone gives up its seat. Its name goes with it, unless the set is over."""
+    index = seats.seat_of(phone)
+    if index is None:
+        return Step(seats)
+    claims = {each: claim for each, claim in seats.claims.items() if each != index}
+    name = seats.claims[index].person.name
+    gone = {} if now.is_over else {each: None for each, seated in now.seated.items() if seated == name}
+    return _step(seats, claims, now, now_ms, gone)
+
+
+def expired(seats: Seats, now: SetNow, now_ms: int, after_ms: int) -> Step:
+    """Frees all seats when nothing has happened for a while. Names stay in a set that has begun."""
+    newest_ms = max((claim.at_ms for claim in seats.claims.values()), default=0)
+    if not seats.claims or now.playing or now_ms - max(newest_ms, seats.active_ms) < after_ms:
+        return Step(seats)
+    gone = [index for index, claim in seats.claims.items() if claim.shown and now.state == "upcoming"]
+    return _step(seats, {}, now, now_ms, dict.fromkeys(gone))
+
+
+def _is_other_set(seats: Seats, now: SetNow) -> bool:
+    """Whether the claims belong to an older set. One whose newest game is still the same was only divided anew."""
+    if seats.set_id is None or now.set_id == seats.set_id:
+        return False
+    return now.set_id is None or now.game_id != seats.game_id
+
+
+def _moved(claims: Mapping[int, Claim], waiting: Collection[int], now: SetNow) -> dict[int, Claim]:
+    """The claims at the ports at which a new game has their people. Claims that wait for this game come first."""
+    ports = {name: index for index, name in now.seated.items()}
+    moved: dict[int, Claim] = {}
+    for index, claim in claims.items():
+        port = ports.get(claim.person.name)
+        if port is not None and port not in waiting:
+            moved[port] = msgspec.structs.replace(claim, shown=True)
+        elif port is None and index not in waiting:
+            moved.setdefault(index, claim)
+    return moved
+
+
+def _missing(claims: Mapping[int, Claim], now: SetNow) -> dict[int, Person | None]:
+    """The people whom the set does not show yet, by player index, as far as it should.
+
+    While no game is played, a set that has begun only gets names for players who have none. Anything else may be a
+    change of ports, which the next game shows.
+    """
+    if now.is_over:
+        return {}
+    missing = {index: claim.person for index, claim in claims.items() if now.seated.get(index) != claim.person.name}
+    if now.state == "upcoming":
+        return {**missing}
+    if now.playing:
+        return {index: person for index, person in missing.items() if index in now.members}
+    known = set(now.seated.values())
+    return {
+        index: person
+        for index, person in missing.items()
+        if index in now.members and index not in now.seated and person.name not in known
+    }
+
+
+def _step(
+    seats: Seats, claims: Mapping[int, Claim], now: SetNow, at_ms: int, said: Mapping[int, Person | None]
+) -> Step:
+    """The seats with other claims, and what the set is told: people, and ports at which nobody sits any more."""
+    left_behind: dict[int, Person | None] = {}
+    if now.state == "upcoming" or now.playing:
+        left_behind = {index: None for index, claim in seats.claims.items() if claim.shown and index not in claims}
+    after = msgspec.structs.replace(seats, claims=dict(sorted(claims.items())), active_ms=at_ms)
+    return Step(after, _patch({**left_behind, **said}))
+
+
+def _new_set(seats: Seats, claims: Mapping[int, Claim], at_ms: int) -> Step:
+    people = _patch({index: claim.person for index, claim in claims.items()}) or {}
+    begun = {index: msgspec.structs.replace(claim, shown=False) for index, claim in sorted(claims.items())}
+    return Step(Seats(begun, active_ms=at_ms), {"newSet": True, **people})
+
+
+def _patch(people: Mapping[int, Person | None]) -> Mapping[str, Any] | None:
+    if not people:
+        return None
+    return {"seats": {str(index): person and msgspec.to_builtins(person) for index, person in people.items()}}
+
+
+def _others_have_come(claims: Mapping[int, Claim], now: SetNow) -> bool:
+    """Whether between two games others than in the set sit at all its ports. All names in it must be known."""
+    if now.state != "running" or now.playing or not set(now.members) <= claims.keys() & now.named.keys():
+        return False
+    known = {folded(name) for name in (*now.named.values(), *now.seated.values())}
+    return all(folded(claim.person.name) not in known for claim in claims.values())
+
+
+def _check_free(others: Mapping[int, Claim], index: int, claim: Claim, *, take_over: bool) -> None:
+    """Check that neither the seat nor the name is somebody else's. Raises `SeatTaken`."""
+    if take_over:
+        return
+    if index in others:
+        raise SeatTaken(others[index].person.name, index + 1)
+    for each, other in others.items():
+        if folded(other.person.name) == folded(claim.person.name):
+            raise SeatTaken(other.person.name, each + 1)
+
+
+def _without_namesakes(others: Mapping[int, Claim], claim: Claim) -> dict[int, Claim]:
+    name = folded(claim.person.name)
+    return {index: other for index, other in others.items() if folded(other.person.name) != name}
+
+
+def folded(name: str) -> str:
+    """A name without differences in case and spaces, for comparisons."""
+    return " ".join(name.split()).casefold()

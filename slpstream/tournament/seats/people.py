@@ -1,0 +1,52 @@
+"""Names for seats: cleaning of typed ones, and the people whom a phone offers to tap."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Sequence
+
+from slpstream.tournament.expected_player import ExpectedPlayer
+from slpstream.tournament.seats.claims import Person, folded
+
+MAX_TYPED_NAME = 30
+MAX_DETAIL = 40
+MAX_RECENT = 200
+"""People whom the daemon remembers. Those who were named longest ago are dropped first."""
+
+_JOINER = "\u200d"
+"""Part of many emoji."""
+_MAX_MARKS = 2
+"""Combining marks in a row: enough for every language that is written with them."""
+
+
+def clean_name(text: str, max_length: int = MAX_TYPED_NAME) -> str:
+    """A typed name on one line, without invisible characters and piles of marks; empty if nothing visible is left."""
+    kept: list[str] = []
+    marks = 0
+    for character in unicodedata.normalize("NFC", text):
+        kind = unicodedata.category(character)
+        marks = marks + 1 if kind in ("Mn", "Me") else 0
+        if kind.startswith("Z") or kind == "Cc":
+            kept.append(" ")
+        elif (kind[0] != "C" or character == _JOINER) and marks <= _MAX_MARKS:
+            kept.append(character)
+    name = " ".join("".join(kept).split())[:max_length].strip()
+    return name if any(unicodedata.category(character)[0] in "LNPS" for character in name) else ""
+
+
+def person_named(name: str, expected: Iterable[ExpectedPlayer], recent: Iterable[Person]) -> Person | None:
+    """The known person of this name, with what else is known of them; `None` if nobody of that name is known."""
+    wanted = folded(name)
+    for player in expected:
+        if folded(player.name) == wanted:
+            return Person(player.name, player.sponsor, player.pronouns)
+    return next((person for person in recent if folded(person.name) == wanted), None)
+
+
+def with_recent(recent: Sequence[Person], named: Iterable[Person]) -> Sequence[Person]:
+    """The people who were named recently, newest first, after some were named again. The same list if none is new."""
+    found = {folded(person.name): person for person in recent}
+    if all(found.get(folded(person.name)) == person for person in named):
+        return recent
+    newest = {folded(person.name): person for person in named}
+    return [*newest.values(), *(person for key, person in found.items() if key not in newest)][:MAX_RECENT]

@@ -1,0 +1,27 @@
+"""Limits how often somebody may do something: a token bucket for each key, and a bound on their number."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+
+_MAX_KEYS = 4096
+
+
+class RateLimit:
+    """Allows `burst` acts at once for each key, and `per_minute` in the long run."""
+
+    def __init__(self, per_minute: float, burst: int) -> None:
+        self._per_second = per_minute / 60
+        self._burst = burst
+        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        """Acts left and when that was computed, by key, the one that acted longest ago first."""
+
+    def allows(self, key: str, now_seconds: float) -> bool:
+        """Whether another act is allowed now. It then counts."""
+        left, at_seconds = self._left.pop(key, (float(self._burst), now_seconds))
+        left = min(self._burst, left + (now_seconds - at_seconds) * self._per_second)
+        allowed = left >= 1
+        self._left[key] = (left - 1 if allowed else left, now_seconds)
+        if len(self._left) > _MAX_KEYS:
+            self._left.popitem(last=False)
+        return allowed

@@ -1,0 +1,448 @@
+/**
+ * The page behind the code of a station: who sits at which port.
+ *
+ * The token of the station is in the fragment of the address, which browsers send to nobody. It is sent in a header, with a
+ * random id by which the daemon knows this phone again. The seats of the others come by requests that are answered when
+ * something has changed.
+ */
+
+import { characterPicture } from "../icons/icons.js";
+import { characterName, loadNames } from "../slippi.js";
+import { fillTexts, text } from "../texts/texts.js";
+
+/**
+ * @typedef {object} Port
+ * @property {number} port
+ * @property {number} playerIndex
+ * @property {string} [name]
+ * @property {string} [operatorName]
+ * @property {string} [sponsor]
+ * @property {string} [pronouns]
+ * @property {boolean} [claimed]
+ * @property {boolean} [yours]
+ * @property {boolean} [waits]
+ * @property {number} [characterId]
+ * @property {number} [characterColor]
+ *
+ * @typedef {object} Person
+ * @property {string} name
+ * @property {string} [sponsor]
+ * @property {string} [pronouns]
+ * @property {boolean} [expected]
+ *
+ * @typedef {object} Seats
+ * @property {string} name
+ * @property {number} version
+ * @property {"upcoming" | "running" | "over"} state
+ * @property {boolean} playing
+ * @property {Port[]} ports
+ * @property {Person[]} people
+ * @property {boolean} typedNames
+ *
+ * @typedef {{act: "claim" | "swap" | "leave", playerIndex?: number, name?: string, takeOver?: boolean, stay?: boolean}} Act
+ */
+
+const PHONE_KEY = "slpstream.phone";
+const NAME_KEY = "slpstream.name";
+const PHONE_BYTES = 16;
+/** The daemon answers after 25 seconds at the latest. */
+const POLL_TIMEOUT_MS = 40_000;
+const ACT_TIMEOUT_MS = 10_000;
+const MIN_PAUSE_MS = 150;
+const FIRST_RETRY_MS = 1000;
+const MAX_RETRY_MS = 10_000;
+/** Daemons count wrong tokens. A code that is not valid any more can only be scanned again. */
+const REFUSED_RETRY_MS = 60_000;
+const UNAUTHORISED = 401;
+const NOT_FOUND = 404;
+const CONFLICT = 409;
+const TOO_MANY = 429;
+
+const base = new URL("../..", import.meta.url);
+const station = decodeURIComponent(location.pathname.split("/").at(-1) ?? "");
+const phone = remembered(PHONE_KEY) ?? newPhone();
+
+/** @type {Seats | null} */
+let seats = null;
+/** The act that waits for a name or a second tap. @type {Act | null} */
+let asked = null;
+let busy = false;
+/** @type {AbortController | null} */
+let polling = null;
+
+/** @type {(selector: string, root?: ParentNode) => HTMLElement} */
+const find = (selector, root = document) => /** @type {HTMLElement} */ (root.querySelector(selector));
+const sheet = /** @type {HTMLDialogElement} */ (find(".sheet"));
+const nameField = /** @type {HTMLInputElement} */ (find(".name", sheet));
+
+/** @param {string} key */
+function remembered(key) {
+  try {
+    return localStorage.getItem(key);
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * @param {string} key
+ * @param {string} value
+ */
+function remember(key, value) {
+  try {
+    localStorage.setItem(key, value);
+  } catch {
+    // A browser that blocks storage: the phone is a new one after the next load.
+  }
+}
+
+function newPhone() {
+  const bytes = crypto.getRandomValues(new Uint8Array(PHONE_BYTES));
+  const id = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  remember(PHONE_KEY, id);
+  return id;
+}
+
+/**
+ * @param {string} query
+ * @param {RequestInit} request
+ */
+function ask(query, request) {
+  const token = location.hash.slice(1);
+  return fetch(new URL(`v1/seats/${encodeURIComponent(station)}${query}`, base), {
+    cache: "no-store",
+    ...request,
+    headers: { authorization: `Bearer ${token}`, "slpstream-phone": phone, ...request.headers },
+  });
+}
+
+/** @param {number} milliseconds */
+const sleep = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+
+/** Keeps the page up to date. */
+async function follow() {
+  let retryMs = FIRST_RETRY_MS;
+  while (true) {
+    const waited = polling = new AbortController();
+    const deadline = setTimeout(() => waited.abort(), POLL_TIMEOUT_MS);
+    try {
+      const response = await ask(seats === null ? "" : `?after=${seats.version}`, { signal: waited.signal });
+      if (response.ok) {
+        take(await response.json());
+        notice("");
+        retryMs = FIRST_RETRY_MS;
+        await sleep(MIN_PAUSE_MS);
+        continue;
+      }
+      refuse(response.status);
+      await pause(response.status === UNAUTHORISED ? REFUSED_RETRY_MS : retryMs);
+    } catch {
+      if (!waited.signal.aborted) {
+        notice(text("seats.offline"));
+        await pause(retryMs);
+      }
+    } finally {
+      clearTimeout(deadline);
+    }
+    retryMs = Math.min(MAX_RETRY_MS, retryMs * 2);
+  }
+}
+
+/** Ends the pause before the next attempt. @type {() => void} */
+let wake = () => {};
+
+/** @param {number} milliseconds */
+async function pause(milliseconds) {
+  await Promise.race([sleep(milliseconds), new Promise((resolve) => (wake = () => resolve(undefined)))]);
+}
+
+/** @param {number} status */
+function refuse(status) {
+  if (status === UNAUTHORISED || status === NOT_FOUND) {
+    seats = null;
+    closeSheet();
+    find(".ports").hidden = true;
+    find(".again").hidden = true;
+    find(".set").textContent = "";
+    find(".refusal").textContent = text(location.hash.length > 1 ? "seats.old_code" : "seats.no_code");
+    find(".refusal").hidden = false;
+  } else {
+    notice(text(status === TOO_MANY ? "seats.too_many" : "seats.not_now"));
+  }
+}
+
+/** @param {string} words */
+function notice(words) {
+  const line = find(".notice");
+  line.hidden = words === "";
+  if (line.textContent !== words) {
+    line.textContent = words;
+  }
+}
+
+/**
+ * Lets this phone do something. A port at which somebody else sits is asked for again after a second tap.
+ * @param {Act} act
+ */
+async function doIt(act) {
+  if (busy) {
+    return;
+  }
+  busy = true;
+  try {
+    const response = await ask("", {
+      method: "POST",
+      body: JSON.stringify(act),
+      headers: { "content-type": "application/json" },
+      signal: AbortSignal.timeout(ACT_TIMEOUT_MS),
+    });
+    if (response.ok) {
+      if (act.act === "claim" && act.name !== undefined) {
+        remember(NAME_KEY, act.name);
+      }
+      closeSheet();
+      notice("");
+      take(await response.json());
+    } else if (response.status === CONFLICT && act.act === "claim") {
+      await askAgain(act);
+    } else {
+      closeSheet();
+      refuse(response.status);
+    }
+  } catch {
+    closeSheet();
+    notice(text("seats.offline"));
+  } finally {
+    busy = false;
+  }
+}
+
+/**
+ * Says who sits there, or where somebody of that name sits. The seats may have changed since they were shown.
+ * @param {Act} act
+ */
+async function askAgain(act) {
+  const response = await ask("", { signal: AbortSignal.timeout(ACT_TIMEOUT_MS) });
+  if (response.ok) {
+    take(await response.json());
+  }
+  const others = seats?.ports.filter(({ claimed, yours }) => claimed && !yours) ?? [];
+  const other = others.find(({ playerIndex }) => playerIndex === act.playerIndex) ?? others.find(({ name }) => isSame(name, act.name));
+  if (other === undefined) {
+    closeSheet();
+    notice(text("seats.not_now"));
+  } else {
+    askToTakeOver(act, text("seats.sits", { name: other.name ?? "", port: other.port }));
+  }
+}
+
+/**
+ * @param {string | undefined} name
+ * @param {string | undefined} other
+ */
+function isSame(name, other) {
+  return name?.toLowerCase() === other?.toLowerCase();
+}
+
+/** @param {Seats} received */
+function take(received) {
+  if (seats !== null && received.version < seats.version) {
+    return; // the answer to an older request
+  }
+  seats = received;
+  render(seats);
+}
+
+/** @param {Seats} now */
+function render(now) {
+  document.title = text("seats.page", { station: now.name });
+  find(".station").textContent = now.name;
+  find(".refusal").hidden = true;
+  const mine = now.ports.find(({ yours }) => yours) ?? null;
+  const isOver = now.state === "over" && !now.playing;
+  const line = text(now.playing ? "seats.playing" : isOver ? "seats.set_over" : `seats.${now.state}`);
+  if (find(".set").textContent !== line) {
+    find(".set").textContent = line;
+  }
+  const again = find(".again");
+  again.hidden = !isOver || mine === null;
+  if (mine !== null) {
+    const stay = find(".stay");
+    stay.textContent = text("seats.stay", { port: mine.port });
+    stay.onclick = () => doIt({ act: "claim", playerIndex: mine.playerIndex, name: mine.name ?? "", stay: true });
+  }
+  const list = find(".ports");
+  list.hidden = false;
+  const focused = document.activeElement instanceof HTMLElement ? document.activeElement.dataset.act : undefined;
+  const template = /** @type {HTMLTemplateElement} */ (document.getElementById("port"));
+  list.replaceChildren(
+    ...now.ports.map((port) => {
+      const item = /** @type {HTMLElement} */ (template.content.firstElementChild?.cloneNode(true));
+      fillPort(item, port, mine, isOver);
+      return item;
+    }),
+  );
+  if (focused !== undefined) {
+    find(`[data-act="${focused}"]`, list)?.focus();
+  }
+}
+
+/**
+ * @param {HTMLElement} item
+ * @param {Port} port
+ * @param {Port | null} mine
+ * @param {boolean} isOver
+ */
+function fillPort(item, port, mine, isOver) {
+  const { name, claimed = false, yours = false } = port;
+  item.dataset.port = String(port.port);
+  item.classList.toggle("free", name === undefined);
+  item.classList.toggle("yours", yours);
+  item.setAttribute("aria-label", text("seats.port", { port: port.port }));
+  find(".number", item).textContent = String(port.port);
+  find(".name", item).textContent = name === undefined ? text("seats.free") : [port.sponsor, name].filter(Boolean).join(" | ");
+  find(".detail", item).replaceChildren(...detailsOf(port));
+  const acts = find(".acts", item);
+  /** @type {(key: string, run: () => void, primary?: boolean) => void} */
+  const add = (key, run, primary = false) => {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.dataset.act = `${key} ${port.port}`;
+    button.textContent = text(`seats.${key}`);
+    button.setAttribute("aria-label", `${button.textContent}, ${text("seats.port", { port: port.port })}`);
+    button.classList.toggle("primary", primary);
+    button.addEventListener("click", run);
+    acts.append(button);
+  };
+  const { playerIndex } = port;
+  if (yours) {
+    add("rename", () => askForName({ act: "claim", playerIndex }));
+    add("leave", () => doIt({ act: "leave" }));
+  } else if (mine !== null && !isOver) {
+    add(name === undefined ? "move" : "swap", () => doIt({ act: "swap", playerIndex }));
+    if (claimed) {
+      add("take", () => askToTakeOver({ act: "claim", playerIndex, name: mine.name }, text("seats.sits", { name: name ?? "", port: port.port })));
+    }
+  } else if (claimed && !isOver) {
+    add("take", () => askForName({ act: "claim", playerIndex }));
+  } else {
+    add("sit_here", () => askForName({ act: "claim", playerIndex }), true);
+  }
+}
+
+/** @param {Port} port */
+function detailsOf({ yours = false, waits = false, operatorName, pronouns, characterId, characterColor = 0 }) {
+  /** @type {(Node | string)[]} */
+  const details = [];
+  const words = [
+    yours ? text("seats.you") : "",
+    pronouns ?? "",
+    waits ? text("seats.from_next_game") : "",
+    operatorName === undefined ? "" : text("seats.shown_as", { name: operatorName }),
+  ].filter(Boolean);
+  if (characterId !== undefined) {
+    details.push(characterPicture(characterId, characterColor));
+    words.unshift(characterName(characterId));
+  }
+  return [...details, words.join(" · ")];
+}
+
+/** Shows the people who can be tapped. @param {Act} act */
+function askForName(act) {
+  if (seats === null) {
+    return;
+  }
+  asked = act;
+  find("#sheet-title").textContent = text("seats.who", { port: (act.playerIndex ?? 0) + 1 });
+  find(".why", sheet).hidden = true;
+  find(".take-over").hidden = true;
+  find(".typed").hidden = !seats.typedNames;
+  find(".people").hidden = false;
+  find(".typed .label").textContent = text(seats.people.length === 0 ? "seats.your_name" : "seats.other_name");
+  nameField.value = "";
+  const own = remembered(NAME_KEY);
+  const known = seats.people.filter(({ name }) => name !== own);
+  const me = seats.people.find(({ name }) => name === own) ?? (own !== null && seats.typedNames ? { name: own } : null);
+  find(".people").replaceChildren(...(me === null ? known : [me, ...known]).map((person) => personButton(person, person === me)));
+  openSheet();
+}
+
+/**
+ * @param {Person} person
+ * @param {boolean} isOwn  Whether this phone used the name before.
+ */
+function personButton({ name, sponsor, pronouns, expected = false }, isOwn) {
+  const button = document.createElement("button");
+  button.type = "button";
+  button.classList.toggle("primary", isOwn || expected);
+  const details = [sponsor, pronouns, expected ? text("seats.expected") : ""].filter(Boolean).join(" · ");
+  button.append(name);
+  if (details !== "") {
+    const small = document.createElement("small");
+    small.textContent = ` ${details}`;
+    button.append(small);
+  }
+  button.addEventListener("click", () => useName(name));
+  const item = document.createElement("li");
+  item.append(button);
+  return item;
+}
+
+/** @param {string} name */
+function useName(name) {
+  if (asked !== null && name.trim() !== "") {
+    doIt({ ...asked, name: name.trim() });
+  }
+}
+
+/**
+ * @param {Act} act
+ * @param {string} why
+ */
+function askToTakeOver(act, why) {
+  asked = act;
+  find("#sheet-title").textContent = text("seats.taken");
+  find(".why", sheet).textContent = why;
+  find(".why", sheet).hidden = false;
+  find(".people").hidden = true;
+  find(".typed").hidden = true;
+  const button = find(".take-over");
+  button.hidden = false;
+  button.textContent = text("seats.take_over", { name: act.name ?? "", port: (act.playerIndex ?? 0) + 1 });
+  openSheet();
+}
+
+function openSheet() {
+  if (!sheet.open) {
+    sheet.showModal();
+  }
+}
+
+function closeSheet() {
+  asked = null;
+  if (sheet.open) {
+    sheet.close();
+  }
+}
+
+find(".take-over").addEventListener("click", () => asked !== null && doIt({ ...asked, takeOver: true }));
+find(".use").addEventListener("click", () => useName(nameField.value));
+nameField.addEventListener("keydown", (event) => {
+  if (event.key === "Enter") {
+    event.preventDefault();
+    useName(nameField.value);
+  }
+});
+sheet.addEventListener("close", () => (asked = null));
+// A phone that wakes up has lost its connection without noticing.
+document.addEventListener("visibilitychange", () => {
+  if (document.visibilityState === "visible") {
+    polling?.abort();
+    wake();
+  }
+});
+addEventListener("hashchange", () => location.reload());
+
+fillTexts();
+await loadNames(() => seats !== null && render(seats));
+follow();

@@ -1,0 +1,71 @@
+"""`slpstream seats`: codes on a terminal, in a page and as pictures, from a running daemon."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from slpstream.cli import cli
+from tests.daemon_process import DaemonProcess, running
+
+pytestmark = pytest.mark.process
+
+
+@pytest.fixture
+def daemon(tmp_path: Path) -> Iterator[DaemonProcess]:
+    for name in ("main", "side"):
+        (tmp_path / name).mkdir()
+    configuration = tmp_path / "slpstream.toml"
+    configuration.write_text("[seats]\non = true\naddress = 'http://192.168.1.20:5151/'\n")
+    with running(tmp_path / "main", tmp_path / "side", arguments=("--config", str(configuration))) as daemon:
+        daemon.wait_ready()
+        yield daemon
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, ["seats", *arguments])
+
+
+def test_codes_on_a_terminal(daemon: DaemonProcess) -> None:
+    result = run(daemon.url)
+    assert result.exit_code == 0, result.output
+    urls = re.findall(r"^http://192\.168\.1\.20:5151/seats/(\w+)#[\w-]{24}$", result.stdout, re.MULTILINE)
+    assert urls == ["main", "side"]
+    assert "█" in result.stdout
+    assert "The codes lead to http://192.168.1.20:5151 (from seats.address)." in result.stderr
+    before = run(daemon.url, "--station", "side").stdout
+    assert before in result.stdout + "\n"
+    assert run(daemon.url, "--station", "side", "--renew").stdout != before
+    assert run(daemon.url).stdout.startswith(result.stdout.partition("side\n")[0]), "other stations keep theirs"
+
+
+def test_page_and_pictures(daemon: DaemonProcess, tmp_path: Path) -> None:
+    sheet, folder = tmp_path / "codes.html", tmp_path / "codes"
+    result = run(daemon.url, "--html", str(sheet), "--svg", str(folder))
+    assert result.exit_code == 0, result.output
+    page = sheet.read_text(encoding="utf-8")
+    assert (page.count("<svg"), re.findall(r"<h2>(\w+)</h2>", page)) == (2, ["main", "side"])
+    assert sorted(path.name for path in folder.iterdir()) == ["main.svg", "side.svg"]
+    assert daemon.text("/v1/seat-codes/main").encode() == (folder / "main.svg").read_bytes()
+
+
+def test_failures(daemon: DaemonProcess, tmp_path: Path) -> None:
+    result = run(daemon.url, "--station", "nowhere")
+    assert (result.exit_code, result.stderr) == (74, "slpstream: no such station: nowhere\n")
+    assert run("ftp://localhost").exit_code == 2
+    result = run("http://127.0.0.1:9")
+    assert result.exit_code == 74
+    assert "127.0.0.1:9" in result.stderr
+    result = run(daemon.url, "--html", str(tmp_path / "no/folder.html"))
+    assert result.exit_code == 74
+
+
+def test_seats_are_off(tmp_path: Path) -> None:
+    with running(tmp_path) as daemon:
+        result = run(daemon.url)
+        assert result.exit_code == 78
+        assert "seats are off" in result.stderr

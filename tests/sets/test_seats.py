@@ -1,0 +1,116 @@
+"""Seats in sets: names that people claimed for themselves, which the operator's come before."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import msgspec
+import pytest
+
+from slpstream.sets import (
+    Corrections,
+    ImpossibleCorrection,
+    Ledger,
+    PlayedGame,
+    Player,
+    Rules,
+    SetPatch,
+    changed,
+    corrected,
+    newest_set,
+    score_of,
+    undone,
+)
+from slpstream.sets.changes import MAX_SEAT_CHANGES, decode, encode
+
+RULES = Rules(best_of=5)
+
+
+def game(number: int, *ports: int, in_progress: bool = False) -> PlayedGame:
+    players = [Player(index=port - 1, port=port, start_stocks=4) for port in ports]
+    at_ms = 1_700_000_000_000 + 300_000 * number
+    return PlayedGame(
+        game_id=f"{number:032x}",
+        players=players,
+        arrived_at_ms=at_ms,
+        written_at_ms=at_ms,
+        in_progress=in_progress,
+        reason=None if in_progress else "game_end",
+        ending=None if in_progress else "finished",
+        duration_seconds=None if in_progress else 180.0,
+        winners=[] if in_progress else [ports[0] - 1],
+    )
+
+
+def after(games: Sequence[PlayedGame], patch: Any, corrections: Corrections | None = None) -> Corrections:
+    newest = partial(newest_set, games, rules=RULES)
+    return corrected(corrections or Corrections(), msgspec.convert(patch, SetPatch), newest)
+
+
+def shown(games: Sequence[PlayedGame], corrections: Corrections) -> dict[int, tuple[str | None, int]]:
+    """Names and scores by port."""
+    score = score_of(newest_set(games, corrections, RULES), corrections)
+    return {player.port: (player.name, player.score) for player in score.players}
+
+
+def test_coming_set_has_players_at_the_ports_that_were_named() -> None:
+    games = [game(1, 1, 2)]
+    corrections = after(games, {"newSet": True, "seats": {"2": {"name": "Ann"}}})
+    assert shown(games, corrections) == {1: (None, 0), 3: ("Ann", 0)}
+    corrections = after(games, {"names": {"3": "Dan"}}, corrections)
+    assert shown(games, corrections) == {3: ("Ann", 0), 4: ("Dan", 0)}
+    games.append(game(2, 3, 4))
+    assert shown(games, corrections) == {3: ("Ann", 1), 4: ("Dan", 0)}
+
+
+def test_further_people_of_a_coming_set_add_to_it() -> None:
+    corrections = after([], {"names": {"0": "Ann", "1": "Bob", "2": "Cyd"}})
+    assert shown([], corrections) == {1: ("Ann", 0), 2: ("Bob", 0), 3: ("Cyd", 0)}
+
+
+def test_set_that_has_begun_has_no_players_at_other_ports() -> None:
+    with pytest.raises(ImpossibleCorrection, match="no player 2 in this set"):
+        after([game(1, 1, 2)], {"seats": {"2": {"name": "Ann"}}})
+
+
+def test_score_follows_seats_that_change_ports() -> None:
+    games = [game(1, 1, 2)]
+    corrections = after(games, {"seats": {"0": {"name": "Ann"}, "1": {"name": "Bob"}}})
+    games.append(game(2, 1, 2, in_progress=True))
+    corrections = after(games, {"seats": {"0": {"name": "Bob"}, "1": {"name": "Ann"}}}, corrections)
+    assert shown(games, corrections) == {1: ("Bob", 0), 2: ("Ann", 1)}
+
+
+def test_operators_name_follows_the_person_in_the_seat() -> None:
+    games = [game(1, 1, 2)]
+    corrections = after(games, {"names": {"0": "Zoe"}, "seats": {"0": {"name": "Ann"}, "1": {"name": "Bob"}}})
+    assert shown(games, corrections) == {1: ("Zoe", 1), 2: ("Bob", 0)}
+    games.append(game(2, 1, 2, in_progress=True))
+    corrections = after(games, {"seats": {"0": {"name": "Bob"}, "1": {"name": "Ann"}}}, corrections)
+    assert shown(games, corrections) == {1: ("Bob", 0), 2: ("Zoe", 1)}
+
+
+def test_claim_is_a_change_that_can_be_undone() -> None:
+    games = [game(1, 1, 2)]
+    newest = partial(newest_set, games, rules=RULES)
+    patch = msgspec.convert({"seats": {"0": {"name": "Ann", "sponsor": "GG"}}}, SetPatch)
+    ledger = changed(Ledger(), patch, newest, at_ms=1, by="phone: Ann")
+    [change] = ledger.changes
+    assert (change.by, change.values[0].field, change.values[0].after) == ("phone: Ann", "name", "Ann")
+    assert decode(encode(ledger)) == ledger
+    assert undone(ledger, 1, at_ms=2).corrections == Corrections()
+    removed = changed(ledger, msgspec.convert({"seats": None}, SetPatch), newest, at_ms=2)
+    assert removed.corrections == Corrections()
+
+
+def test_phones_push_out_no_changes_by_operators() -> None:
+    newest = partial(newest_set, [], rules=RULES)
+    ledger = changed(Ledger(), SetPatch(best_of=7), newest, at_ms=1, by="Olga")
+    for number in range(MAX_SEAT_CHANGES + 20):
+        patch = msgspec.convert({"seats": {"0": {"name": f"Eve {number}"}}}, SetPatch)
+        ledger = changed(ledger, patch, newest, at_ms=2, by="phone: Eve")
+    assert len(ledger.changes) == MAX_SEAT_CHANGES + 1
+    assert ledger.changes[0].by == "Olga"
+    assert undone(ledger, 1, at_ms=3).changes[-1].undoes == 1

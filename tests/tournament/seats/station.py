@@ -1,0 +1,128 @@
+"""A station for the tests of seats: games, corrections, and seats, kept in step as a daemon does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from slpstream.sets import Corrections, PlayedGame, Player, Rules, SetPatch, corrected, newest_set, score_of
+from slpstream.tournament.seats import claims
+from slpstream.tournament.seats.claims import Claim, Person, Seats, SetNow, Step
+
+FOX, MARTH = 2, 9
+
+
+class Station:
+    """One station. Phones are letters, and so are names where a test does not care."""
+
+    def __init__(self, best_of: int = 3) -> None:
+        self.rules = Rules(best_of=best_of)
+        self.games: list[PlayedGame] = []
+        self.corrections = Corrections()
+        self.seats = Seats()
+        self.now_ms = 1_700_000_000_000
+
+    @property
+    def payload(self) -> Mapping[str, Any]:
+        """The payload of the `set` message."""
+        newest = newest_set(self.games, self.corrections, self.rules)
+        payload: Mapping[str, Any] = msgspec.to_builtins(score_of(newest, self.corrections))
+        return payload
+
+    @property
+    def now(self) -> SetNow:
+        return claims.set_now(self.payload)
+
+    @property
+    def shown(self) -> dict[int, str]:
+        """The names that the set shows, by port from 1."""
+        return {player["port"]: player["name"] for player in self.payload["players"] if player.get("name")}
+
+    @property
+    def scores(self) -> dict[str, int]:
+        """Games won, by name."""
+        return {player["name"]: player["score"] for player in self.payload["players"] if player.get("name")}
+
+    @property
+    def claimed(self) -> dict[int, str]:
+        """The names of the claims, by port from 1."""
+        return {index + 1: claim.person.name for index, claim in sorted(self.seats.claims.items())}
+
+    def correct(self, **patch: Any) -> None:
+        """A correction by the operator."""
+        self._correct(patch)
+        self.follow()
+
+    def begin(self, *ports: int, tags: Mapping[int, str] | None = None) -> None:
+        """A game begins at some ports, from 1."""
+        self.now_ms += 60_000
+        players = [
+            Player(index=port - 1, port=port, character_id=FOX, start_stocks=4, tag=(tags or {}).get(port, ""))
+            for port in ports
+        ]
+        game = PlayedGame(
+            game_id=f"{len(self.games):032x}",
+            players=players,
+            arrived_at_ms=self.now_ms,
+            written_at_ms=self.now_ms,
+            in_progress=True,
+        )
+        self.games.append(game)
+        self.follow()
+
+    def end(self, winner: int) -> None:
+        """The game ends. `winner` is a port, from 1."""
+        self.now_ms += 180_000
+        self.games[-1] = msgspec.structs.replace(
+            self.games[-1],
+            in_progress=False,
+            reason="game_end",
+            ending="finished",
+            duration_seconds=180.0,
+            winners=[winner - 1],
+        )
+        self.follow()
+
+    def play(self, winner: int, *ports: int) -> None:
+        """A whole game, by default at the first two ports."""
+        self.begin(*(ports or (1, 2)))
+        self.end(winner)
+
+    def claim(self, phone: str, port: int, name: str = "", *, take_over: bool = False, stay: bool = False) -> None:
+        """A phone claims a seat. Raises `SeatTaken`."""
+        claim = Claim(phone, Person(name or phone), self.now_ms)
+        self._act(
+            lambda seats, now: claims.claimed(seats, now, port - 1, claim, take_over=take_over, stay=stay),
+        )
+
+    def swap(self, phone: str, port: int) -> None:
+        """A phone swaps its seat with another. Raises `NoSeat`."""
+        self._act(lambda seats, now: claims.swapped(seats, now, port - 1, phone, self.now_ms))
+
+    def leave(self, phone: str) -> None:
+        """A phone gives up its seat."""
+        self._act(lambda seats, now: claims.left(seats, now, phone, self.now_ms))
+
+    def wait(self, minutes: float, free_minutes: float = 30.0) -> None:
+        """Time passes, and seats can become free."""
+        self.now_ms += round(60_000 * minutes)
+        self._act(lambda seats, now: claims.expired(seats, now, self.now_ms, round(60_000 * free_minutes)))
+
+    def follow(self) -> None:
+        """The set has changed."""
+        self._act(lambda seats, now: Step(seats, claims.wanted(seats, now)))
+
+    def _act(self, act: Callable[[Seats, SetNow], Step]) -> None:
+        now = self.now
+        step = act(claims.followed(self.seats, now, self.now_ms), now)
+        self.seats = step.seats
+        if step.patch is not None:
+            self._correct(step.patch)
+            self.seats = claims.followed(self.seats, self.now, self.now_ms)
+
+    def _correct(self, patch: Mapping[str, Any]) -> None:
+        newest = partial(newest_set, self.games, rules=self.rules)
+        self.corrections = corrected(self.corrections, msgspec.convert(patch, SetPatch), newest)

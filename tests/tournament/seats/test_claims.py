@@ -1,0 +1,298 @@
+"""Seats of a station: who sits where, and what its set shows, through whole sets."""
+
+from __future__ import annotations
+
+import pytest
+
+from slpstream.tournament.seats.claims import NoSeat, SeatTaken
+from tests.tournament.seats.station import Station
+
+
+def test_names_are_shown_before_the_first_game_of_the_station() -> None:
+    station = Station()
+    station.claim("a", 1, "Ann")
+    station.claim("b", 2, "Bob")
+    assert (station.payload["state"], station.shown) == ("upcoming", {1: "Ann", 2: "Bob"})
+    station.begin(1, 2)
+    assert station.shown == {1: "Ann", 2: "Bob"}
+    station.end(winner=2)
+    assert station.scores == {"Ann": 0, "Bob": 1}
+
+
+def test_other_ports_than_the_usual_ones() -> None:
+    station = Station()
+    station.claim("a", 1, "Ann")
+    station.claim("d", 4, "Dan")
+    assert station.shown == {1: "Ann", 4: "Dan"}
+    assert len(station.payload["players"]) == 2, "the unnamed port 2 makes room"
+    station.begin(1, 4)
+    assert station.shown == {1: "Ann", 4: "Dan"}
+
+
+def test_the_same_claim_twice_is_one_claim() -> None:
+    station = Station()
+    station.claim("a", 1, "Ann")
+    before = station.seats
+    station.claim("a", 1, "Ann")
+    assert station.seats == before
+
+
+def test_another_claim_of_a_phone_moves_it() -> None:
+    station = Station()
+    station.claim("a", 1, "Ann")
+    station.claim("a", 3, "Ann")
+    assert (station.claimed, station.shown) == ({3: "Ann"}, {3: "Ann"})
+
+
+def test_second_phone_is_told_who_sits_there_and_takes_over_with_a_second_tap() -> None:
+    station = Station()
+    station.claim("a", 1, "Ann")
+    with pytest.raises(SeatTaken, match="Ann sits at port 1"):
+        station.claim("b", 1, "Bob")
+    assert station.shown == {1: "Ann"}
+    station.claim("b", 1, "Bob", take_over=True)
+    assert (station.claimed, station.shown) == ({1: "Bob"}, {1: "Bob"})
+
+
+def test_a_name_sits_at_one_port_alone() -> None:
+    station = Station()
+    station.claim("a", 1, "Ann")
+    with pytest.raises(SeatTaken, match="Ann sits at port 1"):
+        station.claim("b", 2, " ANN ")
+    station.claim("b", 2, "Ann", take_over=True)
+    assert station.shown == {2: "Ann"}
+
+
+def test_swap_before_the_first_game() -> None:
+    station = Station()
+    station.claim("a", 1, "Ann")
+    station.claim("b", 2, "Bob")
+    station.swap("b", 1)
+    assert station.shown == {1: "Bob", 2: "Ann"}
+    station.play(winner=1)
+    assert station.scores == {"Bob": 1, "Ann": 0}
+
+
+def test_swap_between_games_waits_for_the_next_game_and_keeps_the_score() -> None:
+    station = Station(best_of=5)
+    station.claim("a", 1, "Ann")
+    station.claim("b", 2, "Bob")
+    station.play(winner=1)
+    station.swap("a", 2)
+    assert station.claimed == {1: "Bob", 2: "Ann"}
+    assert station.scores == {"Ann": 1, "Bob": 0}
+    assert station.shown == {1: "Ann", 2: "Bob"}, "the score is that of the last game's ports"
+    station.begin(1, 2)
+    assert station.shown == {1: "Bob", 2: "Ann"}
+    assert station.scores == {"Ann": 1, "Bob": 0}
+    station.end(winner=2)
+    assert station.scores == {"Ann": 2, "Bob": 0}
+    station.play(winner=1)
+    assert station.scores == {"Ann": 2, "Bob": 1}
+
+
+def test_swap_back_before_the_next_game_changes_nothing() -> None:
+    station = Station(best_of=5)
+    station.claim("a", 1, "Ann")
+    station.claim("b", 2, "Bob")
+    station.play(winner=1)
+    station.swap("a", 2)
+    station.swap("a", 1)
+    station.play(winner=1)
+    assert station.scores == {"Ann": 2, "Bob": 0}
+
+
+def test_swap_during_a_game_is_shown_at_once() -> None:
+    station = Station(best_of=5)
+    station.claim("a", 1, "Ann")
+    station.claim("b", 2, "Bob")
+    station.begin(1, 2)
+    station.swap("a", 2)
+    assert station.shown == {1: "Bob", 2: "Ann"}
+    station.end(winner=1)
+    assert station.scores == {"Bob": 1, "Ann": 0}
+
+
+def test_swap_with_a_free_port() -> None:
+    station = Station()
+    station.claim("a", 1, "Ann")
+    station.swap("a", 2)
+    assert station.shown == {2: "Ann"}
+    with pytest.raises(NoSeat):
+        station.swap("b", 2)
+
+
+def test_seats_follow_players_whom_the_set_recognises() -> None:
+    station = Station(best_of=5)
+    station.begin(1, 2, tags={1: "AA", 2: "BB"})
+    station.claim("a", 1, "Ann")
+    station.claim("b", 2, "Bob")
+    station.end(winner=1)
+    station.begin(1, 2, tags={1: "BB", 2: "AA"})
+    assert station.claimed == station.shown == {1: "Bob", 2: "Ann"}
+    assert station.scores == {"Ann": 1, "Bob": 0}
+
+
+def test_seats_follow_players_to_ports_that_nobody_claimed() -> None:
+    station = Station(best_of=5)
+    station.claim("a", 1, "Ann")
+    station.claim("b", 2, "Bob")
+    station.play(winner=2)
+    station.begin(1, 3)
+    assert station.claimed == station.shown == {1: "Ann", 3: "Bob"}
+    assert station.scores == {"Ann": 0, "Bob": 1}
+
+
+def test_late_names_of_a_running_set() -> None:
+    station = Station()
+    station.play(winner=1)
+    station.claim("a", 1, "Ann")
+    assert station.scores == {"Ann": 1}
+    station.begin(1, 2)
+    station.claim("b", 2, "Bob")
+    assert station.scores == {"Ann": 1, "Bob": 0}
+
+
+def test_operators_name_wins_until_it_is_withdrawn() -> None:
+    station = Station()
+    station.claim("a", 1, "Ann")
+    station.correct(names={"0": "Zoe"})
+    assert (station.shown, station.claimed) == ({1: "Zoe"}, {1: "Ann"})
+    station.claim("b", 2, "Bob")
+    station.begin(1, 2)
+    assert station.shown == {1: "Zoe", 2: "Bob"}
+    station.correct(names={"0": None})
+    assert station.shown == {1: "Ann", 2: "Bob"}
+
+
+def test_claim_after_the_operators_name_is_not_shown() -> None:
+    station = Station()
+    station.correct(names={"0": "Zoe"})
+    station.claim("a", 1, "Ann")
+    assert (station.shown, station.claimed) == ({1: "Zoe"}, {1: "Ann"})
+
+
+def test_operator_removes_a_phones_name() -> None:
+    station = Station()
+    station.claim("a", 1, "Rude")
+    station.claim("b", 2, "Bob")
+    station.correct(names={"0": None})
+    assert (station.shown, station.claimed) == ({2: "Bob"}, {2: "Bob"})
+    station.begin(1, 2)
+    assert station.shown == {2: "Bob"}
+
+
+def test_details_are_shown_unless_the_operator_names_somebody_else() -> None:
+    station = Station()
+    station.correct(seats={"0": {"name": "Ann", "sponsor": "GG", "pronouns": "she/her"}})
+    assert (station.payload["players"][0]["sponsor"], station.payload["players"][0]["pronouns"]) == ("GG", "she/her")
+    station.correct(names={"0": "Zoe"})
+    assert "sponsor" not in station.payload["players"][0]
+    station.correct(names={"0": "ann"}, players={"0": {"sponsor": "XX"}})
+    assert (station.payload["players"][0]["sponsor"], station.payload["players"][0]["pronouns"]) == ("XX", "she/her")
+
+
+def test_leaving_removes_the_name_unless_the_set_is_over() -> None:
+    station = Station(best_of=1)
+    station.claim("a", 1, "Ann")
+    station.claim("b", 2, "Bob")
+    station.leave("b")
+    assert (station.shown, station.claimed) == ({1: "Ann"}, {1: "Ann"})
+    station.claim("b", 2, "Bob")
+    station.play(winner=1)
+    assert station.payload["state"] == "over"
+    station.leave("b")
+    assert (station.shown, station.claimed) == ({1: "Ann", 2: "Bob"}, {1: "Ann"})
+
+
+def test_first_claim_of_other_people_after_a_set_frees_the_seats() -> None:
+    station = Station(best_of=1)
+    station.claim("a", 1, "Ann")
+    station.claim("b", 2, "Bob")
+    station.play(winner=1)
+    station.claim("a", 1, "Ann")  # the phone asks again: no new set
+    assert station.payload["state"] == "over"
+    station.claim("c", 2, "Cyd")
+    assert (station.payload["state"], station.shown) == ("upcoming", {2: "Cyd"})
+    station.claim("a", 1, "Ann")
+    assert station.shown == {1: "Ann", 2: "Cyd"}
+    station.play(winner=2)
+    assert station.scores == {"Ann": 0, "Cyd": 1}
+
+
+def test_winner_stays_with_one_tap() -> None:
+    station = Station(best_of=1)
+    station.claim("a", 1, "Ann")
+    station.claim("b", 2, "Bob")
+    station.play(winner=1)
+    station.claim("a", 1, "Ann", stay=True)
+    assert (station.payload["state"], station.shown) == ("upcoming", {1: "Ann"})
+
+
+def test_next_set_begins_without_names_if_nobody_claims_a_seat() -> None:
+    station = Station(best_of=1)
+    station.claim("a", 1, "Ann")
+    station.claim("b", 2, "Bob")
+    station.play(winner=1)
+    station.begin(1, 2)
+    assert (station.shown, station.claimed) == ({}, {})
+
+
+def test_new_set_by_the_operator_frees_the_seats() -> None:
+    station = Station(best_of=5)
+    station.claim("a", 1, "Ann")
+    station.play(winner=1)
+    station.correct(newSet=True)
+    assert (station.shown, station.claimed) == ({}, {})
+
+
+def test_name_can_be_corrected_by_its_phone_at_any_time() -> None:
+    station = Station(best_of=1)
+    station.claim("a", 1, "An")
+    station.claim("b", 2, "Bob")
+    station.play(winner=1)
+    station.claim("a", 1, "Ann")
+    assert (station.payload["state"], station.scores) == ("over", {"Ann": 1, "Bob": 0})
+    with pytest.raises(SeatTaken):
+        station.claim("a", 1, "Bob")
+
+
+def test_other_people_at_all_ports_of_an_unfinished_set_begin_a_new_one() -> None:
+    station = Station(best_of=5)
+    station.claim("a", 1, "Ann")
+    station.claim("b", 2, "Bob")
+    station.play(winner=1)
+    station.claim("c", 1, "Cyd", take_over=True)
+    assert station.scores == {"Ann": 1, "Bob": 0}
+    station.claim("d", 2, "Dan", take_over=True)
+    assert (station.payload["state"], station.shown) == ("upcoming", {1: "Cyd", 2: "Dan"})
+
+
+def test_seats_become_free_after_a_while() -> None:
+    station = Station(best_of=1)
+    station.claim("a", 1, "Ann")
+    station.wait(29)
+    assert station.shown == {1: "Ann"}
+    station.wait(2)
+    assert (station.shown, station.claimed) == ({}, {})
+    station.claim("a", 1, "Ann")
+    station.claim("b", 2, "Bob")
+    station.begin(1, 2)
+    station.wait(60)
+    assert station.claimed == {1: "Ann", 2: "Bob"}, "a game is played"
+    station.end(winner=1)
+    station.wait(31)
+    assert (station.shown, station.claimed) == ({1: "Ann", 2: "Bob"}, {}), "the result keeps its names"
+
+
+def test_operator_divides_the_games_anew() -> None:
+    station = Station(best_of=5)
+    station.claim("a", 1, "Ann")
+    station.claim("b", 2, "Bob")
+    station.play(winner=1)
+    station.play(winner=1)
+    station.correct(games={f"{1:032x}": {"beginsSet": True}})
+    assert (station.shown, station.claimed) == ({}, {}), "a set of its own is one of other people"
+    station.claim("c", 1, "Cyd")
+    station.correct(games={f"{1:032x}": {"beginsSet": False}})
+    assert station.claimed == {1: "Cyd"}, "the game is the same"

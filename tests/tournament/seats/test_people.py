@@ -1,0 +1,82 @@
+"""Names of people, tokens, and the limit of requests."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slpstream.tournament.expected_player import ExpectedPlayer
+from slpstream.tournament.seats.claims import Person
+from slpstream.tournament.seats.people import MAX_RECENT, MAX_TYPED_NAME, clean_name, person_named, with_recent
+from slpstream.tournament.seats.rate_limit import RateLimit
+from slpstream.tournament.seats.tokens import Keys, is_token, renewed, token_of
+
+
+@pytest.mark.parametrize(
+    ("typed", "name"),
+    [
+        ("  Ann\t B\n", "Ann B"),
+        ("Ann\u202eB\u200b\u0000", "AnnB"),
+        ("A" * 50, "A" * MAX_TYPED_NAME),
+        ("e\u0301" + "\u0301" * 20, "é\u0301\u0301"),
+        ("\u200d \u2060", ""),
+        ("\u0301", ""),
+        ("ラーメン", "ラーメン"),
+        ("🧑\u200d🚀", "🧑\u200d🚀"),
+        ("\ud800x\ue000", "x"),
+    ],
+)
+def test_names_are_cleaned(typed: str, name: str) -> None:
+    assert clean_name(typed) == name
+
+
+@given(st.text())
+def test_cleaning_twice_changes_nothing_more(text: str) -> None:
+    name = clean_name(text)
+    assert clean_name(name) == name
+    assert len(name) <= MAX_TYPED_NAME
+    assert name.isprintable() or "\u200d" in name
+
+
+def test_expected_people_are_found_before_recent_ones() -> None:
+    expected = [ExpectedPlayer("Ann", "GG", "she/her", "17")]
+    recent = [Person("ANN"), Person("Bob", "XX")]
+    assert person_named(" ann", expected, recent) == Person("Ann", "GG", "she/her")
+    assert person_named("bob", expected, recent) == Person("Bob", "XX")
+    assert person_named("Cyd", expected, recent) is None
+
+
+def test_recent_people_are_newest_first_and_bounded() -> None:
+    recent = with_recent((), [Person("Ann"), Person("Bob")])
+    assert with_recent(recent, [Person("Bob")]) is recent
+    assert with_recent(recent, [Person("bob", "XX")]) == [Person("bob", "XX"), Person("Ann")]
+    assert len(with_recent(recent, [Person(str(number)) for number in range(2 * MAX_RECENT)])) == MAX_RECENT
+
+
+def test_tokens_differ_between_stations_installations_and_renewals() -> None:
+    one, other = Keys("00" * 32), Keys("01" * 32)
+    tokens = {token_of(one, "a"), token_of(one, "b"), token_of(other, "a"), token_of(renewed(one, "a"), "a")}
+    assert len(tokens) == 4
+    assert is_token(one, "a", token_of(one, "a"))
+    assert not is_token(renewed(one, "a"), "a", token_of(one, "a"))
+    assert is_token(renewed(one, "a"), "b", token_of(one, "b"))
+    assert not is_token(one, "a", "")
+    assert not is_token(one, "a", "é")
+
+
+def test_rate_limit_fills_up_again() -> None:
+    limit = RateLimit(per_minute=60, burst=3)
+    assert [limit.allows("a", 0.0) for _ in range(4)] == [True, True, True, False]
+    assert limit.allows("b", 0.0)
+    assert limit.allows("a", 1.0)
+    assert not limit.allows("a", 1.5)
+    assert [limit.allows("a", 100.0) for _ in range(4)] == [True, True, True, False]
+
+
+def test_rate_limit_forgets_the_oldest_keys() -> None:
+    limit = RateLimit(per_minute=1, burst=1)
+    for number in range(10_000):
+        limit.allows(str(number), 0.0)
+    assert not limit.allows("9999", 0.0)
+    assert limit.allows("0", 0.0)

@@ -1,0 +1,353 @@
+"""Seats over HTTP with a real daemon: what the token of a station allows, and what nothing else does."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from slpstream.web.app import described_endpoints
+from tests.daemon_process import DaemonProcess, running
+from tests.sets.games import MARTH, Seat, replay
+
+pytestmark = pytest.mark.process
+
+ANN, BOB = "a" * 32, "b" * 32
+"""Ids of phones."""
+OPERATOR = "operators-token-for-tests"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name in ("main", "side", "state"):
+        (tmp_path / name).mkdir()
+    return tmp_path
+
+
+def daemon_in(folder: Path, more: str = "") -> Any:
+    """A daemon with two stations and seats, whose state is kept in a folder."""
+    configuration = folder / "slpstream.toml"
+    configuration.write_text(f"[seats]\non = true\n{more}")
+    stations = (folder / "main", folder / "side")
+    return running(*stations, arguments=("--config", str(configuration)), state=folder / "state")
+
+
+@pytest.fixture
+def daemon(folder: Path) -> Iterator[DaemonProcess]:
+    with daemon_in(folder) as started:
+        started.wait_ready()
+        yield started
+
+
+def ask(
+    daemon: DaemonProcess, path: str, body: Any = None, *, method: str = "", **headers: str
+) -> tuple[int, dict[str, str], Any]:
+    """Status, headers and body of a response. Headers are keywords: `slpstream_phone="..."`."""
+    connection = http.client.HTTPConnection(urlsplit(daemon.url).netloc, timeout=20)
+    fields = {name.replace("_", "-"): value for name, value in headers.items()}
+    data = None if body is None else json.dumps(body).encode()
+    if data is not None:
+        fields.setdefault("content-type", "application/json")
+    connection.request(method or ("GET" if data is None else "POST"), path, data, fields)
+    response = connection.getresponse()
+    text = response.read().decode()
+    connection.close()
+    got = {name.lower(): value for name, value in response.getheaders()}
+    return response.status, got, json.loads(text) if "json" in got.get("content-type", "") else text
+
+
+def codes(daemon: DaemonProcess, **headers: str) -> dict[str, str]:
+    """The tokens in the codes, by station."""
+    status, _, body = ask(daemon, "/v1/seat-codes", **headers)
+    assert status == 200
+    return {code["station"]: code["url"].partition("#")[2] for code in body["codes"]}
+
+
+def claim(
+    daemon: DaemonProcess,
+    token: str,
+    name: str,
+    index: int = 0,
+    *,
+    phone: str = ANN,
+    station: str = "main",
+    **more: Any,
+) -> tuple[int, Any]:
+    body = {"act": "claim", "playerIndex": index, "name": name, **more}
+    status, _, answer = ask(
+        daemon, f"/v1/seats/{station}", body, authorization=f"Bearer {token}", slpstream_phone=phone
+    )
+    return status, answer
+
+
+def names(daemon: DaemonProcess, station: str = "main") -> list[str | None]:
+    return [player.get("name") for player in daemon.get(f"/v1/stations/{station}/set")["players"]]
+
+
+def test_claim_swap_and_leave(daemon: DaemonProcess) -> None:
+    token = codes(daemon)["main"]
+    status, seats = claim(daemon, token, "  Ann\tB  ")
+    assert (status, names(daemon)) == (200, ["Ann B", None])
+    assert [port.get("name") for port in seats["ports"]] == ["Ann B", None, None, None]
+    assert seats["ports"][0]["yours"]
+    assert claim(daemon, token, "Ann B") == (200, seats), "the same claim gets the same answer"
+    status, problem = claim(daemon, token, "Bob", phone=BOB)
+    assert (status, problem["detail"]) == (409, "Ann B sits at port 1")
+    assert claim(daemon, token, "Bob", 1, phone=BOB)[0] == 200
+    act = {"authorization": f"Bearer {token}", "slpstream_phone": BOB}
+    status, _, seats = ask(daemon, "/v1/seats/main", {"act": "swap", "playerIndex": 0}, **act)
+    assert (status, names(daemon)) == (200, ["Bob", "Ann B"])
+    assert [port.get("yours", False) for port in seats["ports"]] == [True, False, False, False]
+    assert ask(daemon, "/v1/seats/main", {"act": "leave"}, **act)[0] == 200
+    assert names(daemon) == [None, "Ann B"]
+    changes = daemon.get("/v1/stations/main/set/changes")["changes"]
+    assert [change["by"] for change in changes] == ["phone: Bob", "phone: Bob", "phone: Bob", "phone: Ann B"]
+    assert changes[-1]["values"] == [{"field": "name", "to": "Ann B", "port": 1}]
+
+
+def test_waiting_request_is_answered_by_a_claim(daemon: DaemonProcess) -> None:
+    token = codes(daemon)["main"]
+    _, _, seats = ask(daemon, "/v1/seats/main", authorization=f"Bearer {token}")
+    waiting = http.client.HTTPConnection(urlsplit(daemon.url).netloc, timeout=20)
+    waiting.request("GET", f"/v1/seats/main?after={seats['version']}", headers={"authorization": f"Bearer {token}"})
+    assert claim(daemon, token, "Ann")[0] == 200
+    answer = json.loads(waiting.getresponse().read())
+    waiting.close()
+    assert answer["version"] != seats["version"]
+    assert answer["ports"][0]["name"] == "Ann"
+    assert "yours" not in answer["ports"][0]
+
+
+@pytest.mark.parametrize("kind", ["none", "wrong", "other station", "renewed", "daemon", "query"])
+def test_nothing_can_be_claimed_without_the_token(folder: Path, kind: str) -> None:
+    (folder / "token").write_text(OPERATOR)
+    with daemon_in(folder, f"[server]\noperate_token_file = '{folder / 'token'}'\n") as daemon:
+        daemon.wait_ready()
+        operator = {"authorization": f"Bearer {OPERATOR}"}
+        tokens = codes(daemon, **operator)
+        path, given = "/v1/seats/main", ""
+        match kind:
+            case "wrong":
+                given = "x" * 24
+            case "other station":
+                given = tokens["side"]
+            case "renewed":
+                given = tokens["main"]
+                assert ask(daemon, "/v1/seat-codes", {"station": "main"}, **operator)[0] == 200
+                assert codes(daemon, **operator)["side"] == tokens["side"], "other stations keep theirs"
+            case "daemon":
+                given = OPERATOR
+            case "query":
+                path += f"?token={tokens['main']}"
+        body = {"act": "claim", "playerIndex": 0, "name": "Ann"}
+        headers = {"slpstream_phone": ANN} | ({"authorization": f"Bearer {given}"} if given else {})
+        for answer in (ask(daemon, path, body, **headers), ask(daemon, path, **headers)):
+            status, fields, problem = answer
+            assert (status, problem["detail"]) == (401, "the code of the station is required: scan it again")
+            assert fields["www-authenticate"] == 'Bearer realm="seats"'
+        assert names(daemon) == [None, None]
+
+
+def test_the_token_of_a_station_allows_nothing_else(folder: Path) -> None:
+    (folder / "token").write_text(OPERATOR)
+    (folder / "read").write_text("readers-token-for-tests")
+    tokens_of_daemon = (
+        f"[server]\nrequire_token = true\ntoken_file = '{folder / 'read'}'\noperate_token_file = '{folder / 'token'}'\n"
+    )
+    with daemon_in(folder, tokens_of_daemon) as daemon:
+        operator = {"authorization": f"Bearer {OPERATOR}"}
+        daemon.until(lambda: ask(daemon, "/readyz", **operator)[0] == 200)
+        token = codes(daemon, **operator)["main"]
+        assert claim(daemon, token, "Ann")[0] == 200, "it needs no other token"
+        seat = {"authorization": f"Bearer {token}"}
+        refused = 0
+        for endpoint in described_endpoints():
+            if endpoint.path.startswith("/v1/seats/"):
+                continue
+            path = re.sub(r"\{game\w*\}", "0" * 32, endpoint.path.replace("{station}", "main"))
+            path = re.sub(r"\{\w+\}", "1", path)
+            body: Any = None if endpoint.body is None else {}
+            status, _, answer = ask(daemon, path, body, method=endpoint.method, **seat)
+            assert status in (401, 403), (endpoint.name, status, answer)
+            refused += 1
+        assert refused > 20
+        status, _, _ = ask(daemon, "/v1/stream?station=main", **seat, upgrade="websocket", connection="upgrade")
+        assert status != 101
+        status, _, _ = ask(daemon, "/v1/events?station=main", **seat)
+        assert status == 401
+        assert claim(daemon, token, "Bob", station="side")[0] == 401
+        page = ask(daemon, "/seats/main")
+        assert page[0] == 200
+        assert "main" not in re.sub(r"<[^>]*>", "", page[2])
+        assert page[1]["referrer-policy"] == "no-referrer"
+
+
+def test_phones_use_the_address_of_the_venue_and_foreign_pages_do_not(daemon: DaemonProcess) -> None:
+    token = codes(daemon)["main"]
+    own = {"authorization": f"Bearer {token}", "slpstream_phone": ANN}
+    body = {"act": "claim", "playerIndex": 0, "name": "Ann"}
+    lan = {"host": "192.168.1.20:5151", "origin": "http://192.168.1.20:5151", "sec_fetch_site": "same-origin"}
+    assert ask(daemon, "/v1/seats/main", body, **own, **lan)[0] == 200
+    for refused in (
+        {"origin": "http://evil.example"},
+        {"origin": "null"},
+        {"origin": "file://"},
+        {"sec_fetch_site": "cross-site"},
+    ):
+        status, _, _ = ask(daemon, "/v1/seats/main", {**body, "name": "Eve"}, **own, **refused)
+        assert status == 403, refused
+    assert ask(daemon, "/v1/seats/main", body, **own, host="evil.example")[0] == 421
+    assert names(daemon) == ["Ann", None]
+
+
+def test_allowed_origins_read_but_claim_nothing(folder: Path) -> None:
+    with daemon_in(folder, '[server]\nallowed_origins = ["http://friend.example"]\n') as daemon:
+        daemon.wait_ready()
+        token = codes(daemon)["main"]
+        own = {"authorization": f"Bearer {token}", "slpstream_phone": ANN, "origin": "http://friend.example"}
+        assert ask(daemon, "/v1/seats/main", {"act": "leave"}, **own)[0] == 403
+
+
+@pytest.mark.parametrize(
+    ("body", "headers", "status"),
+    [
+        ({"act": "claim", "playerIndex": 4, "name": "Ann"}, {}, 422),
+        ({"act": "claim", "playerIndex": 0, "name": "A" * 61}, {}, 422),
+        ({"act": "claim", "playerIndex": 0, "name": " \u200b\u202e "}, {}, 409),
+        ({"act": "claim", "playerIndex": 0}, {}, 409),
+        ({"act": "swap", "playerIndex": 1}, {}, 409),
+        ({"act": "dance"}, {}, 422),
+        ({"act": "claim", "playerIndex": 0, "name": "Ann", "score": 3}, {}, 422),
+        ({"act": "claim", "playerIndex": 0, "name": "Ann"}, {"slpstream_phone": "short"}, 422),
+        ({"act": "claim", "playerIndex": 0, "name": "Ann"}, {"content_type": "text/plain"}, 415),
+    ],
+)
+def test_bad_requests(folder: Path, body: Any, headers: dict[str, str], status: int) -> None:
+    with daemon_in(folder) as daemon:
+        daemon.wait_ready()
+        own = {"authorization": f"Bearer {codes(daemon)['main']}", "slpstream_phone": ANN} | headers
+        assert ask(daemon, "/v1/seats/main", body, **own)[0] == status
+        assert names(daemon) == [None, None]
+
+
+def test_only_known_names_can_be_tapped_if_so_configured(folder: Path) -> None:
+    with daemon_in(folder, "typed_names = false\n") as daemon:
+        daemon.wait_ready()
+        token = codes(daemon)["main"]
+        assert claim(daemon, token, "Rude")[0] == 409
+        patch = {"names": {"0": "Ann"}, "players": {"0": {"sponsor": "GG", "pronouns": "she/her"}}}
+        assert ask(daemon, "/v1/stations/side/set", patch, method="PATCH")[0] == 200
+        _, _, seats = ask(daemon, "/v1/seats/main", authorization=f"Bearer {token}")
+        assert (seats["people"], seats["typedNames"]) == (
+            [{"name": "Ann", "sponsor": "GG", "pronouns": "she/her"}],
+            False,
+        )
+        status, seats = claim(daemon, token, "ann")
+        assert (status, seats["ports"][0]["sponsor"], names(daemon)) == (200, "GG", ["Ann", None])
+        player = daemon.get("/v1/stations/main/set")["players"][0]
+        assert (player["sponsor"], player["pronouns"]) == ("GG", "she/her")
+
+
+def test_too_many_requests(daemon: DaemonProcess) -> None:
+    token = codes(daemon)["main"]
+    statuses = [claim(daemon, "x" * 24, "Ann")[0] for _ in range(30)]
+    assert statuses[:20] == [401] * 20
+    assert 429 in statuses
+    assert claim(daemon, token, "Ann")[0] == 200, "a right token is not affected"
+    statuses = [claim(daemon, token, "Ann")[0] for _ in range(30)]
+    assert 429 in statuses
+    assert claim(daemon, codes(daemon)["side"], "Bob", station="side")[0] == 200, "nor is another station"
+    page = daemon.text("/metrics")
+    assert re.search(r'slpstream_seat_requests_total\{outcome="limited"\} \d\d', page)
+    assert 'slpstream_claimed_seats{station="main"} 1.0' in page
+
+
+def test_codes_and_claims_survive_a_restart(folder: Path) -> None:
+    with daemon_in(folder) as daemon:
+        daemon.wait_ready()
+        before = codes(daemon)
+        assert claim(daemon, before["main"], "Ann")[0] == 200
+        assert daemon.terminate() == 0
+    kept = folder / "state/seats.json"
+    if sys.platform != "win32":
+        assert kept.stat().st_mode & 0o777 == 0o600
+    with daemon_in(folder) as daemon:
+        daemon.wait_ready()
+        assert codes(daemon) == before
+        status, problem = claim(daemon, before["main"], "Bob", phone=BOB)
+        assert (status, problem["detail"]) == (409, "Ann sits at port 1")
+        assert ask(daemon, "/v1/seat-codes", {})[0] == 200
+        after = codes(daemon)
+        assert not set(after.values()) & set(before.values())
+        assert claim(daemon, before["main"], "Ann")[0] == 401
+
+
+def test_damaged_codes_are_replaced(folder: Path) -> None:
+    (folder / "state/seats.json").write_text('{"secret": "00"}')
+    with daemon_in(folder) as daemon:
+        daemon.wait_ready()
+        assert claim(daemon, codes(daemon)["main"], "Ann")[0] == 200
+        [line] = [line for line in daemon.lines if line["event"].startswith("codes of seats cannot be read")]
+        assert line["level"] == "error"
+
+
+def test_codes_that_cannot_be_kept(folder: Path) -> None:
+    (folder / "state/seats.json").mkdir()
+    with daemon_in(folder) as daemon:
+        daemon.until(lambda: any(line["event"] == "codes of seats cannot be kept" for line in daemon.lines))
+        assert claim(daemon, codes(daemon)["main"], "Ann")[0] == 200, "players notice nothing"
+        status, _, ready = ask(daemon, "/readyz")
+        assert status == 503
+        assert "seats: the codes cannot be kept" in json.dumps(ready)
+        assert "slpstream_seat_codes_kept 0.0" in daemon.text("/metrics")
+
+
+def test_no_token_is_logged(folder: Path) -> None:
+    with daemon_in(folder) as daemon:
+        daemon.wait_ready()
+        token = codes(daemon)["main"]
+        claim(daemon, token, "Ann")
+        ask(daemon, "/seats/main")
+        ask(daemon, "/v1/seat-codes", {})
+        assert daemon.terminate() == 0
+        assert token not in json.dumps(daemon.lines)
+        assert ANN not in json.dumps(daemon.lines)
+        assert any(line.get("by") == "phone: Ann" for line in daemon.lines)
+
+
+def test_operators_name_wins(daemon: DaemonProcess) -> None:
+    token = codes(daemon)["main"]
+    assert ask(daemon, "/v1/stations/main/set", {"names": {"0": "Zoe"}}, method="PATCH")[0] == 200
+    _, seats = claim(daemon, token, "Ann")
+    assert names(daemon) == ["Zoe", None]
+    assert (seats["ports"][0]["name"], seats["ports"][0]["operatorName"]) == ("Ann", "Zoe")
+    assert ask(daemon, "/v1/stations/main/set", {"names": {"0": None}}, method="PATCH")[0] == 200
+    assert names(daemon) == ["Ann", None]
+
+
+def test_claims_are_shown_as_soon_as_a_game_has_their_ports(daemon: DaemonProcess, folder: Path) -> None:
+    token = codes(daemon)["main"]
+    game = replay({0: Seat(), 1: Seat(character=MARTH)}, {0: 2, 1: 0}, seconds=180, minute=1)
+    (folder / "main/Game_1.slp").write_bytes(game)
+    daemon.until(lambda: len(daemon.get("/v1/stations/main/set")["games"]) == 1)
+    assert claim(daemon, token, "Ann", 2)[0] == 200
+    assert names(daemon) == [None, None], "nobody plays at port 3"
+    other = replay({1: Seat(), 2: Seat(character=MARTH)}, {1: 2, 2: 0}, seconds=180, minute=9, ended=False)
+    (folder / "main/Game_2.slp").write_bytes(other)
+    daemon.until(lambda: "Ann" in names(daemon))
+    players = daemon.get("/v1/stations/main/set")["players"]
+    assert {player["port"]: player.get("name") for player in players} == {2: None, 3: "Ann"}
+
+
+def test_off_by_default(tmp_path: Path) -> None:
+    with running(tmp_path) as daemon:
+        assert daemon.get("/v1/seats") == {"on": False}
+        assert ask(daemon, "/v1/seats/main")[0] == 401
+        assert ask(daemon, "/v1/seat-codes")[0] == 409
