@@ -28,7 +28,7 @@ from tests.web.served import FakeGames, FakeStations, served
 
 OLD = 1_700_000_000
 EXAMPLES = 15
-MAX_SECONDS = 60
+MAX_SECONDS = 300
 JSON_BODY = {"content-type": "application/json"}
 PAGES = {
     "/",
