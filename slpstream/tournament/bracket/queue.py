@@ -1,4 +1,4 @@
-"""The states of a report, from the first game to the bracket. Pure: each function returns the entry as it is then.
+"""The states of a report, from the first game to the bracket. Pure: each function returns the changed entry.
 
 A report has an effect once, although an answer can be lost and the daemon can be killed at any moment, because of two
 things. Games that are reported take the place of earlier ones, so reporting them again changes nothing. And a bracket
