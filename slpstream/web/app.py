@@ -21,7 +21,7 @@ from starlette.types import ASGIApp
 
 from slpstream.model.messages import ON_AIR
 from slpstream.model.version import __version__
-from slpstream.web import chapters, events, highlights, instant_replay, marks, openapi, sets
+from slpstream.web import audit, chapters, events, highlights, instant_replay, marks, openapi, sets
 from slpstream.web import games as games_module
 from slpstream.web import on_air as on_air_module
 from slpstream.web import setup as setup_module
@@ -173,6 +173,7 @@ def api_endpoints(
 def described_endpoints() -> list[Endpoint]:
     """All endpoints of the HTTP API, for a description: they cannot respond."""
     more = [
+        *audit.endpoints(cast(audit.SetupAudit, None)),
         *chapters.endpoints(cast(chapters.Clips, None)),
         *highlights.endpoints(cast(highlights.Highlights, None)),
         *marks.endpoints(cast(marks.Marks, None)),
