@@ -118,6 +118,9 @@ def make_app(
     async def docs(request: Request) -> Response:
         return await assets.respond("docs.html", request)
 
+    async def setups(request: Request) -> Response:
+        return await assets.respond("audit.html", request)
+
     async def pictures(request: Request) -> Response:
         return await json_response(request, await trio.to_thread.run_sync(own_pictures, overlay_folder))
 
@@ -125,6 +128,7 @@ def make_app(
         routes=[
             Route("/", index),
             Route("/docs", docs),
+            Route("/audit", setups),
             Route("/overlay/{station}", overlay),
             Route("/scenes/ticker", ticker),
             Route("/scenes/{scene}/{station}", scene),

@@ -30,7 +30,15 @@ OLD = 1_700_000_000
 EXAMPLES = 15
 MAX_SECONDS = 60
 JSON_BODY = {"content-type": "application/json"}
-PAGES = {"/", "/docs", "/overlay/{station}", "/scenes/ticker", "/scenes/{scene}/{station}", "/static/icons/own.json"}
+PAGES = {
+    "/",
+    "/audit",
+    "/docs",
+    "/overlay/{station}",
+    "/scenes/ticker",
+    "/scenes/{scene}/{station}",
+    "/static/icons/own.json",
+}
 """Pages for people and what they load, which are not part of the API."""
 
 

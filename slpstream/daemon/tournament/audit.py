@@ -14,11 +14,13 @@ from slpstream.daemon.game_codes import GameCodes
 from slpstream.formats.registry import describe_setup
 from slpstream.model.prepared import prepared
 from slpstream.model.setup import CodeList, Pacing
+from slpstream.model.summary import GameSummary, IndexedGame
 from slpstream.store import GameIndex, SetupRow
-from slpstream.tournament.audit.clock import skew_seconds
+from slpstream.tournament.audit.clock import said_ms
 from slpstream.tournament.audit.compare import Limits, audit
 from slpstream.tournament.audit.findings import Audit
 from slpstream.tournament.audit.played_games import PlayedGame
+from slpstream.tournament.clock_skew import clock_skew
 
 _GAMES = 20
 """How many games of a station are looked through for comparable ones."""
@@ -132,7 +134,26 @@ class SetupAudit:
 
 
 def _played_games(rows: Sequence[SetupRow], codes: Mapping[str, CodeList]) -> list[PlayedGame]:
-    return [_played_game(row, codes.get(row.game_id)) for row in rows]
+    """The games, newest first. The newest one that was seen to arrive has the skew of the console's clock."""
+    skew = clock_skew(_indexed(row) for row in rows)
+    games = [_played_game(row, codes.get(row.game_id)) for row in rows]
+    for place, (row, game) in enumerate(zip(rows, games, strict=True)):
+        if skew is not None and row.arrived_at_ms is not None and not game.revealed.incomparable:
+            games[place] = msgspec.structs.replace(game, skew_seconds=skew.seconds)
+            break
+    return games
+
+
+def _indexed(row: SetupRow) -> IndexedGame:
+    return IndexedGame(
+        game_id=row.game_id,
+        summary=GameSummary(),
+        standings={},
+        listed_at_ms=row.listed_at_ms,
+        arrived_at_ms=row.arrived_at_ms,
+        said_at_ms=said_ms(msgspec.json.decode(row.summary, type=_Started).started_at),
+        duration_seconds=row.duration_seconds,
+    )
 
 
 def _played_game(row: SetupRow, codes: CodeList | None) -> PlayedGame:
@@ -142,6 +163,5 @@ def _played_game(row: SetupRow, codes: CodeList | None) -> PlayedGame:
         at_ms=row.listed_at_ms,
         revealed=describe_setup(row.format, msgspec.json.decode(row.settings), codes, metadata),
         duration_seconds=row.duration_seconds,
-        skew_seconds=skew_seconds(msgspec.json.decode(row.summary, type=_Started).started_at, row.arrived_at_ms),
         pacing=None if row.pacing is None else msgspec.json.decode(row.pacing, type=Pacing),
     )

@@ -91,7 +91,12 @@ def audit(setups: Mapping[str, Sequence[PlayedGame]], limits: Limits | None = No
     }
     return Audit(
         setups=[
-            _setup(name, games, recent[name], {key: (each, marks.get((name, key), "")) for key, each in values.items()})
+            _setup(
+                name,
+                games,
+                recent[name],
+                {key: (values[key], marks.get((name, key), "")) for key in verdicts if key in values},
+            )
             for (name, games), values in zip(setups.items(), shown.values(), strict=True)
         ],
         findings=findings,
