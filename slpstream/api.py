@@ -21,6 +21,7 @@ from slpstream.game.pipeline import Deriver, Pipeline
 from slpstream.model.errors import FormatError, Unreadable, Unsupported
 from slpstream.model.events import Diagnostic, Event, GameEnd, GameStart, Metadata, first_of
 from slpstream.model.messages import FramesMode, LogMessage
+from slpstream.model.setup import CodeList
 from slpstream.model.topics import TOPICS
 from slpstream.system.files import open_regular, read_start, read_to_end, real_path
 
@@ -142,6 +143,14 @@ class Replay:
         """The metadata of the file, or `None`."""
         found = self._whole.metadata if self._whole is not None else first_of(Metadata, self.events())
         return None if found is None else dict(found.metadata)
+
+    @cached_property
+    def codes(self) -> CodeList | None:
+        """The codes that were loaded into the game, its Gecko list; `None` when the replay does not have it.
+
+        Raises `FormatError` for a list that is damaged. Reads only the beginning of the file.
+        """
+        return read_codes(self.path)
 
     @property
     def frames(self) -> Frames:
@@ -288,6 +297,15 @@ def read_game(path: Path, *, stats: bool = False) -> DescribedGame:
     if game is None:
         raise reader.failure or FormatError("no game in it", offset=0)
     return game
+
+
+def read_codes(path: Path) -> CodeList | None:
+    """The codes that were loaded into the game in a file; `None` when the file does not have them.
+
+    Blocks. Raises `SourceError` when the file cannot be read and `FormatError` for a list of codes that is damaged.
+    """
+    read = of_name(*_read_head(path)).codes
+    return None if read is None else read(read_chunks(path))
 
 
 def _read_head(path: Path) -> tuple[str, bytes, int]:

@@ -23,6 +23,7 @@ MODULES: Mapping[str, str] = {
     "cli/test_reindex.py": _TERMINAL,
     "cli/test_start.py": "it replaces the home folder as Unix has it, in HOME",
     "outputs/test_real_obs.py": "it needs Xvfb, and signals",
+    "web/test_audit.py": _BROWSER,
     "web/test_axe.py": _BROWSER,
     "web/test_client_js.py": _BROWSER,
     "web/test_client_module.py": _BROWSER,

@@ -42,6 +42,7 @@ _COMMANDS = {
     "unpack": "Restore the replay from a replay log, byte for byte.",
     "play": "Print a range of frames of a replay or a replay log.",
     "verify": "Find the first difference between two replays or logs.",
+    "audit": "Compare the setups of a tournament.",
     "simulate": "Write a replay again the way a game would.",
     "reindex": "Rebuild the index of games from the replays.",
     "gateway": "Serve the stations of an event from the broker.",

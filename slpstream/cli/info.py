@@ -10,7 +10,7 @@ import sys
 import time
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -21,6 +21,11 @@ from slpstream.cli.replay_options import personal_option, strict_option
 from slpstream.model.errors import FormatError, SourceError
 from slpstream.system.text import printable
 
+if TYPE_CHECKING:
+    from slpstream.model.setup import CodeList
+
+_SHOWN_DIGITS = 8
+"""Digits of a fingerprint in the table."""
 _MIN_FILES_WITH_PROGRESS_BAR = 20
 
 
@@ -31,7 +36,7 @@ _MIN_FILES_WITH_PROGRESS_BAR = 20
 @strict_option
 @personal_option
 @click.option(
-    "--full", is_flag=True, help="Read files in folders completely too, to count frames and show diagnostics."
+    "--full", is_flag=True, help="Read files in folders completely too, to count frames and show codes and diagnostics."
 )
 def command(paths: tuple[Path, ...], as_json: bool, track: bool, strict: bool, personal: bool, full: bool) -> None:
     """Show players, stage, length, how the game ended, and anything odd."""
@@ -91,13 +96,19 @@ def describe(path: Path, *, strict: bool = False, personal: bool = False) -> dic
     ]
     start, end = first_of(GameStart, events), first_of(GameEnd, events)
     values = None if metadata is None else metadata.metadata
-    return _row(path, replay.format, start, end, values, len(numbers), diagnostics)
+    try:
+        codes = replay.codes
+    except FormatError as error:
+        codes = None
+        found = {"severity": "warning", "code": "bad_gecko_list", "offset": error.offset, "message": error.what}
+        diagnostics.append(found)
+    return _row(path, replay.format, start, end, values, len(numbers), diagnostics, codes)
 
 
 def describe_quickly(path: Path, *, strict: bool = False, personal: bool = False) -> dict[str, Any]:
     """Return the same as `describe`, but read as little of the file as possible.
 
-    `diagnostics`, and `frames` unless they were counted, are `None` when not all events were decoded.
+    `diagnostics`, `codes`, and `frames` unless they were counted, are `None` when not all events were decoded.
     """
     from slpstream.api import open_replay, preview_replay
 
@@ -112,7 +123,14 @@ def describe_quickly(path: Path, *, strict: bool = False, personal: bool = False
 
 
 def _row(
-    path: Path, format: str, start: Any, end: Any, metadata: Any, frames: int | None, diagnostics: Any
+    path: Path,
+    format: str,
+    start: Any,
+    end: Any,
+    metadata: Any,
+    frames: int | None,
+    diagnostics: Any,
+    codes: CodeList | None = None,
 ) -> dict[str, Any]:
     """The JSON object of a replay. `start` is anything with `game_id` and `settings`."""
     row = {
@@ -128,6 +146,7 @@ def _row(
         "gameEnd": end.game_end,
         "winners": end.winners,
         **{name: end.values[name] for name in ("scores", "tied") if name in end.values},
+        "codes": codes,
         "diagnostics": diagnostics,
     }
     basis = end.values.get("basis")
@@ -163,15 +182,22 @@ def _print_table(rows: list[dict[str, Any]]) -> None:
         length, end = length_text(row["durationSeconds"]), row["reason"]
         if row.get("basis") == "inferred":
             end += ", winner inferred"
-        diagnostics = [f"{d['code']} at {d['offset']}" for d in row["diagnostics"] or ()]
-        cells = (file, version, stage, "\n".join(players), length, "\n".join((end, *diagnostics)))
+        notes = [] if row["codes"] is None else [_codes_text(row["codes"])]
+        notes += [f"{d['code']} at {d['offset']}" for d in row["diagnostics"] or ()]
+        cells = (file, version, stage, "\n".join(players), length, "\n".join((end, *notes)))
         table.add_row(*map(Text, cells))
-        listed.append("\n  ".join(("  ".join((file, version, stage, length, end)), *players, *diagnostics)))
+        listed.append("\n  ".join(("  ".join((file, version, stage, length, end)), *players, *notes)))
     console = table_console()
     if table_width(table, console) <= console.width:
         console.print(table)
     else:  # a list, because cells that go over several lines are hard to read
         console.print(*map(Text, listed), sep="\n")
+
+
+def _codes_text(codes: CodeList) -> str:
+    """The codes in a few words: fingerprint, number, known sets."""
+    sets = "".join(f", {each.name}" for each in codes.sets)
+    return f"{codes.count} codes {codes.fingerprint[:_SHOWN_DIGITS]}{sets}"
 
 
 def _game(row: dict[str, Any]) -> tuple[str, str, list[str]]:

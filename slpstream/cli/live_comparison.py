@@ -21,8 +21,8 @@ from websockets.exceptions import WebSocketException
 from websockets.sync.client import ClientConnection, connect
 
 from slpstream.cli import EXIT_INPUT_OUTPUT, EXIT_NO, fail
+from slpstream.cli.access_token import read_token
 from slpstream.cli.log_comparison import Message, compare, log_of
-from slpstream.model.errors import ConfigError
 from slpstream.model.messages import FramesMode
 from slpstream.model.topics import TOPIC_OF_TYPE
 
@@ -32,8 +32,6 @@ _CLOSE_SECONDS = 0.3
 """Short, because after a difference unread messages keep the closing handshake from completing."""
 _READ_BYTES = 1 << 20
 _URL = re.compile(r"[!-~]+")
-_TOKEN = re.compile(r"[ -~]+")
-"""Characters that an HTTP header can contain."""
 
 
 class _Station:
@@ -114,7 +112,7 @@ def compare_live(
 
     If the file is still being written, it is compared as far as it has grown.
     """
-    station = _Station(url, None if token_file is None else _read_token(token_file))
+    station = _Station(url, None if token_file is None else read_token(token_file))
     try:
         with ExitStack() as stack:
             received = _one_game(station.log(frames, topics))
@@ -132,17 +130,6 @@ def compare_live(
         fail(f"{file}: has no messages to compare", EXIT_NO)
     click.echo(f"equal: {count} messages")
     sys.exit(0)
-
-
-def _read_token(file: Path) -> str:
-    """Read the access token. Check it here, because errors about an invalid header would show it."""
-    try:
-        token = file.read_text(encoding="utf-8").split("\n", 1)[0].strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(str(file), "", f"cannot be read: {error}") from error
-    if not _TOKEN.fullmatch(token):
-        raise ConfigError(str(file), "", "expected a token in the first line, in printable ASCII")
-    return token
 
 
 def _file_log(file: Path, frames: FramesMode, topics: frozenset[str]) -> Iterator[Message]:

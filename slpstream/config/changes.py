@@ -15,6 +15,11 @@ from slpstream.config.sections import LISTED, Config
 
 APPLIED_AT_RELOAD = frozenset(
     {
+        "audit.clock_seconds",
+        "audit.frame_rate",
+        "audit.games",
+        "audit.hours",
+        "audit.stutters_per_minute",
         "log.format",
         "log.level",
         "on_air.choose",

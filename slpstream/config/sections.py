@@ -257,6 +257,25 @@ class Seats(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     ] = 30.0
 
 
+class Audit(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """`[audit]`: the comparison of setups."""
+
+    games: Annotated[int, Meta(ge=1, le=20, description="How many of a station's newest games are compared.")] = 5
+    hours: Annotated[
+        float, Meta(gt=0, description="Games are not compared that were played this long before the newest one.")
+    ] = 24.0
+    clock_seconds: Annotated[
+        float, Meta(ge=0, description="Clocks of consoles that differ by more than this are reported.")
+    ] = 120.0
+    frame_rate: Annotated[
+        float, Meta(ge=0, description="Setups whose frames per second differ by more than this are reported.")
+    ] = 0.5
+    stutters_per_minute: Annotated[
+        float,
+        Meta(ge=0, description="Setups with this many more stutters per minute than the others are reported."),
+    ] = 10.0
+
+
 class Log(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """`[log]`: the daemon's log."""
 
@@ -686,6 +705,7 @@ class Config(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     sets: Sets = Sets()
     on_air: OnAir = OnAir()
     seats: Seats = Seats()
+    audit: Audit = Audit()
     log: Log = Log()
     web: Web = Web()
     obs: Obs = Obs()
@@ -711,6 +731,7 @@ SECTIONS: Mapping[str, type[msgspec.Struct]] = {
     "sets": Sets,
     "on_air": OnAir,
     "seats": Seats,
+    "audit": Audit,
     "log": Log,
     "web": Web,
     "obs": Obs,

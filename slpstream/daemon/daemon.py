@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import trio
 
-from slpstream.api import read_game
+from slpstream.api import read_codes, read_game
 from slpstream.config import (
     EACH_SUBFOLDER,
     Config,
@@ -28,6 +28,7 @@ from slpstream.daemon import fanout
 from slpstream.daemon.clips import DaemonClips
 from slpstream.daemon.consoles import Consoles, check_sources, same_consoles
 from slpstream.daemon.demo import Demo
+from slpstream.daemon.game_codes import GameCodes
 from slpstream.daemon.games import DaemonGames
 from slpstream.daemon.highlights import DaemonHighlights
 from slpstream.daemon.marks import StationMarks
@@ -39,6 +40,7 @@ from slpstream.daemon.sets import StationSets
 from slpstream.daemon.station import SharedServices, Station
 from slpstream.daemon.stations import RunningStation, RunningStations
 from slpstream.daemon.subfolders import Subfolders
+from slpstream.daemon.tournament.audit import SetupAudit
 from slpstream.formats.registry import load_stats
 from slpstream.game.described import describe_stored
 from slpstream.game.record import record_of
@@ -51,8 +53,8 @@ from slpstream.stream import Hub, OnAir
 from slpstream.system import logs
 from slpstream.system.logs import get_logger
 from slpstream.system.metrics import Metrics
+from slpstream.web import audit, chapters, highlights, instant_replay, marks, schemas, seat_codes, seats
 from slpstream.web import bracket as bracket_module
-from slpstream.web import chapters, highlights, instant_replay, marks, schemas, seat_codes, seats
 from slpstream.web.server import WebServer
 
 if TYPE_CHECKING:
@@ -120,6 +122,7 @@ class Daemon:
         )
         self._subfolders = Subfolders(self.running, scan_seconds=config.watch.scan_seconds)
         self._index: GameIndex | None = None
+        self._audit: SetupAudit | None = None
         self._web: WebServer | None = None
         self._replay_check: ReplayCheck | None = None
         self.sets = StationSets(self.hub, _rules(config), errors)
@@ -161,6 +164,8 @@ class Daemon:
             self._web.configure(access, limits_of(config))
         self.sets.use(_rules(config))
         self.on_air.use(config.on_air)
+        if self._audit is not None:
+            self._audit.use(config.audit)
         for station in self.running.stations:
             station.configure(config.watch)
         if self._obs is not None:
@@ -196,20 +201,23 @@ class Daemon:
                     database,
                     (lambda path: record_of(read_game(path))) if config.store.index_old_files else None,
                     on_error=self.metrics.counter("slpstream_index_errors_total").inc,
-                    on_change=self.sets.changed,
+                    on_change=self._games_changed,
                     temporary=trouble,
                     errors=self.errors,
                 )
                 background.start_soon(index.run)
                 limiter = trio.CapacityLimiter(_READER_THREADS)
                 self._replay_check = self._make_replay_check(background)
-                games = DaemonGames(index, self.hub, limiter, self._folders)
+                codes = GameCodes(index, read_codes)
+                games = DaemonGames(index, self.hub, limiter, self._folders, codes)
+                self._audit = setup_audit = SetupAudit(index, codes, self._setups, config.audit)
                 found = DaemonHighlights(index, games.find, games.replay_name, self.sets, self.running.__contains__)
                 marked = StationMarks(index, self.hub, self._keeps)
                 self.seats = seated = await trio.to_thread.run_sync(self._make_seats, index, state)
                 more = [
                     *seats.endpoints(seated),
                     *seat_codes.endpoints(seated),
+                    *audit.endpoints(setup_audit),
                     *chapters.endpoints(DaemonClips(self.sets, lambda: list(self.running))),
                     *highlights.endpoints(found),
                     *marks.endpoints(marked),
@@ -251,6 +259,7 @@ class Daemon:
                     background.start_soon(self.errors.keep_running, "bracket", self.bracket.run)
                 if seated is not None:
                     background.start_soon(self.errors.keep_running, "seats", seated.run)
+                background.start_soon(self.errors.keep_running, "audit", setup_audit.run)
                 if self._obs is not None:
                     remembered = await index.remembered(_OBS)
                     drive_obs = partial(self._obs.run, remembered, partial(index.remember, _OBS))
@@ -291,6 +300,15 @@ class Daemon:
 
     def _described(self, station: Station) -> dict[str, Any]:
         return station.describe() | ({"demo": True} if station.id == self.demo.station else {})
+
+    def _games_changed(self, station: str | None) -> None:
+        self.sets.changed(station)
+        if self._audit is not None:
+            self._audit.changed(station)
+
+    def _setups(self) -> list[str]:
+        """The stations whose setups are compared."""
+        return [station.id for station in self.running.stations if station.id != self.demo.station]
 
     def _folders(self) -> list[Path]:
         """The folders whose games the index keeps up to date."""
@@ -508,6 +526,8 @@ class Daemon:
             "slpstream_station_on_air",
             lambda: {on_air.station_id: 1.0} if on_air is not None and on_air.station_id is not None else {},
         )
+        setup_audit = self._audit
+        metrics.bind_all("slpstream_setup_differences", lambda: {} if setup_audit is None else setup_audit.differences)
         metrics.bind_each(
             "slpstream_watched_stations", lambda: Counter(station.strategy for station in self.running.stations)
         )

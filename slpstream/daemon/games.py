@@ -18,6 +18,7 @@ import msgspec
 import trio
 
 from slpstream.api import open_file
+from slpstream.daemon.game_codes import GameCodes
 from slpstream.daemon.game_log import links_of, read_frames, read_highlights, stats_of
 from slpstream.game.log_reader import archived_game, peek_game_id
 from slpstream.model.errors import CursorGone, SourceError
@@ -38,13 +39,19 @@ class DaemonGames:
     """The games of one daemon, see `web.games.Games`."""
 
     def __init__(
-        self, index: GameIndex, hub: Hub, limiter: trio.CapacityLimiter, folders: Callable[[], Sequence[Path]]
+        self,
+        index: GameIndex,
+        hub: Hub,
+        limiter: trio.CapacityLimiter,
+        folders: Callable[[], Sequence[Path]],
+        codes: GameCodes,
     ) -> None:
         """`limiter` limits the number of threads that read files; `folders` are those that are watched now."""
         self._index = index
         self._hub = hub
         self._limiter = limiter
         self._folders = folders
+        self._codes = codes
         self._logs: OrderedDict[tuple[str, bytes, int], Game] = OrderedDict()
         self._stats: OrderedDict[tuple[str, bytes, int], bytes] = OrderedDict()
         self._computing = trio.Lock()
@@ -64,6 +71,8 @@ class DaemonGames:
         if found is None:
             return None
         details = found.details
+        paths = [file.path for file in found.files]
+        codes = await self._codes.codes(game_id, found.codes, paths, has_ended=found.row.reason is not None)
         return schemas.Game(
             **_item(found.row, self._running()),
             stations=list(dict.fromkeys(file.station for file in found.files)),
@@ -72,6 +81,7 @@ class DaemonGames:
             metadata=_raw(details.metadata),
             end=_raw(details.game_end),
             stats_summary=_raw(details.stats),
+            codes=codes,
             files=[_file(file) for file in found.files],
             links=links_of(game_id, found.row.station, self.replay_name(found.row)),
         )

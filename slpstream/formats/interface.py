@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol, Self
 
 from slpstream.model.errors import FormatError
 from slpstream.model.events import Event, Frame, GameEnd, GameStart, Metadata
+from slpstream.model.setup import CodeList, RevealedSetup
 from slpstream.model.summary import GameSummary
 
 SNIFFED_BYTES = 0x500
@@ -118,6 +119,16 @@ It is called at Game Start with the settings alone, and again when the end and t
 the index or from a broker. Raises `msgspec.ValidationError` for settings that it does not understand, for example those
 of another version."""
 
+ReadCodes = Callable[[Iterable[bytes]], CodeList | None]
+"""(the bytes of a file, in pieces, which are taken only as far as needed) to the codes that were loaded into the game;
+`None` when the file does not tell. Raises `FormatError` for a list that is damaged."""
+
+DescribeSetup = Callable[[Any, CodeList | None, Mapping[str, Any] | None], RevealedSetup]
+"""(settings, codes or `None`, metadata or `None`) to what the game reveals about the machine and its rules.
+
+The settings are plain JSON values, as for `Describe`. A value that the game does not show is left out. Raises
+`msgspec.ValidationError` for settings that it does not understand."""
+
 MakeStats = Callable[[Any], StatsComputer]
 """(settings of `GameStart`) to a computer for that game."""
 
@@ -146,6 +157,11 @@ class Format(NamedTuple):
     """Makes what computes the stats of a game. It may be given as `"package.module:name"`, which is imported when the
     first game begins."""
 
+    codes: ReadCodes | None = None
+    """Reads the codes that were loaded into the game."""
+    setup: DescribeSetup | None = None
+    """Describes what a game reveals about the machine and its rules, for the comparison of setups. Without it, the
+    games of the format are compared with nothing."""
     names: Path | None = None
     """Folder with the format's tables of names (`slpstream.formats.name_tables`). Its JSON files are served to pages as
     `/static/names/{format}/`."""

@@ -20,6 +20,7 @@ import msgspec
 from slpstream.formats.interface import Format, StatsComputer
 from slpstream.model.errors import ConfigError
 from slpstream.model.events import GameEnd, GameStart
+from slpstream.model.setup import CodeList, RevealedSetup
 from slpstream.model.summary import GameSummary
 
 ENTRY_POINTS = "slpstream.formats"
@@ -122,6 +123,23 @@ def describe(start: GameStart, end: GameEnd | None = None, metadata: Mapping[str
         return format_.describe(msgspec.to_builtins(start.settings), end, metadata)
     except msgspec.ValidationError:
         return GameSummary()
+
+
+def describe_setup(
+    format_name: str, settings: Any, codes: CodeList | None = None, metadata: Mapping[str, Any] | None = None
+) -> RevealedSetup:
+    """The setup that a game reveals, from its settings as plain JSON values, its codes and its metadata.
+
+    It says why it is incomparable when the format describes no setups, is not installed, or does not understand the
+    settings.
+    """
+    format_ = format_called(format_name)
+    if format_ is None or format_.setup is None:
+        return RevealedSetup(incomparable=f"{format_name} replays do not show their setup")
+    try:
+        return format_.setup(settings, codes, metadata)
+    except msgspec.ValidationError:
+        return RevealedSetup(incomparable="the settings are of another version")
 
 
 def new_stats(start: GameStart) -> StatsComputer | None:

@@ -5,7 +5,7 @@ to sets and remembered values, such as the station on air, are only in the datab
 """
 
 from slpstream.store.backfill import path_key
-from slpstream.store.database import Database, FileRow, GameRow, Page, StoredGame
+from slpstream.store.database import Database, FileRow, GameRow, Page, SetupRow, StoredGame
 from slpstream.store.game_record import WHOLE, Entry, GameRecord
 from slpstream.store.games_query import GameKey, GamesQuery, StartTime
 from slpstream.store.highlights_query import HighlightKey, HighlightPage, HighlightRow, HighlightsQuery
@@ -29,6 +29,7 @@ __all__ = [
     "HighlightsQuery",
     "NewerVersion",
     "Page",
+    "SetupRow",
     "StartTime",
     "StoredGame",
     "open_database",

@@ -20,6 +20,7 @@ import msgspec
 from msgspec import UNSET
 
 from slpstream.model.highlight import Highlight
+from slpstream.model.setup import CodeList, Pacing
 from slpstream.model.summary import GameSummary, IndexedGame, Standing
 from slpstream.store.game_record import Entry, GameRecord, folded, knows_less, search_terms
 from slpstream.store.games_query import GameKey, GamesQuery
@@ -85,6 +86,24 @@ class GameDetails(NamedTuple):
     settings: str
 
 
+class SetupRow(NamedTuple):
+    """The parts of a game that show its setup. Settings, metadata, summary and pacing are JSON."""
+
+    game_id: str
+    format: str
+    path: bytes
+    listed_at_ms: int
+    arrived_at_ms: int | None
+    reason: str | None
+    duration_seconds: float | None
+    settings: str
+    metadata: str | None
+    summary: str
+    codes: str | None
+    """Fingerprint of the codes; empty for a replay without a list, `None` until it was read."""
+    pacing: str | None
+
+
 class FileRow(NamedTuple):
     """One file of a game."""
 
@@ -102,6 +121,8 @@ class StoredGame(NamedTuple):
     row: GameRow
     details: GameDetails
     files: Sequence[FileRow]
+    codes: str | None = None
+    """As in `SetupRow`."""
 
 
 class Page(NamedTuple):
@@ -118,6 +139,7 @@ not hide the whole file, however new it is."""
 
 _ROW = ", ".join(f"e.{name}" if name == "ended_at_ms" else f"g.{name}" for name in GameRow._fields)
 _PLAYED = ", ".join("f.mtime_ns" if name == "mtime_ns" else f"g.{name}" for name in IndexedGame._fields)
+_SETUPS = ", ".join(f"s.{name}" if name in ("codes", "pacing") else f"g.{name}" for name in SetupRow._fields)
 _DETAILS = ", ".join(f"g.{name}" for name in GameDetails._fields)
 
 
@@ -205,6 +227,38 @@ class Database:
             if updated.rowcount:
                 _put_highlights(writer, game_id, highlights)
 
+    def keep_codes(self, game_id: str, codes: CodeList | None) -> None:
+        """Store the codes of a game; `None` for a replay without a list of codes."""
+        fingerprint = "" if codes is None else codes.fingerprint
+        with self._transaction() as writer:
+            if writer.execute("SELECT 1 FROM games WHERE game_id = ?", (game_id,)).fetchone() is None:
+                return
+            if codes is not None:
+                document = msgspec.json.encode(codes).decode()
+                writer.execute("INSERT OR REPLACE INTO code_lists VALUES (?, ?)", (fingerprint, document))
+            writer.execute(
+                "INSERT INTO setups (game_id, codes) VALUES (?, ?)"
+                " ON CONFLICT (game_id) DO UPDATE SET codes = excluded.codes",
+                (game_id, fingerprint),
+            )
+
+    def codes(self, fingerprint: str) -> CodeList | None:
+        """The codes with a fingerprint; `None` if no game has them."""
+        with self._reader() as reader:
+            found = reader.execute("SELECT document FROM code_lists WHERE fingerprint = ?", (fingerprint,)).fetchone()
+            return None if found is None else _codes(found[0])
+
+    def setups(self, station: str, limit: int) -> list[SetupRow]:
+        """The setups of a station's newest games, newest first."""
+        with self._reader() as reader:
+            rows = reader.execute(
+                f"SELECT {_SETUPS} FROM tags t CROSS JOIN games g ON g.game_id = t.game_id"  # noqa: S608 -- the names of our columns
+                " LEFT JOIN setups s ON s.game_id = g.game_id"
+                " WHERE t.kind = 'station' AND t.value = ? ORDER BY t.listed_at_ms DESC, t.game_id DESC LIMIT ?",
+                (station, limit),
+            )
+            return [SetupRow(*row) for row in rows]
+
     def highlights(self, query: HighlightsQuery, game_ids: list[str] | None = None) -> HighlightPage:
         """A page of highlights; `game_ids` are the only games to search, and `None` searches all games."""
         statement, values = highlights_statement(query, game_ids)
@@ -252,6 +306,7 @@ class Database:
                 writer.execute("DELETE FROM tags WHERE game_id = ?", row)
                 writer.execute("DELETE FROM endings WHERE game_id = ?", row)
                 writer.execute("DELETE FROM highlights WHERE game_id = ?", row)
+                _forget_setup(writer, *row)
                 writer.execute("DELETE FROM games WHERE game_id = ?", row)
         return len(rows)
 
@@ -303,8 +358,8 @@ class Database:
         """One game; `None` if it is not known."""
         with self._reader() as reader:
             found = reader.execute(
-                f"SELECT {_ROW}, {_DETAILS} FROM games g LEFT JOIN endings e ON e.game_id = g.game_id"  # noqa: S608 -- the names of our columns
-                " WHERE g.game_id = ?",
+                f"SELECT {_ROW}, {_DETAILS}, s.codes FROM games g LEFT JOIN endings e ON e.game_id = g.game_id"  # noqa: S608 -- the names of our columns
+                " LEFT JOIN setups s ON s.game_id = g.game_id WHERE g.game_id = ?",
                 (game_id,),
             ).fetchone()
             if found is None:
@@ -313,8 +368,9 @@ class Database:
                 f"SELECT {', '.join(FileRow._fields)} FROM files WHERE game_id = ? {_MOST_FIRST}",  # noqa: S608 -- the names of our columns
                 (game_id,),
             ).fetchall()
-        width = len(GameRow._fields)
-        return StoredGame(GameRow(*found[:width]), GameDetails(*found[width:]), [FileRow(*file) for file in files])
+        width, end = len(GameRow._fields), len(GameRow._fields) + len(GameDetails._fields)
+        row, details = GameRow(*found[:width]), GameDetails(*found[width:end])
+        return StoredGame(row, details, [FileRow(*file) for file in files], *found[end:])
 
     def known_files(self, station: str) -> dict[bytes, tuple[int, int]]:
         """The files of a station that were read: modification time in nanoseconds and size in bytes, by path.
@@ -402,6 +458,7 @@ _TO_COLUMN: Mapping[type, Callable[[Any], str]] = {
     list: lambda highlights: msgspec.json.encode(highlights).decode(),
 }
 """How the values of a record that are no text or number become the values of columns, by their type."""
+_codes = msgspec.json.Decoder(CodeList).decode
 _standings = msgspec.json.Decoder(dict[int, Standing]).decode
 
 
@@ -448,6 +505,8 @@ def _put_game(writer: sqlite3.Connection, entry: Entry, record: GameRecord) -> N
             _put_highlights(writer, record.game_id, record.highlights)
     if record.reason is not None:
         _put_ending(writer, record.game_id, entry)
+    if entry.pacing is not None:
+        _put_pacing(writer, record.game_id, entry.pacing)
     if entry.arrived_at_ms is not None and values["arrived_at_ms"] is None:
         listed_at_ms = _place(writer, record.game_id, entry.arrived_at_ms)
     if known is None and len(files) == 1:  # nearly always; there is nothing to bring up to date
@@ -463,6 +522,25 @@ def _put_highlights(writer: sqlite3.Connection, game_id: str, highlights: Sequen
         "INSERT INTO highlights (game_id, number, score) VALUES (?, ?, ?)",
         [(game_id, number, tenths(highlight.score)) for number, highlight in enumerate(highlights)],
     )
+
+
+def _put_pacing(writer: sqlite3.Connection, game_id: str, pacing: Pacing) -> None:
+    """Store how evenly the frames of a game arrived."""
+    writer.execute(
+        "INSERT INTO setups (game_id, pacing) VALUES (?, ?)"
+        " ON CONFLICT (game_id) DO UPDATE SET pacing = excluded.pacing",
+        (game_id, msgspec.json.encode(pacing).decode()),
+    )
+
+
+def _forget_setup(writer: sqlite3.Connection, game_id: str) -> None:
+    """Delete what a game tells about its setup, and its list of codes if no other game has it."""
+    found = writer.execute("DELETE FROM setups WHERE game_id = ? RETURNING codes", (game_id,)).fetchall()
+    for (fingerprint,) in found:
+        writer.execute(
+            "DELETE FROM code_lists WHERE fingerprint = ?1 AND NOT EXISTS (SELECT 1 FROM setups WHERE codes = ?1)",
+            (fingerprint,),
+        )
 
 
 def _put_ending(writer: sqlite3.Connection, game_id: str, entry: Entry) -> None:
@@ -530,6 +608,7 @@ def _refresh(writer: sqlite3.Connection, game_id: str) -> None:
     if not files:
         writer.execute("DELETE FROM endings WHERE game_id = ?", (game_id,))
         writer.execute("DELETE FROM highlights WHERE game_id = ?", (game_id,))
+        _forget_setup(writer, game_id)
         writer.execute("DELETE FROM games WHERE game_id = ?", (game_id,))
         return
     row = writer.execute(

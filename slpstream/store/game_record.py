@@ -14,6 +14,7 @@ import msgspec
 
 from slpstream.model.events import GameEnd, GameStart, Metadata
 from slpstream.model.highlight import Highlight
+from slpstream.model.setup import Pacing
 from slpstream.model.summary import GameSummary, PlayerSummary
 
 _encode = msgspec.json.Encoder().encode
@@ -114,6 +115,8 @@ class Entry(msgspec.Struct, kw_only=True):
     """When the first bytes of the file were seen to arrive, Unix time; `None` for files that were there before."""
     ended_at_ms: int | None = None
     """When the game in the file was seen to end, Unix time; `None` if it was not, as when it was over before."""
+    pacing: Pacing | None = None
+    """How evenly its frames arrived; `None` if they were not seen to arrive, and until the game has ended."""
 
     @property
     def completeness(self) -> int:
@@ -130,7 +133,11 @@ class Entry(msgspec.Struct, kw_only=True):
         arrived_at_ms = later.arrived_at_ms if self.arrived_at_ms is None else self.arrived_at_ms
         ended_at_ms = later.ended_at_ms if self.ended_at_ms is None else self.ended_at_ms
         return msgspec.structs.replace(
-            later, record=self.record.updated(later.record), arrived_at_ms=arrived_at_ms, ended_at_ms=ended_at_ms
+            later,
+            record=self.record.updated(later.record),
+            arrived_at_ms=arrived_at_ms,
+            ended_at_ms=ended_at_ms,
+            pacing=later.pacing or self.pacing,
         )
 
 

@@ -22,10 +22,11 @@ import trio
 
 from slpstream.model.errors import ConfigError
 from slpstream.model.highlight import Highlight
+from slpstream.model.setup import CodeList, Pacing
 from slpstream.model.summary import IndexedGame
 from slpstream.store.arrival_times import ArrivalTimes
 from slpstream.store.backfill import OldFile, Read, path_key, read_entry
-from slpstream.store.database import Database, Page, StoredGame, is_damage
+from slpstream.store.database import Database, Page, SetupRow, StoredGame, is_damage
 from slpstream.store.game_record import Entry, GameRecord
 from slpstream.store.games_query import GamesQuery
 from slpstream.store.highlights_query import HighlightPage, HighlightsQuery
@@ -123,8 +124,9 @@ class GameIndex:
         arrived_at_ms: int | None = None,
         *,
         ended_at_ms: int | None = None,
+        pacing: Pacing | None = None,
     ) -> None:
-        """Store the record of the game in a file, and when it was seen to arrive and to end. Returns at once."""
+        """Store the record of the game in a file, and how it was seen to arrive and to end. Returns at once."""
         entry = Entry(
             station=station,
             path=path_key(path),
@@ -133,6 +135,7 @@ class GameIndex:
             record=record,
             arrived_at_ms=arrived_at_ms,
             ended_at_ms=ended_at_ms,
+            pacing=pacing,
         )
         if arrived_at_ms is not None:
             self._arrivals.note(record.game_id, arrived_at_ms)
@@ -192,6 +195,18 @@ class GameIndex:
     async def keep_highlights(self, game_id: str, highlights: Sequence[Highlight]) -> None:
         """Store the highlights of a game, in the order in which they ended."""
         await self._call(partial(self._database.keep_highlights, game_id, highlights))
+
+    async def keep_codes(self, game_id: str, codes: CodeList | None) -> None:
+        """Store the codes of a game; `None` for a replay without a list of codes."""
+        await self._call(partial(self._database.keep_codes, game_id, codes))
+
+    async def codes(self, fingerprint: str) -> CodeList | None:
+        """The codes with a fingerprint; `None` if no game has them."""
+        return await self._call(partial(self._database.codes, fingerprint))
+
+    async def setups(self, station: str, limit: int) -> list[SetupRow]:
+        """The setups of a station's newest games, see `Database.setups`."""
+        return await self._call(partial(self._database.setups, station, limit)) or []
 
     async def highlights(self, query: HighlightsQuery, game_ids: list[str] | None = None) -> HighlightPage:
         """A page of highlights; an empty one if the database fails. With `game_ids`, only of these games."""

@@ -178,6 +178,20 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         ) STRICT, WITHOUT ROWID""",
         "CREATE INDEX highlights_by_score ON highlights (score, game_id, number)",
     ),
+    (
+        # What games reveal about their setups beyond their settings.
+        """CREATE TABLE setups (
+            game_id TEXT PRIMARY KEY NOT NULL,
+            codes TEXT,                        -- fingerprint; empty for a replay without a list, NULL until it is read
+            pacing TEXT                        -- JSON; NULL when the game was not seen to arrive
+        ) STRICT, WITHOUT ROWID""",
+        "CREATE INDEX setups_by_codes ON setups (codes) WHERE codes > ''",
+        # The lists of codes, each once: all games of one build have the same.
+        """CREATE TABLE code_lists (
+            fingerprint TEXT PRIMARY KEY NOT NULL,
+            document TEXT NOT NULL             -- JSON
+        ) STRICT""",
+    ),
 )
 VERSION = len(MIGRATIONS)
 

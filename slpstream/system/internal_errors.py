@@ -28,6 +28,7 @@ from slpstream.system.logs import get_logger
 
 Part = Literal[
     "bracket",
+    "audit",
     "broker",
     "chat",
     "console",

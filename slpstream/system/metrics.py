@@ -187,6 +187,12 @@ TABLE = (
     Row("slpstream_station_ready", "gauge", "1 while the folder can be read and has been searched.", ("station",)),
     Row("slpstream_station_on_air", "gauge", "1 for the station on air.", ("station",)),
     Row(
+        "slpstream_setup_differences",
+        "gauge",
+        "1 for each value in which a setup has lastingly differed from the others; see `/v1/audit`.",
+        ("station", "what"),
+    ),
+    Row(
         "slpstream_watched_stations",
         "gauge",
         "Stations, by how changes of their files are noticed: inotify, directory changes, kqueue, watchdog, polling.",
@@ -316,8 +322,12 @@ class Metrics:
 
     def bind_each(self, name: str, read: Callable[[], Mapping[str, float]]) -> None:
         """Exports a gauge with one label. `read` returns the samples by label value. See `bind`."""
+        self.bind_all(name, lambda: {(label,): value for label, value in read().items()})
+
+    def bind_all(self, name: str, read: Callable[[], Mapping[tuple[str, ...], float]]) -> None:
+        """Exports a gauge with several labels. `read` returns the samples by label values. See `bind`."""
         self.unbound_gauges.remove(name)
-        self._registry.register(_Computed(ROWS[name], lambda: (([label], value) for label, value in read().items())))
+        self._registry.register(_Computed(ROWS[name], lambda: ((list(each), value) for each, value in read().items())))
 
     def station(self, station: str) -> StationMetrics:
         """The counters of a station. Make it once and keep it."""

@@ -21,7 +21,19 @@ from starlette.types import ASGIApp
 
 from slpstream.model.messages import ON_AIR
 from slpstream.model.version import __version__
-from slpstream.web import bracket, chapters, events, highlights, instant_replay, marks, openapi, seat_codes, seats, sets
+from slpstream.web import (
+    audit,
+    bracket,
+    chapters,
+    events,
+    highlights,
+    instant_replay,
+    marks,
+    openapi,
+    seat_codes,
+    seats,
+    sets,
+)
 from slpstream.web import games as games_module
 from slpstream.web import on_air as on_air_module
 from slpstream.web import setup as setup_module
@@ -127,6 +139,9 @@ def make_app(
     async def seat_codes_page(request: Request) -> Response:
         return await assets.respond("seat_codes.html", request)
 
+    async def setups(request: Request) -> Response:
+        return await assets.respond("audit.html", request)
+
     async def pictures(request: Request) -> Response:
         return await json_response(request, await trio.to_thread.run_sync(own_pictures, overlay_folder))
 
@@ -137,6 +152,7 @@ def make_app(
             Route("/bracket", bracket_page),
             Route(f"{seats.PAGE_PREFIX}{{station}}", seats_page),
             Route(seat_codes.PAGE, seat_codes_page),
+            Route("/audit", setups),
             Route("/overlay/{station}", overlay),
             Route("/scenes/ticker", ticker),
             Route("/scenes/{scene}/{station}", scene),
@@ -185,6 +201,7 @@ def api_endpoints(
 def described_endpoints() -> list[Endpoint]:
     """All endpoints of the HTTP API, for a description: they cannot respond."""
     more = [
+        *audit.endpoints(cast(audit.SetupAudit, None)),
         *chapters.endpoints(cast(chapters.Clips, None)),
         *highlights.endpoints(cast(highlights.Highlights, None)),
         *marks.endpoints(cast(marks.Marks, None)),

@@ -12,6 +12,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from slpstream.model.highlight import Highlight
+from slpstream.model.setup import CodeList
 from slpstream.model.summary import GameSummary
 
 GameId = Annotated[str, Meta(pattern="^[0-9a-f]{32}$", description="32 hex digits.")]
@@ -151,6 +152,10 @@ class Game(GameItem, kw_only=True):
     end: Annotated[Any, Meta(description="As in `game_end`.")] = None
     stats_summary: Annotated[
         Any, Meta(description="`overall` and the plain values of the last stats; left out until they are computed.")
+    ] = None
+    codes: Annotated[
+        CodeList | None,
+        Meta(description="The codes that were loaded into the game, its Gecko list; left out if no file has them."),
     ] = None
     files: Annotated[
         list[GameFile],

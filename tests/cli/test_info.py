@@ -33,7 +33,7 @@ from tests.shared_data import needs_shared, replays
 from tests.synthetic.match import synthetic_match
 
 END_BYTES = 4096
-NOT_READ = ("frames", "diagnostics")
+NOT_READ = ("frames", "codes", "diagnostics")
 
 
 def preview_of(data: bytes, tail_bytes: int = END_BYTES) -> Any:

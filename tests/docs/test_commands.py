@@ -151,8 +151,9 @@ class Sandbox:
             (self.root / name).mkdir(parents=True)
         self.home.mkdir()
         (self.checkout / "game.slp").write_bytes(synthetic_match(seed=1, frames=300, rollbacks=True))
-        (self.checkout / "replays").mkdir()
-        for copy in ("replays/game.slp", "Game_1.slp", "Game_2.slp"):
+        for name in ("replays", "setups/1", "setups/2"):
+            (self.checkout / name).mkdir(parents=True)
+        for copy in ("replays/game.slp", "setups/1/game.slp", "setups/2/game.slp", "Game_1.slp", "Game_2.slp"):
             shutil.copy(self.checkout / "game.slp", self.checkout / copy)
         subprocess.run(["git", "init", "--quiet"], cwd=self.checkout, check=True)
         programs = folder / "programs"

@@ -251,10 +251,11 @@ def test_keyboard(browser: Browser, tournament: Tournament) -> None:
         overview(page, tournament.daemon.url)
         expect(page.locator(".first-run")).to_be_hidden()
         reached = []
-        for _ in range(6):
+        for _ in range(7):
             page.keyboard.press("Tab")
             reached.append(page.evaluate("document.activeElement.textContent"))
-        assert reached == ["Skip to the stations", "Venue wall", "Scene editor", "setup01", "setup02", "setup03"]
+        links = ["Skip to the stations", "Venue wall", "Setups", "Scene editor"]
+        assert reached == [*links, "setup01", "setup02", "setup03"]
         page.keyboard.press("Enter")
         title = page.locator("#detail-title")
         expect(title).to_have_text("setup03")

@@ -32,8 +32,9 @@ MAX_SECONDS = 300
 JSON_BODY = {"content-type": "application/json"}
 PAGES = {
     "/",
-    "/docs",
+    "/audit",
     "/bracket",
+    "/docs",
     "/overlay/{station}",
     "/scenes/ticker",
     "/scenes/{scene}/{station}",

@@ -7,12 +7,14 @@ from pathlib import Path
 
 import trio
 
+from slpstream.daemon.station.frame_pacing import FramePacing
 from slpstream.formats.registry import of_name
 from slpstream.game.described import DescribedGame
 from slpstream.game.log_reader import MODES, FileLogReader, GrowingLogReader, ReadUnwritten, WholeFileLogReader
 from slpstream.game.pipeline import Pipeline
 from slpstream.model.events import Diagnostic, Event, GameEnd, StatsUpdate
 from slpstream.model.messages import FramesMode, Position
+from slpstream.model.setup import Pacing
 from slpstream.sources.tail import FileIdentity, TailedFile
 from slpstream.stream import Game
 from slpstream.system.files import WHOLE_FILE_BYTES
@@ -38,6 +40,7 @@ class FollowedFile:
         """The settings, result and metadata of the game so far; `None` until it begins."""
         self.ended_at_ms: int | None = None
         """When the game was seen to end, Unix time; `None` until then, and for a game that was over before."""
+        self._pacing: FramePacing | None = None
         self.opened_at = self.grown_at = trio.current_time()
         self.arrived_whole = False
         """Whether the file was finished when it was first seen, or another game is played and this file has not grown
@@ -99,6 +102,18 @@ class FollowedFile:
         `None` for a file that was there before, arrived whole, or is written in one go: its game was played earlier.
         """
         return None if self.written_whole or self.arrived_whole else self._seen_at_ms
+
+    def note_frames(self, frames: int, frames_per_second: int) -> None:
+        """Take note that new frames were in the bytes that were read last."""
+        if self._pacing is None:
+            self._pacing = FramePacing(1 / frames_per_second)
+        self._pacing.arrived(frames, self.grown_at)
+
+    @property
+    def pacing(self) -> Pacing | None:
+        """How evenly the frames of a game that has ended arrived; `None` if they were not seen to arrive."""
+        ended = self._pacing is not None and self.ended_at_ms is not None and self.arrived_at_ms is not None
+        return self._pacing.measured() if ended and self._pacing is not None else None
 
     @property
     def has_unread_bytes(self) -> bool:

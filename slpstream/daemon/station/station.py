@@ -550,6 +550,8 @@ class Station:
             self._begin(followed, batch.start)
         if followed.game is not None:
             self.channel.publish(followed.game, batch.logs)
+        if batch.frames and followed.grows and followed.game is not None and followed.game.frames_per_second:
+            followed.note_frames(batch.frames - batch.resent_frames, followed.game.frames_per_second)
         if batch.notable:
             self._describe(followed, batch.notable)
         self._counters.count(
@@ -581,6 +583,7 @@ class Station:
                 record,
                 arrived_at_ms=followed.arrived_at_ms,
                 ended_at_ms=followed.ended_at_ms,
+                pacing=followed.pacing,
             )
 
     def _begin(self, followed: FollowedFile, start: GameStart) -> None:

@@ -21,7 +21,7 @@ from typing import ClassVar, Self
 
 import msgspec
 
-from slpstream.formats.slippi import commands, container, metadata, result
+from slpstream.formats.slippi import commands, container, message_splitter, metadata, result
 from slpstream.formats.slippi.assembler import Assembler
 from slpstream.formats.slippi.commands import FRAMES_PER_SECOND
 from slpstream.formats.slippi.diagnostics import DiagnosticLimiter
@@ -55,8 +55,6 @@ TakeEvent = Callable[["SlippiReader", bytes, int, int, int], None]
 The reader is an argument and not bound, because a reader that refers to itself is freed late."""
 
 _FRAME_BOOKEND = commands.FRAME_BOOKEND.command
-_GECKO_LIST_LIMIT_BYTES = 1 << 20
-_SPLITTER_USED, _SPLITTER_COMMAND, _SPLITTER_LAST = 0x201, 0x203, 0x204
 
 
 class Stage(IntEnum):
@@ -512,21 +510,15 @@ class SlippiReader:
         raise commands.TABLES[buffer[start]].layout(end - start - 1).size_error(end_offset - (end - start))
 
     def _take_message_splitter(self, buffer: bytes, start: int, end: int, end_offset: int) -> None:
-        """Message Splitter 0x10, since 3.3.0: a block of an event that is too large for one, the Gecko List.
-
-        The declared size of the Gecko List is not used, because it overflows its 16 bits.
-        """
-        if end - start <= _SPLITTER_LAST:
-            offset = end_offset - (end - start)
-            raise FieldError("Message Splitter is too small", offset=offset, command=buffer[start])
-        if buffer[start + _SPLITTER_COMMAND] != commands.GECKO_LIST:
+        """Message Splitter 0x10, since 3.3.0: a block of an event that is too large for one, the Gecko List."""
+        part = message_splitter.block(buffer, start, end, end_offset)
+        if part is None:
             return
-        used = int.from_bytes(buffer[start + _SPLITTER_USED : start + _SPLITTER_COMMAND], "big")
-        self._split += buffer[start + 1 : start + 1 + min(used, _SPLITTER_USED - 1)]
-        if len(self._split) > _GECKO_LIST_LIMIT_BYTES:
+        self._split += part[0]
+        if len(self._split) > message_splitter.MAX_BYTES:
             self._warn("gecko_list_too_long", "the Gecko List is longer than 1 MiB", end_offset)
             self._split.clear()
-        if buffer[start + _SPLITTER_LAST]:
+        if part[1]:
             self.gecko_list = bytes(self._split)
             self._split.clear()
 

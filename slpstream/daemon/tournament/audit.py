@@ -1,0 +1,167 @@
+"""The setup audit of a daemon: the newest games of each station, from the index, compared when they change."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+
+import msgspec
+import trio
+
+from slpstream.config import Audit as AuditConfig
+from slpstream.daemon.game_codes import GameCodes
+from slpstream.formats.registry import describe_setup
+from slpstream.model.prepared import prepared
+from slpstream.model.setup import CodeList, Pacing
+from slpstream.model.summary import GameSummary, IndexedGame
+from slpstream.store import GameIndex, SetupRow
+from slpstream.tournament.audit.clock import said_ms
+from slpstream.tournament.audit.compare import Limits, audit
+from slpstream.tournament.audit.findings import Audit
+from slpstream.tournament.audit.played_games import PlayedGame
+from slpstream.tournament.clock_skew import clock_skew
+
+_GAMES = 20
+"""How many games of a station are looked through for comparable ones."""
+_GATHER_SECONDS = 5.0
+"""Changes that come together are looked at together, after the beginning of a game is over."""
+
+
+@prepared
+class _Started(msgspec.Struct, rename="camel"):
+    """The part of a summary that says when the game began."""
+
+    started_at: str = ""
+
+
+class SetupAudit:
+    """The audit of one daemon's stations."""
+
+    def __init__(
+        self, index: GameIndex, codes: GameCodes, stations: Callable[[], Sequence[str]], config: AuditConfig
+    ) -> None:
+        """`stations` returns the ids of the stations to compare."""
+        self._index = index
+        self._codes = codes
+        self._stations = stations
+        self._config = config
+        self._games: dict[str, list[PlayedGame]] = {}
+        self._changed: set[str] = set()
+        self._all_changed = True
+        self._work = trio.Event()
+        self._looking = trio.Lock()
+        self._audit = Audit(setups=[], findings=[])
+        self._differences: Mapping[tuple[str, ...], float] = {}
+
+    @property
+    def differences(self) -> Mapping[tuple[str, ...], float]:
+        """The number of lasting differences by station and value. May be called from any thread."""
+        return self._differences
+
+    def use(self, config: AuditConfig) -> None:
+        """Use another configuration from now on."""
+        self._config = config
+        self.changed(None)
+
+    def changed(self, station: str | None) -> None:
+        """Take note that the games of a station have changed, of any station for `None`. Returns at once."""
+        if station is None:
+            self._all_changed = True
+        else:
+            self._changed.add(station)
+        self._work.set()
+
+    async def run(self) -> None:
+        """Keep the audit up to date until cancelled."""
+        while True:
+            await trio.sleep(_GATHER_SECONDS)
+            await self.audit()
+            await self._work.wait()
+
+    async def audit(self) -> Audit:
+        """The comparison of all stations, as of now."""
+        async with self._looking:
+            stations = list(self._stations())
+            changed, self._changed = self._changed, set()
+            if self._all_changed:
+                changed = set(stations)
+            stale = [station for station in stations if station in changed or station not in self._games]
+            gone = self._games.keys() - set(stations)
+            self._all_changed, self._work = False, trio.Event()
+            if not stale and not gone:
+                return self._audit
+            found: dict[str, list[PlayedGame]] = {}
+            try:
+                for station in stale:
+                    found[station] = await self._newest_games(station)
+            except BaseException:
+                self._changed |= set(stale)
+                raise
+            self._games = {station: (found if station in found else self._games)[station] for station in stations}
+            self._audit = await trio.to_thread.run_sync(audit, dict(self._games), self._limits())
+            self._differences = {
+                (setup.setup, finding.name): 1.0
+                for setup in self._audit.setups
+                for finding in self._audit.differences
+                if finding.lasting and setup.setup in finding.setups
+            }
+            return self._audit
+
+    def _limits(self) -> Limits:
+        config = self._config
+        return Limits(
+            games=config.games,
+            hours=config.hours,
+            now_ms=round(1000 * time.time()),
+            clock_seconds=config.clock_seconds,
+            frame_rate=config.frame_rate,
+            stutters_per_minute=config.stutters_per_minute,
+        )
+
+    async def _newest_games(self, station: str) -> list[PlayedGame]:
+        """The newest games of a station, newest first; codes only of those that are compared."""
+        await self._index.written()
+        rows = await self._index.setups(station, _GAMES)
+        games = await trio.to_thread.run_sync(_played_games, rows, {})
+        codes: dict[str, CodeList] = {}
+        comparable = [row for row, game in zip(rows, games, strict=True) if not game.revealed.incomparable]
+        for row in comparable[: self._config.games]:
+            found = await self._codes.codes(row.game_id, row.codes, [row.path], has_ended=row.reason is not None)
+            if found is not None:
+                codes[row.game_id] = found
+        return await trio.to_thread.run_sync(partial(_played_games, rows, codes)) if codes else games
+
+
+def _played_games(rows: Sequence[SetupRow], codes: Mapping[str, CodeList]) -> list[PlayedGame]:
+    """The games, newest first. The newest one that was seen to arrive has the skew of the console's clock."""
+    skew = clock_skew(_indexed(row) for row in rows)
+    games = [_played_game(row, codes.get(row.game_id)) for row in rows]
+    for place, (row, game) in enumerate(zip(rows, games, strict=True)):
+        if skew is not None and row.arrived_at_ms is not None and not game.revealed.incomparable:
+            games[place] = msgspec.structs.replace(game, skew_seconds=skew.seconds)
+            break
+    return games
+
+
+def _indexed(row: SetupRow) -> IndexedGame:
+    return IndexedGame(
+        game_id=row.game_id,
+        summary=GameSummary(),
+        standings={},
+        listed_at_ms=row.listed_at_ms,
+        arrived_at_ms=row.arrived_at_ms,
+        said_at_ms=said_ms(msgspec.json.decode(row.summary, type=_Started).started_at),
+        duration_seconds=row.duration_seconds,
+    )
+
+
+def _played_game(row: SetupRow, codes: CodeList | None) -> PlayedGame:
+    metadata = None if row.metadata is None else msgspec.json.decode(row.metadata)
+    return PlayedGame(
+        game_id=row.game_id,
+        at_ms=row.listed_at_ms,
+        revealed=describe_setup(row.format, msgspec.json.decode(row.settings), codes, metadata),
+        duration_seconds=row.duration_seconds,
+        pacing=None if row.pacing is None else msgspec.json.decode(row.pacing, type=Pacing),
+    )

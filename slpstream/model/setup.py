@@ -1,0 +1,82 @@
+"""The setup that a game reveals: the machine and the rules that it was played with, in the same words for every format.
+
+Each format describes it as named values (`Format.setup`), so whoever compares setups needs to know no format. The codes
+that were loaded into the game are a value of their own, because only the file has them, and not the settings.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+Kind = Literal["machine", "rules"]
+
+
+class _Revealed(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
+    """Base class: on the wire, names are camelCase and values that are not known are left out."""
+
+
+class SetupValue(_Revealed, frozen=True, kw_only=True):
+    """One thing that a game reveals about its setup. Setups with the same `value` are equal in it."""
+
+    name: Annotated[str, Meta(description="Name for programs: `ucf`, `timer`.")]
+    title: Annotated[str, Meta(description="Name for people: `UCF`, `timer`.")]
+    value: Annotated[str, Meta(description="The value, for comparisons.")]
+    text: Annotated[str, Meta(description="The value in words: `off`, `8:00`.")]
+    port: Annotated[int | None, Meta(description="The port that it belongs to, from 1; left out for the setup.")] = None
+    kind: Annotated[
+        Kind,
+        Meta(description="`machine`: as the console is set up; `rules`: chosen in the menus, possibly for one game."),
+    ] = "machine"
+
+
+class RevealedSetup(_Revealed, frozen=True, kw_only=True):
+    """All that a game reveals about its setup."""
+
+    values: list[SetupValue] = []
+    incomparable: Annotated[
+        str, Meta(description="Why the game says nothing about a setup: `played online`; else left out.")
+    ] = ""
+
+
+class Code(_Revealed, frozen=True, kw_only=True):
+    """One code that was loaded into the game."""
+
+    type: Annotated[str, Meta(description="The kind of code, two hex digits: `C2` inserts, `04` writes 32 bits.")]
+    address: Annotated[str, Meta(description="The place in memory that it changes, eight hex digits.")]
+    bytes: Annotated[int, Meta(description="Length of the code.")]
+
+
+class CodeSet(_Revealed, frozen=True, kw_only=True):
+    """A known set of codes, all of which are loaded."""
+
+    name: Annotated[str, Meta(description="Name for people: `UCF 0.84`.")]
+    family: Annotated[str, Meta(description="Sets of one family exclude or extend each other: `ucf`.")]
+
+
+class CodeList(_Revealed, frozen=True, kw_only=True):
+    """The codes that were loaded into the game, in order."""
+
+    fingerprint: Annotated[
+        str, Meta(description="Hash over type, address and length of each code: equal for games of one build.")
+    ]
+    count: Annotated[int, Meta(description="Number of codes.")]
+    sets: Annotated[list[CodeSet], Meta(description="The known sets among them.")] = []
+    codes: list[Code] = []
+
+
+class Pacing(_Revealed, frozen=True, kw_only=True):
+    """How evenly the frames of a game arrived, as the daemon saw it that received them."""
+
+    frames_per_second: Annotated[float, Meta(description="Without the pauses.")]
+    stutters: Annotated[int, Meta(description="How often frames came at least 50 ms later than they should have.")]
+    late_milliseconds: Annotated[
+        int, Meta(description="99 of 100 times, what arrived was at most this much later than its frames take.")
+    ]
+    seconds: Annotated[float, Meta(description="How long it was measured.")]
+
+
+for _kind in (CodeList, Pacing, RevealedSetup):
+    msgspec.json.Decoder(_kind)  # prepared for threads, see `model.prepared`

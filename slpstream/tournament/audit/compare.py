@@ -1,0 +1,314 @@
+"""Compares the setups of a tournament by what their newest games reveal. Pure.
+
+Each value of a setup is that of the newest game that shows it. A value that more than half of the setups share is the
+usual one, and the other setups differ. Without such a value the setups are split: nobody can say which of them is
+right. A value that a setup does not show is compared with nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from slpstream.tournament.audit.findings import Audit, AuditedSetup, AuditedValue, Finding, Mark
+from slpstream.tournament.audit.played_games import (
+    CLOCK,
+    FRAME_RATE,
+    STUTTERS,
+    Measured,
+    PlayedGame,
+    measured_values,
+)
+
+_FEW_SETUPS = 3
+"""A port that fewer setups have played on is compared with the other ports, too."""
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """Which games count, and from when on measured values differ."""
+
+    games: int = 5
+    """How many of the newest games of a setup are looked at."""
+    hours: float | None = None
+    """Games that were played this long before the newest game of all setups are not looked at."""
+    now_ms: int | None = None
+    """The Unix time; games that claim to be played later are taken to be played now."""
+    handwarmer_seconds: float = 30.0
+    """The rules of shorter games count only if no other game shows them."""
+    clock_seconds: float = 120.0
+    frame_rate: float = 0.5
+    stutters_per_minute: float = 10.0
+
+    def tolerance(self, name: str) -> float:
+        """Up to which difference two numbers are equal."""
+        return {CLOCK: self.clock_seconds, FRAME_RATE: self.frame_rate, STUTTERS: self.stutters_per_minute}[name]
+
+
+class _Key(NamedTuple):
+    """One thing to compare: a value of a port or of the setup."""
+
+    name: str
+    port: int
+
+
+class _Shown(NamedTuple):
+    """A value of a setup, with the game that shows it."""
+
+    measured: Measured
+    game_id: str
+    lasting: bool
+
+
+class _Verdict(NamedTuple):
+    """The comparison of one value over all setups: the usual value and who differs, or the groups of a split."""
+
+    usual: _Shown | None
+    agreeing: int
+    differing: Sequence[str]
+    groups: Sequence[Sequence[str]]
+
+
+def audit(setups: Mapping[str, Sequence[PlayedGame]], limits: Limits | None = None) -> Audit:
+    """Compare setups by their games, newest first."""
+    limits = limits or Limits()
+    since_ms = _since_ms((game.at_ms for games in setups.values() for game in games), limits)
+    setups = {name: [game for game in games if game.at_ms >= since_ms] for name, games in setups.items()}
+    recent = {name: _comparable(games)[: limits.games] for name, games in setups.items()}
+    shown = {name: _values(games, limits) for name, games in recent.items()}
+    verdicts = {key: _compare(key, shown, limits) for key in _keys(shown.values())}
+    findings = [
+        *(finding for key, verdict in verdicts.items() for finding in _findings(key, verdict, shown)),
+        *(finding for name, games in recent.items() for finding in _changes(name, games, shown[name], limits)),
+    ]
+    marks: dict[tuple[str, _Key], Mark] = {
+        (name, key): "split" if verdict.groups else "differs"
+        for key, verdict in verdicts.items()
+        for name in (*verdict.differing, *(name for group in verdict.groups for name in group))
+    }
+    return Audit(
+        setups=[
+            _setup(
+                name,
+                games,
+                recent[name],
+                {key: (values[key], marks.get((name, key), "")) for key in verdicts if key in values},
+            )
+            for (name, games), values in zip(setups.items(), shown.values(), strict=True)
+        ],
+        findings=findings,
+    )
+
+
+def _since_ms(played_at_ms: Iterable[int], limits: Limits) -> float:
+    """The Unix time from which on games count."""
+    newest_ms = max(played_at_ms, default=0)
+    if limits.hours is None:
+        return -math.inf
+    return min(newest_ms, newest_ms if limits.now_ms is None else limits.now_ms) - 3_600_000 * limits.hours
+
+
+def _comparable(games: Sequence[PlayedGame]) -> list[PlayedGame]:
+    return [game for game in games if not game.revealed.incomparable]
+
+
+def _values(games: Sequence[PlayedGame], limits: Limits) -> dict[_Key, _Shown]:
+    """The values of a setup. The newest game that shows one decides."""
+    found: dict[_Key, _Shown] = {}
+    for key, seen in _seen(games, limits).items():
+        newest = seen[0]
+        lasting = len(seen) == 1 or _equal(newest[0], seen[1][0], limits)
+        found[key] = _Shown(newest[0], newest[1].game_id, lasting)
+    return found
+
+
+def _seen(games: Sequence[PlayedGame], limits: Limits) -> dict[_Key, list[tuple[Measured, PlayedGame]]]:
+    """All that the games show, newest first; the rules of handwarmers only if no other game shows them."""
+    seen: dict[_Key, list[tuple[Measured, PlayedGame]]] = {}
+    for game in games:
+        for measured in measured_values(game):
+            value = measured.value
+            seen.setdefault(_Key(value.name, value.port or 0), []).append((measured, game))
+    for key, each in seen.items():
+        if each[0][0].value.kind == "rules":
+            seen[key] = [(value, game) for value, game in each if not _is_handwarmer(game, limits)] or each
+    return seen
+
+
+def _is_handwarmer(game: PlayedGame, limits: Limits) -> bool:
+    return game.duration_seconds is not None and game.duration_seconds < limits.handwarmer_seconds
+
+
+def _equal(one: Measured, other: Measured, limits: Limits) -> bool:
+    if one.number is None or other.number is None:
+        return one.value.value == other.value.value
+    return abs(one.number - other.number) <= limits.tolerance(one.value.name)
+
+
+def _keys(shown: Iterable[Mapping[_Key, _Shown]]) -> list[_Key]:
+    """All values to compare, in the order in which games show it; the ports of a value are together."""
+    keys = dict.fromkeys(key for values in shown for key in values)
+    names = list(dict.fromkeys(key.name for key in keys))
+    return sorted(keys, key=lambda key: (names.index(key.name), key.port))
+
+
+def _compare(key: _Key, shown: Mapping[str, Mapping[_Key, _Shown]], limits: Limits) -> _Verdict:
+    """Compare one value over all setups that show it."""
+    voters = {name: values[key] for name, values in shown.items() if key in values}
+    if key.port and len(voters) < _FEW_SETUPS:
+        usual = _usual_of_all_ports(key.name, shown)
+        if usual is not None:
+            differing = [name for name, each in voters.items() if not _equal(each.measured, usual.measured, limits)]
+            others = sum(1 for name, values in shown.items() if name not in differing and _has(values, key.name))
+            return _Verdict(usual, others, differing, ())
+    examples = {each.measured.value.value: each for each in voters.values()}
+    agreeing = max((_agreeing(each, voters, limits) for each in examples.values()), key=len, default=[])
+    if len(voters) == len(agreeing):
+        return _Verdict(None, len(agreeing), (), ())
+    if 2 * len(agreeing) > len(voters):
+        typical = sorted(agreeing, key=lambda name: voters[name].measured.number or 0.0)[len(agreeing) // 2]
+        differing = [name for name in voters if name not in agreeing]
+        return _Verdict(voters[typical], len(agreeing), differing, ())
+    groups: dict[str, list[str]] = {}
+    for name, each in voters.items():
+        groups.setdefault(each.measured.value.text, []).append(name)
+    return _Verdict(None, 0, (), sorted(groups.values(), key=len, reverse=True))
+
+
+def _agreeing(one: _Shown, voters: Mapping[str, _Shown], limits: Limits) -> list[str]:
+    return [name for name, other in voters.items() if _equal(one.measured, other.measured, limits)]
+
+
+def _has(values: Mapping[_Key, _Shown], name: str) -> bool:
+    return any(key.name == name for key in values)
+
+
+def _usual_of_all_ports(name: str, shown: Mapping[str, Mapping[_Key, _Shown]]) -> _Shown | None:
+    """The value that more than half of the setups show on any port, and more setups than any other value."""
+    setups: Counter[str] = Counter()
+    examples: dict[str, _Shown] = {}
+    showing = 0
+    for values in shown.values():
+        of_ports = [each for key, each in values.items() if key.name == name]
+        showing += bool(of_ports)
+        setups.update({each.measured.value.value for each in of_ports})
+        examples |= {each.measured.value.value: each for each in of_ports}
+    (first, count), *others = setups.most_common(2)
+    if 2 * count <= showing or (others and others[0][1] == count):
+        return None
+    return examples[first]
+
+
+def _findings(key: _Key, verdict: _Verdict, shown: Mapping[str, Mapping[_Key, _Shown]]) -> list[Finding]:
+    if verdict.groups:
+        return [_split(key, verdict.groups, shown)]
+    usual = verdict.usual
+    if usual is None:
+        return []
+    return [_difference(name, shown[name][key], usual, verdict) for name in verdict.differing]
+
+
+def _difference(name: str, shown: _Shown, usual: _Shown, verdict: _Verdict) -> Finding:
+    value, port = shown.measured.value, shown.measured.value.port
+    others = verdict.agreeing + len(verdict.differing) - 1
+    among = f"the other {others}" if verdict.agreeing == others else f"{verdict.agreeing} of the other {others}"
+    newest = "" if shown.lasting else " (only in its newest game)"
+    what = f"{value_words(shown)}, elsewhere {usual.measured.value.text}{newest}"
+    return Finding(
+        kind="differs",
+        setups=[name],
+        name=value.name,
+        title=value.title,
+        port=port,
+        text=value.text,
+        usual=usual.measured.value.text,
+        game_id=shown.game_id,
+        lasting=shown.lasting,
+        words=f"{setup_words(name)} differs from {among}: {what}",
+    )
+
+
+def _split(key: _Key, groups: Sequence[Sequence[str]], shown: Mapping[str, Mapping[_Key, _Shown]]) -> Finding:
+    first = shown[groups[0][0]][key]
+    value = first.measured.value
+    sides = [f"{shown[group[0]][key].measured.value.text} on {', '.join(group)}" for group in groups]
+    where = "" if value.port is None else f" on port {value.port}"
+    return Finding(
+        kind="split",
+        setups=[name for group in groups for name in group],
+        name=value.name,
+        title=value.title,
+        port=value.port,
+        lasting=all(shown[name][key].lasting for group in groups for name in group),
+        words=f"the setups do not agree about {value.title}{where}: {'; '.join(sides)}",
+    )
+
+
+def _changes(name: str, games: Sequence[PlayedGame], shown: Mapping[_Key, _Shown], limits: Limits) -> Iterable[Finding]:
+    """Differences among the games of one setup, which was changed between two of them."""
+    for key, seen in _seen(games, limits).items():
+        newest = shown[key]
+        if newest.measured.number is not None:
+            continue  # measurements differ from game to game
+        before = next(((each, game) for each, game in seen if not _equal(each, newest.measured, limits)), None)
+        if before is None:
+            continue
+        value, (earlier, game) = newest.measured.value, before
+        yield Finding(
+            kind="changed",
+            setups=[name],
+            name=value.name,
+            title=value.title,
+            port=value.port,
+            text=value.text,
+            usual=earlier.value.text,
+            game_id=game.game_id,
+            words=f"{setup_words(name)} has changed: {value_words(newest)}, before {earlier.value.text}",
+        )
+
+
+def _setup(
+    name: str,
+    games: Sequence[PlayedGame],
+    recent: Sequence[PlayedGame],
+    values: Mapping[_Key, tuple[_Shown, Mark]],
+) -> AuditedSetup:
+    unknown = ""
+    if not recent:
+        unknown = games[0].revealed.incomparable if games else "no recent games"
+    audited = [_audited(shown, mark) for shown, mark in values.values()]
+    return AuditedSetup(
+        setup=name,
+        games=len(recent),
+        values=audited,
+        differences=sum(bool(each.mark) for each in audited),
+        unknown=unknown,
+    )
+
+
+def _audited(shown: _Shown, mark: Mark) -> AuditedValue:
+    value = shown.measured.value
+    return AuditedValue(
+        name=value.name,
+        title=value.title,
+        text=value.text,
+        port=value.port,
+        kind=value.kind,
+        game_id=shown.game_id,
+        mark=mark,
+    )
+
+
+def setup_words(name: str) -> str:
+    """A setup in a sentence: a name that is only a number needs the word."""
+    return f"setup {name}" if name.isdecimal() else name
+
+
+def value_words(shown: _Shown) -> str:
+    """A value in a sentence: `UCF off on port 3`."""
+    value = shown.measured.value
+    where = "" if value.port is None else f" on port {value.port}"
+    return f"{value.title} {value.text}{where}"

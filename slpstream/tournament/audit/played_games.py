@@ -1,0 +1,69 @@
+"""The games of a setup, as the audit sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from slpstream.model.setup import Pacing, RevealedSetup, SetupValue
+
+CLOCK, FRAME_RATE, STUTTERS = "clock", "frame_rate", "stutters"
+"""Names of the values that are measured, and equal within a tolerance."""
+_MIN_PACED_SECONDS = 20.0
+"""Shorter games do not show how even the frames come."""
+
+
+class PlayedGame(msgspec.Struct, frozen=True, kw_only=True):
+    """One game of a setup."""
+
+    game_id: str
+    at_ms: int
+    """When it was played, Unix time."""
+    revealed: RevealedSetup
+    duration_seconds: float | None = None
+    """`None` while it is being played."""
+    skew_seconds: float | None = None
+    """By how much the console's clock was ahead of the daemon's; `None` for games that were not seen to arrive."""
+    pacing: Pacing | None = None
+    """`None` for games that were not seen to arrive, and while they are being played."""
+
+
+class Measured(msgspec.Struct, frozen=True):
+    """A value as it is compared: by its number within a tolerance, or else exactly."""
+
+    value: SetupValue
+    number: float | None = None
+
+
+def measured_values(game: PlayedGame) -> Sequence[Measured]:
+    """All values of a game."""
+    values = [Measured(value) for value in game.revealed.values]
+    if game.skew_seconds is not None:
+        text = clock_text(game.skew_seconds)
+        values.append(_number(CLOCK, "clock", game.skew_seconds, text))
+    pacing = game.pacing
+    if pacing is not None and pacing.seconds >= _MIN_PACED_SECONDS:
+        rate, per_minute = pacing.frames_per_second, 60 * pacing.stutters / pacing.seconds
+        values.append(_number(FRAME_RATE, "frames per second", rate, f"{rate:.1f}"))
+        values.append(_number(STUTTERS, "stutters per minute", per_minute, f"{per_minute:.0f}"))
+    return values
+
+
+def _number(name: str, title: str, number: float, text: str) -> Measured:
+    return Measured(SetupValue(name=name, title=title, value=f"{number:.3f}", text=text), number)
+
+
+def clock_text(skew_seconds: float) -> str:
+    """How wrong a clock is, in words: `37 min ahead`."""
+    seconds = round(abs(skew_seconds))
+    if seconds < 60:
+        amount = f"{seconds} s"
+    else:
+        days, minutes = divmod(round(seconds / 60), 24 * 60)
+        hours, minutes = divmod(minutes, 60)
+        parts = ((days, "d"), (hours, "h"), (minutes, "min"))
+        amount = " ".join(f"{count} {unit}" for count, unit in parts if count)
+    if seconds == 0:
+        return "exact"
+    return f"{amount} {'ahead' if skew_seconds > 0 else 'behind'}"

@@ -1,0 +1,58 @@
+"""The pacing of a game's frames, as they arrive."""
+
+from __future__ import annotations
+
+import pytest
+
+from slpstream.daemon.station.frame_pacing import FramePacing
+from slpstream.model.setup import Pacing
+
+FRAME = 1 / 60
+
+
+def measured(*deliveries: tuple[int, float]) -> Pacing:
+    """The pacing of deliveries: number of frames, and seconds since the one before."""
+    pacing, at = FramePacing(FRAME), 100.0
+    pacing.arrived(1, at)
+    for frames, seconds in deliveries:
+        at += seconds
+        pacing.arrived(frames, at)
+    found = pacing.measured()
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("frames", [1, 5, 30])
+def test_even_frames_however_they_are_delivered(frames: int) -> None:
+    assert measured(*[(frames, frames * FRAME)] * 100) == Pacing(
+        frames_per_second=60.0, stutters=0, late_milliseconds=0, seconds=round(100 * frames * FRAME, 1)
+    )
+
+
+def test_late_frames_are_stutters() -> None:
+    even = [(1, FRAME)] * 195
+    found = measured(*even, *[(1, FRAME + 0.102)] * 5)
+    assert found.stutters == 5
+    assert found.late_milliseconds == 100
+    assert found.frames_per_second < 60
+
+
+def test_bursts_that_catch_up_are_none() -> None:
+    found = measured(*[(4, 0.085), (6, 0.085)] * 100)
+    assert (found.stutters, round(found.frames_per_second)) == (0, 59)
+
+
+def test_slow_setup() -> None:
+    assert measured(*[(1, 1 / 55)] * 600).frames_per_second == 55.0
+
+
+def test_pause_counts_for_nothing() -> None:
+    found = measured(*[(1, FRAME)] * 60, (1, 30.0), *[(1, FRAME)] * 60)
+    assert found == measured(*[(1, FRAME)] * 120)
+
+
+def test_nothing_is_known_before_the_second_delivery() -> None:
+    pacing = FramePacing(FRAME)
+    assert pacing.measured() is None
+    pacing.arrived(3, 1.0)
+    assert pacing.measured() is None

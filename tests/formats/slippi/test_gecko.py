@@ -1,0 +1,245 @@
+"""The Gecko list: found in a file however it is split, walked to its end, and compared by its fingerprint."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slpstream.api import open_replay
+from slpstream.formats.slippi import gecko
+from slpstream.formats.slippi.gecko import GeckoListFinder, fingerprint, known_sets, read_code_list, walk
+from slpstream.formats.slippi.message_splitter import MAX_BYTES
+from slpstream.formats.slippi.reader import SlippiReader
+from slpstream.model.errors import FieldError, FormatError
+from slpstream.model.setup import CodeList
+from tests.formats.slippi.built import Built
+from tests.formats.slippi.gecko_lists import INSERT, SERIAL, STRING, WRITE_32, code, hooks
+from tests.marks import slow
+from tests.shared_data import SLP, needs_shared, replay, replays
+
+LIST = code(0x800C9A44, INSERT, 3) + code(0x80068F30) + code(0x80001234, STRING, 13) + code(0x80400000, SERIAL)
+
+
+def with_list(data: bytes, *, frames: int = 3) -> bytes:
+    """A short game with a Gecko list."""
+    game = Built()
+    game.parts.append(game.writer.gecko_list(data))
+    return game.frames(-123, -123 + frames - 1).end().closed()
+
+
+def cut(data: bytes, *places: int) -> list[bytes]:
+    ends = [*sorted(places), len(data)]
+    return [data[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+
+
+def test_types_and_lengths() -> None:
+    assert walk(LIST) == [
+        (INSERT, 0x800C9A44, 32),
+        (WRITE_32, 0x80068F30, 8),
+        (STRING, 0x80001234, 24),
+        (SERIAL, 0x80400000, 16),
+    ]
+
+
+def test_lowest_bit_of_the_type_belongs_to_the_address() -> None:
+    assert walk(bytes.fromhex("0500000000000000")) == [(WRITE_32, 0x81000000, 8)]
+
+
+@pytest.mark.parametrize(
+    ("data", "what"),
+    [
+        (LIST[:-1], "ends in the middle"),
+        (LIST[:4], "ends in the middle"),
+        (bytes.fromhex("C2001234FFFFFFFF") + bytes(64), "ends in the middle"),
+        (bytes.fromhex("06001234FFFFFFFF") + bytes(64), "ends in the middle"),
+        (LIST + bytes.fromhex("2000000000000000"), "unknown type 0x20"),
+    ],
+)
+def test_damaged_list(data: bytes, what: str) -> None:
+    with pytest.raises(FieldError, match=what):
+        walk(data)
+
+
+def test_fingerprint_ignores_the_bodies() -> None:
+    addresses = [0x800C9A44, 0x800998A4]
+    assert fingerprint(walk(hooks(addresses))) == fingerprint(walk(hooks(addresses, value=7)))
+    assert fingerprint(walk(hooks(addresses))) != fingerprint(walk(hooks(addresses[::-1])))
+    assert fingerprint(walk(hooks(addresses))) != fingerprint(walk(hooks(addresses[:1])))
+
+
+def test_set_is_on_when_all_its_addresses_are_there() -> None:
+    ucf = [0x800C9A44, 0x800998A4, 0x800908F4]
+    later = [*ucf, 0x800D65EC, 0x8006B460, 0x8008E54C, 0x8009A0B8, 0x80093294]
+    assert [each.name for each in known_sets(walk(hooks(ucf[:2])))] == []
+    assert [each.name for each in known_sets(walk(hooks(ucf)))] == ["UCF 0.8"]
+    assert [each.name for each in known_sets(walk(hooks(reversed(later))))] == ["UCF 0.84"]
+
+
+def test_each_known_set_has_a_family_and_addresses() -> None:
+    families = gecko.families()
+    for known, addresses in gecko._sets():
+        assert known.family in families
+        assert addresses
+        assert all(0x80000000 <= address < 0x81800000 for address in addresses)
+
+
+def test_list_is_found_however_the_file_is_split() -> None:
+    data = with_list(LIST * 40)
+    expected = gecko.code_list(LIST * 40)
+    assert expected.count == 160
+    assert read_code_list([data]) == expected
+    assert read_code_list(data[i : i + 1] for i in range(len(data))) == expected
+    places = random.Random(1)
+    for _ in range(20):
+        assert read_code_list(cut(data, *(places.randrange(len(data)) for _ in range(8)))) == expected
+
+
+def test_only_the_beginning_is_read() -> None:
+    data = with_list(LIST, frames=200)
+    taken: list[int] = []
+
+    def chunks() -> Iterable[bytes]:
+        for at in range(0, len(data), 512):
+            taken.append(at)
+            yield data[at : at + 512]
+
+    assert read_code_list(chunks()) is not None
+    assert taken[-1] < 4096
+
+
+def test_reader_of_the_live_path_has_the_same_list() -> None:
+    data = with_list(LIST * 40)
+    reader, finder = SlippiReader(), GeckoListFinder()
+    reader.feed(data)
+    finder.feed(data)
+    assert reader.gecko_list == finder.data == LIST * 40
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        Built((2, 0, 0)).frames(-123, -100).end().closed(),
+        Built((3, 18, 0)).frames(-123, -100).end().closed(),
+        with_list(LIST * 40)[:1500],
+        with_list(LIST)[:3],
+        b"",
+    ],
+    ids=["before 3.3", "no list", "breaks off", "magic", "empty"],
+)
+def test_replay_without_a_whole_list(data: bytes) -> None:
+    assert read_code_list([data]) is None
+
+
+def test_list_that_never_ends_is_given_up() -> None:
+    game = Built()
+    event = bytearray(game.writer.gecko_list(bytes(512)))
+    event[-1] = 0
+    finder = GeckoListFinder()
+    finder.feed(game.so_far())
+    fed_bytes = 0
+    while not finder.done:
+        finder.feed(bytes(event))
+        fed_bytes += 512
+    assert finder.data is None
+    assert fed_bytes <= MAX_BYTES + 512
+
+
+@given(st.data())
+def test_damaged_files_give_a_list_or_a_format_error(data: st.DataObject) -> None:
+    original = bytearray(with_list(LIST * 3))
+    for _ in range(data.draw(st.integers(1, 4))):
+        at = data.draw(st.integers(0, len(original) - 1))
+        original[at] ^= 1 << data.draw(st.integers(0, 7))
+    damaged = bytes(original[: data.draw(st.integers(0, len(original)))])
+    place = data.draw(st.integers(0, len(damaged)))
+    assert outcome([damaged]) == outcome(cut(damaged, place))
+
+
+def outcome(chunks: Iterable[bytes]) -> CodeList | str | None:
+    """The list, or what is wrong with it."""
+    try:
+        return read_code_list(chunks)
+    except FormatError as error:
+        return error.what
+
+
+@given(st.binary(max_size=600))
+def test_any_bytes_are_a_list_or_a_format_error(data: bytes) -> None:
+    try:
+        codes = walk(data)
+    except FieldError:
+        return
+    assert sum(each.length_bytes for each in codes) == len(data)
+
+
+@needs_shared
+def test_real_lists_are_walked_to_their_end() -> None:
+    sizes = []
+    for path in replays():
+        reader = SlippiReader()
+        reader.feed(path.read_bytes()[: 1 << 18])
+        if reader.gecko_list is not None:
+            sizes.append(sum(each.length_bytes for each in walk(reader.gecko_list)))
+            assert sizes[-1] == len(reader.gecko_list)
+    assert len(sizes) >= 24
+    assert (min(sizes), max(sizes)) == (31_200, 70_496)
+
+
+def prints(*names: str) -> list[str | None]:
+    """The fingerprints of real replays."""
+    found = [open_replay(SLP / f"{name}.slp").codes for name in names]
+    return [None if each is None else each.fingerprint for each in found]
+
+
+@needs_shared
+def test_games_of_one_build_have_one_fingerprint() -> None:
+    groups = [
+        prints("FodPlatforms", "Whispy"),
+        prints("unranked_game1", "unranked_game2", "ranked_game1_tiebreak"),
+        prints("v3.12", "actionEdgeCases", "crazy_name_tags", "gnwActions", "ics2"),
+        prints("v3.13"),
+        prints("geckoCodes"),
+        prints("v3.16"),
+        prints("v3.18"),
+        prints("itemExport"),
+        prints("rollbackFrameTest"),
+    ]
+    assert all(len(set(group)) == 1 and None not in group for group in groups)
+    assert len({group[0] for group in groups}) == len(groups)
+    assert prints("game", "v2.0") == [None, None]
+
+
+@needs_shared
+def test_whole_lists_of_one_build_differ() -> None:
+    lists = []
+    for name in ("unranked_game1", "unranked_game2"):
+        finder = GeckoListFinder()
+        finder.feed(replay(name)[: 1 << 18])
+        lists.append(finder.data)
+    assert lists[0] != lists[1]
+
+
+@needs_shared
+def test_known_sets_in_real_replays() -> None:
+    def names(replay_name: str) -> set[str]:
+        found = open_replay(SLP / f"{replay_name}.slp").codes
+        assert found is not None
+        return {each.name for each in found.sets}
+
+    assert names("v3.18") == {"UCF 0.84", "wobbling limit", "stealth mods"}
+    assert names("geckoCodes") == {"UCF 0.8", "wide screen", "stealth mods"}
+
+
+@needs_shared
+@pytest.mark.parametrize("name", slow("geckoCodes", "v3.18", "v3.12"))
+def test_real_replay_byte_by_byte(name: str) -> None:
+    data = replay(name)[: 1 << 17]
+    expected = read_code_list([data])
+    assert expected is not None
+    assert read_code_list(data[i : i + 1] for i in range(len(data))) == expected
+    assert msgspec.json.decode(msgspec.json.encode(expected), type=CodeList) == expected

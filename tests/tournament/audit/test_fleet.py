@@ -1,0 +1,112 @@
+"""Twenty differences that are planted in a fleet of fifty setups are found, and none in an equal fleet."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from slpstream.cli.audit import command
+from tests.tournament.audit.fleet import TWENTY, USUAL, Console, Planted, fixes, name_of, write_fleet, write_setup
+
+SETUPS = 50
+PLACES = [2 * number + 1 for number in range(len(TWENTY))]
+"""The setups, from 1, on which they are planted."""
+
+
+def audited(*arguments: str | Path) -> tuple[int, dict[str, Any]]:
+    """Exit code and JSON of the command."""
+    done = CliRunner().invoke(command, ["--json", *map(str, arguments)])
+    return done.exit_code, json.loads(done.stdout)
+
+
+def found_by(report: dict[str, Any]) -> set[tuple[str, str, int | None]]:
+    """Setup, value and port of each difference."""
+    return {
+        (setup, finding["name"], finding.get("port"))
+        for finding in report["findings"]
+        if finding["kind"] != "changed"
+        for setup in finding["setups"]
+    }
+
+
+@pytest.fixture(scope="module")
+def planted(tmp_path_factory: pytest.TempPathFactory) -> tuple[int, dict[str, Any]]:
+    folder = tmp_path_factory.mktemp("fleet")
+    write_fleet(folder, SETUPS, {place: each.console for place, each in zip(PLACES, TWENTY, strict=True)})
+    return audited(folder)
+
+
+@pytest.mark.parametrize(("place", "difference"), [*zip(PLACES, TWENTY, strict=True)])
+def test_planted_difference_is_found(planted: tuple[int, dict[str, Any]], place: int, difference: Planted) -> None:
+    code, report = planted
+    assert code == 1
+    name = name_of(place)
+    [found] = [
+        each for each in report["findings"] if (each["name"], each["setups"]) == (difference.name, [name])
+    ]  # fmt: skip
+    assert found["kind"] == "differs"
+    assert difference.text in found["text"]
+    assert found.get("port") == difference.port
+    words = found["words"]
+    assert words.startswith(f"setup {name} differs from ")
+    assert found["title"] in words
+    assert found["text"] in words
+
+
+def test_nothing_else_is_found(planted: tuple[int, dict[str, Any]]) -> None:
+    """Other codes also show in the fingerprint of the list."""
+    _, report = planted
+    expected = {(name_of(place), each.name, each.port) for place, each in zip(PLACES, TWENTY, strict=True)}
+    expected |= {(name, "codes", None) for name, value, _ in expected if value.startswith("codes_")}
+    assert found_by(report) == expected
+    marked = {setup["setup"]: setup.get("differences", 0) for setup in report["setups"]}
+    assert [name for name, count in marked.items() if count] == sorted({name for name, *_ in expected})
+
+
+def test_equal_fleet(tmp_path: Path) -> None:
+    write_fleet(tmp_path, SETUPS, {})
+    code, report = audited(tmp_path)
+    assert code == 0
+    assert report["findings"] == []
+    assert len(report["setups"]) == SETUPS
+
+
+def test_words_of_the_port(tmp_path: Path) -> None:
+    write_fleet(tmp_path, 5, {2: Console(fixes=fixes(3, 0, 0))})
+    done = CliRunner().invoke(command, [str(tmp_path)])
+    assert done.exit_code == 1
+    assert "setup 02 differs from the other 4: UCF off on port 3, elsewhere on\n" in done.output
+
+
+def test_folders_as_setups_and_one_setup_alone(tmp_path: Path) -> None:
+    consoles: Sequence[Console] = (USUAL, USUAL, Console(stocks=3))
+    folders = [tmp_path / place / "replays" for place in "abc"]
+    for folder, console in zip(folders, consoles, strict=True):
+        write_setup(folder, console)
+    code, report = audited(*folders)
+    assert code == 1
+    assert [setup["setup"] for setup in report["setups"]] == ["replays", "replays-2", "replays-3"]
+    assert found_by(report) == {("replays-3", "stocks", None)}
+    alone = CliRunner().invoke(command, [str(folders[0])])
+    assert alone.exit_code == 0
+    assert "no two setups to compare" in alone.output
+
+
+def test_replays_that_cannot_be_read_are_reported(tmp_path: Path) -> None:
+    write_fleet(tmp_path, 3, {})
+    (tmp_path / "02" / "broken.slp").write_bytes(b"not a replay")
+    done = CliRunner().invoke(command, [str(tmp_path)])
+    assert done.exit_code == 0
+    assert "broken.slp: not a Slippi replay" in done.output
+    assert "3 setups are equal." in done.output
+
+
+@pytest.mark.parametrize(("arguments", "code"), [(["missing"], 74), (["."], 1), (["http://a", "b"], 2)])
+def test_wrong_arguments(arguments: list[str], code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert CliRunner().invoke(command, arguments).exit_code == code
