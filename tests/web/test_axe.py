@@ -32,6 +32,7 @@ PAGES: Mapping[str, tuple[str, str]] = {
     "first run": ("/#first-run", ".first-run .folders code"),
     "login": ("/#login", ".login input"),
     "docs": ("/docs", "[id^=type-]"),
+    "bracket": ("/bracket", ".queue .none"),
     "unknown station": ("/overlay/nobody", "body[data-problem=unknown_station] h1"),
     "unknown page": ("/nothing", "body[data-problem=not_found] h1"),
 }
