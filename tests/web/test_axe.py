@@ -33,6 +33,7 @@ PAGES: Mapping[str, tuple[str, str]] = {
     "login": ("/#login", ".login input"),
     "docs": ("/docs", "[id^=type-]"),
     "audit": ("/audit", ".setup h3"),
+    "bracket": ("/bracket", ".queue .none"),
     "unknown station": ("/overlay/nobody", "body[data-problem=unknown_station] h1"),
     "unknown page": ("/nothing", "body[data-problem=not_found] h1"),
 }
