@@ -51,11 +51,12 @@ from slpstream.stream import Hub, OnAir
 from slpstream.system import logs
 from slpstream.system.logs import get_logger
 from slpstream.system.metrics import Metrics
-from slpstream.web import chapters, highlights, instant_replay, marks, schemas
+from slpstream.web import chapters, controllers, highlights, instant_replay, marks, schemas
 from slpstream.web.server import WebServer
 
 if TYPE_CHECKING:
     from slpstream.daemon.playback import Playback
+    from slpstream.daemon.tournament.controllers import DaemonControllers
     from slpstream.outputs.obs_websocket import ObsControl
 
 _READER_THREADS = 4
@@ -121,6 +122,7 @@ class Daemon:
         self.sets = StationSets(self.hub, _rules(config), errors)
         self.sets.listen(self._set_changed)
         self.playback = _playback(config, self.hub, self.metrics)
+        self.controllers = self._make_controllers(config)
         self._reloading = trio.Lock()
         self._log = get_logger()
 
@@ -195,6 +197,8 @@ class Daemon:
                 limiter = trio.CapacityLimiter(_READER_THREADS)
                 self._replay_check = self._make_replay_check(background)
                 games = DaemonGames(index, self.hub, limiter, self._folders)
+                if self.controllers is not None:
+                    self.controllers.use(games.log)
                 found = DaemonHighlights(index, games.find, games.replay_name, self.sets, self.running.__contains__)
                 marked = StationMarks(index, self.hub, self._keeps)
                 more = [
@@ -202,6 +206,7 @@ class Daemon:
                     *highlights.endpoints(found),
                     *marks.endpoints(marked),
                     *instant_replay.endpoints(self.playback, self.running.__contains__),
+                    *controllers.endpoints(self.controllers, self.running.__contains__),
                 ]
                 self._web = web = make_web_server(
                     config,
@@ -258,6 +263,10 @@ class Daemon:
         if running.origin == "demo":
             return
         running.nursery.start_soon(self.outputs.follow, running.station.channel)
+        if self.controllers is not None:
+            check = partial(self.controllers.follow, running.station.channel)
+            keep_running = partial(self.errors.keep_running, "controllers", check, station=running.station.id)
+            running.nursery.start_soon(keep_running)
         with self.errors.contain("console", station=running.station.id):
             self.consoles.start(running)
 
@@ -424,6 +433,17 @@ class Daemon:
 
         return make_control(
             config, self.hub, self.metrics, self.errors, is_hidden=lambda station: station == self.demo.station
+        )
+
+    def _make_controllers(self, config: Config) -> DaemonControllers | None:
+        if not config.controllers.check:
+            return None
+        from slpstream.daemon.tournament.controllers import DaemonControllers  # noqa: PLC0415 -- few daemons check them
+
+        return DaemonControllers(
+            lambda check, confidence: self.metrics.counter(
+                "slpstream_controller_findings_total", check, confidence
+            ).inc()
         )
 
     def _make_replay_check(self, background: trio.Nursery) -> ReplayCheck | None:

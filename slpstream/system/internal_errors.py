@@ -30,6 +30,7 @@ Part = Literal[
     "broker",
     "chat",
     "console",
+    "controllers",
     "discovery",
     "file",
     "index",

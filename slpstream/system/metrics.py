@@ -116,6 +116,12 @@ TABLE = (
         known_values=("done", "failed", "missed"),
     ),
     Row("slpstream_obs_reconnects_total", "counter", "Lost connections to OBS."),
+    Row(
+        "slpstream_controller_findings_total",
+        "counter",
+        "Findings of the controller check in finished games, by check and confidence.",
+        ("check", "confidence"),
+    ),
     Row("slpstream_index_errors_total", "counter", "Database failures of the game index."),
     Row(
         "slpstream_webhook_deliveries_total",

@@ -21,7 +21,7 @@ from starlette.types import ASGIApp
 
 from slpstream.model.messages import ON_AIR
 from slpstream.model.version import __version__
-from slpstream.web import chapters, events, highlights, instant_replay, marks, openapi, sets
+from slpstream.web import chapters, controllers, events, highlights, instant_replay, marks, openapi, sets
 from slpstream.web import games as games_module
 from slpstream.web import on_air as on_air_module
 from slpstream.web import setup as setup_module
@@ -177,6 +177,7 @@ def described_endpoints() -> list[Endpoint]:
         *highlights.endpoints(cast(highlights.Highlights, None)),
         *marks.endpoints(cast(marks.Marks, None)),
         *instant_replay.endpoints(None, lambda _: False),
+        *controllers.endpoints(None, lambda _: False),
     ]
     return api_endpoints(cast(Stations, None), cast(Games, None), cast(Setup, ()), cast(StationOnAir, ()), more)
 

@@ -45,7 +45,6 @@ class _Player:
         self.frames = 0
         self.has_raw = self.has_raw_c = False
         self.motion = Motion()
-        self._sticks: list[_Check] = []
         rests, rim = Rests("stick"), Rim("stick")
         travel, fuzzing, sdi = Travel(), Fuzzing(), Sdi()
         goomwave, tilts = Goomwave(), TiltRounding()

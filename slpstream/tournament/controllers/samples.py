@@ -49,7 +49,7 @@ class PlayerSample(NamedTuple):
 
 
 class _PlayerReader(NamedTuple):
-    index: int
+    player_index: int
     read_pre: FieldReader
     read_post: FieldReader | None
 
