@@ -31,6 +31,7 @@ _STRIP_REMAINS = 0.02
 _MIN_BESIDE = 15
 _TILT_GAP = range(16, DEAD_ZONE)
 _TILT_ABOVE = range(DEAD_ZONE + 1, DEAD_ZONE + 8)
+_TILT_BELOW = range(9, 16)
 _MIN_PILE = 5
 _GAP_SHARE = 0.1
 _DIRECTIONS = ("right", "left", "up", "down")
@@ -110,11 +111,13 @@ class TiltRounding:
         for i, direction in enumerate(_DIRECTIONS):
             counts = self._counts[i]
             pile, gap = counts[DEAD_ZONE], sum(counts[value] for value in _TILT_GAP)
-            above = sum(counts[value] for value in _TILT_ABOVE) / len(_TILT_ABOVE)
+            above, below = (sum(counts[value] for value in values) for values in (_TILT_ABOVE, _TILT_BELOW))
             if pile < _MIN_PILE or gap > _GAP_SHARE * pile:
                 continue
-            # Twice what the values above have, because slow hands stay near the edge of the dead zone.
-            nats = poisson_nats(pile, max(1.0, 2 * above))
+            # Either fast tilts pile up at the edge, or slow ones jump over the values below it. The factors of 2 allow
+            # for slow hands, which stay near the edge of the dead zone.
+            piled = poisson_nats(pile, max(1.0, 2 * above / len(_TILT_ABOVE)))
+            nats = max(piled, shortage_nats(gap, min(above, below) / 2))
             word = confidence_of(nats)
             if word is None:
                 continue
@@ -126,7 +129,8 @@ class TiltRounding:
                     confidence=word,
                     text=f"Tilts {_TILTS[direction]} are rounded up: the value {DEAD_ZONE} was met {pile} times, "
                     f"the values {_TILT_GAP.start} to {_TILT_GAP.stop - 1} below it {gap} times.",
-                    basis=f"{chance(nats)} by chance, as each value above it was met {above:.1f} times",
+                    basis=f"{chance(nats)} by chance, as the {len(_TILT_ABOVE)} values above it were met {above} "
+                    f"times, and as many below the gap {below} times",
                     score=round(nats, 1),
                     count=pile,
                     frames=evidence(self._frames[i]),
