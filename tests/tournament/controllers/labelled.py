@@ -50,8 +50,8 @@ REASONS = {
     "f": "slp-enforcer flags a single repeat. Legal boxes have up to three a game; we ask how many there are.",
     "g": "We also count the mirrored points, -0.6625 and -0.8.",
     "h": "For slp-enforcer a single value in the gap rules rounding out. We compare the gap with what is beside it.",
-    "i": "Close to slp-enforcer's limit of 25 %. By our count 30 % of the transitions show travel: 36 % are expected with "
-    "the least travel time, 8 % at most without any, so it is far more likely that there is some.",
+    "i": "Close to slp-enforcer's limit of 25 %. By our count 30 % of the transitions show travel: 36 % are expected "
+    "with the least travel time, 8 % at most without any, so it is far more likely that there is some.",
 }
 
 
@@ -60,7 +60,6 @@ class Row(NamedTuple):
 
     replay: str
     label: str
-    handwarmer: bool
     ours: PlayerControls
     theirs: Any
 
@@ -101,7 +100,8 @@ def rows() -> Iterator[Row]:
             port = labelled_port(path.name)
             is_person = player.controller_basis != "a computer player"
             of_port = label if is_person and port in (None, player.port) else ""
-            yield Row(path.stem, of_port, answer["handwarmer"], player, answer["ports"][str(player.port)])
+            refused = {"type": "refuses", "checks": {}}
+            yield Row(path.stem, of_port, player, answer.get("ports", {}).get(str(player.port), refused))
 
 
 def ours(row: Row, check: str) -> str:
