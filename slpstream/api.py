@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from slpstream.stats.home_run import HomeRun
     from slpstream.stats.schema import Stats
     from slpstream.stats.targets import TargetTest
+    from slpstream.tournament.controllers.report import ControllerReport
 
 _READ_BYTES = 64 * 1024  # with 256 KiB, stats of a replay before 3.0 take 40 % longer
 _PREVIEW_BYTES = 4096
@@ -183,6 +184,15 @@ class Replay:
     def stadium_stats(self) -> TargetTest | HomeRun | None:
         """The stats of a target test or home-run contest (slippi-js `getStadiumStats`), `None` for other games."""
         return self._computed(compat=False, crew=False).stadium()
+
+    def controllers(self) -> ControllerReport:
+        """What the inputs say about the players' controllers. Raises `Unsupported` for a format without stats."""
+        from slpstream.stats import SlippiStats  # noqa: PLC0415 -- loaded only for those who ask for it
+        from slpstream.tournament.controllers.check import checked  # noqa: PLC0415
+
+        if self._format.make_stats() is not SlippiStats:
+            raise Unsupported(f"{self.path}: {self._format.name} replays have no controllers to check", offset=0)
+        return checked(self.settings, _read_to_end(self.path, self.new_reader()))
 
     def _computed(self, *, compat: bool, crew: bool) -> SlippiStats:
         from slpstream.stats import SlippiStats  # noqa: PLC0415 -- loaded only for those who ask for stats

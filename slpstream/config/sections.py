@@ -692,6 +692,15 @@ class Verify(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     ] = False
 
 
+class Controllers(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """`[controllers]`: the check of the players' controllers by the inputs of their games."""
+
+    check: Annotated[
+        bool,
+        Meta(description="Check the controllers of all games while they are played. Findings are for operators."),
+    ] = False
+
+
 @prepared
 class Config(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """The whole configuration. Without `[[stations]]` the platform's usual Slippi folders are watched."""
@@ -713,6 +722,7 @@ class Config(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     bracket: Bracket = Bracket()
     fanout: Fanout = Fanout()
     verify: Verify = Verify()
+    controllers: Controllers = Controllers()
     stations: list[StationConfig] = []
     webhooks: list[Webhook] = []
     chat: list[Chat] = []
@@ -739,6 +749,7 @@ SECTIONS: Mapping[str, type[msgspec.Struct]] = {
     "bracket": Bracket,
     "fanout": Fanout,
     "verify": Verify,
+    "controllers": Controllers,
     "stations": StationConfig,
     "webhooks": Webhook,
     "chat": Chat,

@@ -53,13 +53,14 @@ from slpstream.stream import Hub, OnAir
 from slpstream.system import logs
 from slpstream.system.logs import get_logger
 from slpstream.system.metrics import Metrics
-from slpstream.web import audit, chapters, highlights, instant_replay, marks, schemas, seat_codes, seats
+from slpstream.web import audit, chapters, controllers, highlights, instant_replay, marks, schemas, seat_codes, seats
 from slpstream.web import bracket as bracket_module
 from slpstream.web.server import WebServer
 
 if TYPE_CHECKING:
     from slpstream.daemon.playback import Playback
     from slpstream.daemon.tournament.bracket import DaemonBracket
+    from slpstream.daemon.tournament.controllers import DaemonControllers
     from slpstream.daemon.tournament.seats import DaemonSeats
     from slpstream.outputs.obs_websocket import ObsControl
     from slpstream.tournament.expected_player import ExpectedPlayer
@@ -130,6 +131,7 @@ class Daemon:
         self.playback = _playback(config, self.hub, self.metrics)
         self.bracket = self._make_bracket(config)
         self.seats: DaemonSeats | None = None
+        self.controllers = self._make_controllers(config)
         self._reloading = trio.Lock()
         self._log = get_logger()
 
@@ -211,6 +213,8 @@ class Daemon:
                 codes = GameCodes(index, read_codes)
                 games = DaemonGames(index, self.hub, limiter, self._folders, codes)
                 self._audit = setup_audit = SetupAudit(index, codes, self._setups, config.audit)
+                if self.controllers is not None:
+                    self.controllers.use(games.log)
                 found = DaemonHighlights(index, games.find, games.replay_name, self.sets, self.running.__contains__)
                 marked = StationMarks(index, self.hub, self._keeps)
                 self.seats = seated = await trio.to_thread.run_sync(self._make_seats, index, state)
@@ -223,6 +227,7 @@ class Daemon:
                     *marks.endpoints(marked),
                     *instant_replay.endpoints(self.playback, self.running.__contains__),
                     *bracket_module.endpoints(self.bracket),
+                    *controllers.endpoints(self.controllers, self.running.__contains__),
                 ]
                 self._web = web = make_web_server(
                     config,
@@ -284,6 +289,10 @@ class Daemon:
         if running.origin == "demo":
             return
         running.nursery.start_soon(self.outputs.follow, running.station.channel)
+        if self.controllers is not None:
+            check = partial(self.controllers.follow, running.station.channel)
+            keep_running = partial(self.errors.keep_running, "controllers", check, station=running.station.id)
+            running.nursery.start_soon(keep_running)
         with self.errors.contain("console", station=running.station.id):
             self.consoles.start(running)
 
@@ -497,6 +506,17 @@ class Daemon:
     def _expected_at(self, station: str) -> Sequence[ExpectedPlayer]:
         """Who plays at a station now, as the bracket has it."""
         return () if self.bracket is None else self.bracket.expected(station)
+
+    def _make_controllers(self, config: Config) -> DaemonControllers | None:
+        if not config.controllers.check:
+            return None
+        from slpstream.daemon.tournament.controllers import DaemonControllers  # noqa: PLC0415 -- few daemons check them
+
+        return DaemonControllers(
+            lambda check, confidence: self.metrics.counter(
+                "slpstream_controller_findings_total", check, confidence
+            ).inc()
+        )
 
     def _make_replay_check(self, background: trio.Nursery) -> ReplayCheck | None:
         """Starts to decode finished games again, if that is configured."""

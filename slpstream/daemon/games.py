@@ -88,7 +88,7 @@ class DaemonGames:
 
     async def frames(self, game_id: str, query: FramesQuery) -> EncodedFrames | None:
         """A page of a game's frames; `None` if the game is unknown or its file is gone."""
-        log = await self._log(game_id)
+        log = await self.log(game_id)
         if log is None:
             return None
         try:
@@ -121,7 +121,7 @@ class DaemonGames:
     async def _compute_stats(self, found: StoredGame) -> bytes | None:
         """Computes the stats from the file, and stores their summary in the index."""
         game_id = found.row.game_id
-        log = await self._log(game_id)
+        log = await self.log(game_id)
         newest = None if log is None else await _last_stats(log)
         if newest is None:
             return None
@@ -150,7 +150,7 @@ class DaemonGames:
             return found
         async with self._computing:
             found = await self._find(game_id) or found
-            log = await self._log(game_id)
+            log = await self.log(game_id)
             if found.details.highlights is not None or log is None:
                 return found
             try:
@@ -196,7 +196,7 @@ class DaemonGames:
             found = await self._index.game(game_id)
         return found
 
-    async def _log(self, game_id: str) -> Game | None:
+    async def log(self, game_id: str) -> Game | None:
         """The log of a game, of a station or from a file; `None` if it cannot be read."""
         live = await self._in_memory(game_id)
         if live is not None:

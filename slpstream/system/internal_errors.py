@@ -32,6 +32,7 @@ Part = Literal[
     "broker",
     "chat",
     "console",
+    "controllers",
     "discovery",
     "file",
     "index",

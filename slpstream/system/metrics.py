@@ -124,6 +124,12 @@ TABLE = (
         ("outcome",),
         known_values=("done", "taken", "refused", "limited", "failed"),
     ),
+    Row(
+        "slpstream_controller_findings_total",
+        "counter",
+        "Findings of the controller check in finished games, by check and confidence.",
+        ("check", "confidence"),
+    ),
     Row("slpstream_index_errors_total", "counter", "Database failures of the game index."),
     Row(
         "slpstream_webhook_deliveries_total",

@@ -25,6 +25,7 @@ from slpstream.web import (
     audit,
     bracket,
     chapters,
+    controllers,
     events,
     highlights,
     instant_replay,
@@ -209,6 +210,7 @@ def described_endpoints() -> list[Endpoint]:
         *bracket.endpoints(None),
         *seats.endpoints(None),
         *seat_codes.endpoints(None),
+        *controllers.endpoints(None, lambda _: False),
     ]
     return api_endpoints(cast(Stations, None), cast(Games, None), cast(Setup, ()), cast(StationOnAir, ()), more)
 

@@ -1,0 +1,96 @@
+"""`slpstream controllers`: what the inputs of games say about the players' controllers, as text or as JSON."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from slpstream.cli import report_error
+from slpstream.cli.replay_files import fail_without_replays, find_files
+from slpstream.model.errors import FormatError, SourceError
+from slpstream.system.text import printable
+
+if TYPE_CHECKING:
+    from slpstream.api import Replay
+    from slpstream.tournament.controllers.report import ControllerReport, Finding, PlayerControls
+
+_SUFFIX = ".slp"
+_FIRST_FRAME = -123
+_FRAMES_PER_SECOND = 60
+_HEADINGS = {"health": "Health", "legality": "Rules"}
+
+
+@click.command()
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE|DIR...")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per file.")
+@click.option("--all", "show_all", is_flag=True, help="Also show which checks cannot judge a player, and why.")
+def command(paths: tuple[Path, ...], as_json: bool, show_all: bool) -> None:
+    """Check the controllers of Slippi games by their inputs: sticks that do not rest at the centre, triggers, buttons,
+    and the checks of the 2024 controller ruleset proposal. A finding means: look at this. It is never a verdict."""
+    import msgspec
+
+    from slpstream.api import open_replay
+    from slpstream.formats.slplog.container import SUFFIX
+
+    files = [found.path for found in find_files(paths, (_SUFFIX, SUFFIX))]
+    if not files:
+        fail_without_replays(paths)
+    code = 0
+    for path in files:
+        try:
+            replay = open_replay(path)
+            found = replay.controllers()
+        except (FormatError, SourceError) as error:
+            code = max(code, report_error(path, error))
+            continue
+        if as_json:
+            sys.stdout.buffer.write(msgspec.json.encode(json_object(replay, found)) + b"\n")
+        else:
+            click.echo(printable(path))
+            for player in found.players:
+                _print_player(replay, player, show_all=show_all)
+    sys.stdout.flush()
+    sys.exit(code)
+
+
+def json_object(replay: Replay, found: ControllerReport) -> dict[str, Any]:
+    """The JSON object of `controllers --json`."""
+    import msgspec
+
+    name = str(replay.path).encode("utf-8", "replace").decode()
+    report: dict[str, Any] = msgspec.to_builtins(found)
+    return {"file": name, "gameId": replay.game_id, **report}
+
+
+def _print_player(replay: Replay, player: PlayerControls, *, show_all: bool) -> None:
+    settings = replay.settings.player(player.player_index)
+    name = settings.display_name or settings.nametag
+    title = f"  Port {player.port}{f', {printable(name)}' if name else ''}: {player.controller} controller"
+    click.echo(f"{title} ({player.controller_basis})")
+    for group, heading in _HEADINGS.items():
+        for finding in player.findings:
+            if finding.group == group:
+                _print_finding(heading, finding)
+    if not player.findings:
+        click.echo("    nothing to look at")
+    if show_all:
+        for each in player.not_judged:
+            click.echo(f"    {each.check} cannot be judged: {each.reason}")
+    elif player.not_judged:
+        checks = ", ".join(dict.fromkeys(each.check for each in player.not_judged))
+        click.echo(f"    cannot be judged: {checks}")
+
+
+def _print_finding(heading: str, finding: Finding) -> None:
+    click.echo(f"    {heading}, {finding.confidence} confidence: {finding.text}")
+    click.echo(f"      {finding.basis}")
+    click.echo(f"      frames {', '.join(f'{frame} ({at(frame)})' for frame in finding.frames)}")
+
+
+def at(frame: int) -> str:
+    """The time of a frame since the replay began, as m:ss."""
+    seconds = max(0, frame - _FIRST_FRAME) // _FRAMES_PER_SECOND
+    return f"{seconds // 60}:{seconds % 60:02}"

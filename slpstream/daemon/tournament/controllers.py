@@ -1,0 +1,237 @@
+"""Checks the controllers of the games that are played, and those of older games on request.
+
+Each station has a task that reads the finalized log of its games, a few frames at a time. A finding is logged when it
+first comes up, and again when its confidence grows. Reports of running games are made when somebody asks.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Iterable
+from typing import NamedTuple
+
+import msgspec
+import trio
+
+from slpstream.model.errors import CursorGone
+from slpstream.model.messages import START, LogMessage
+from slpstream.model.prepared import prepared
+from slpstream.model.topics import Topic
+from slpstream.stream import Channel, Game, LogConsumer
+from slpstream.system.logs import get_logger
+from slpstream.tournament.controllers.check import ControllerCheck
+from slpstream.tournament.controllers.report import ControllerReport, Finding
+from slpstream.web.controllers import GameControllers
+
+_FORMAT = "slippi"
+_TOPICS: frozenset[Topic] = frozenset({"game", "frame"})
+_COLLECT_SECONDS = 0.5
+_FRAMES_AT_ONCE = 30
+"""About half a millisecond; then other tasks get their turn."""
+_FRAMES_BETWEEN_REPORTS = 600
+_KEPT_GAMES = 4
+"""Games of a station that are checked at the same time. Only a broken one leaves more of them unfinished."""
+_KEPT_REPORTS = 32
+
+CountFinding = Callable[[str, str], None]
+"""Called with the check and the confidence of each finding in a game that is over."""
+FindLog = Callable[[str], Awaitable[Game | None]]
+"""Returns the log of a game; `None` if it is unknown or cannot be read."""
+
+
+class _Player(msgspec.Struct, rename="camel"):
+    player_index: int
+    type: int = 0
+
+
+class _Settings(msgspec.Struct):
+    players: list[_Player] = []
+
+
+@prepared
+class _Start(msgspec.Struct):
+    """The part of a `game_start` message that the check needs."""
+
+    format: str
+    settings: msgspec.Raw = msgspec.Raw(b"{}")
+
+
+class _Known(NamedTuple):
+    """What was said about a finding."""
+
+    check: str
+    part: str
+    player_index: int
+
+
+class _CheckedGame:
+    """The check of one game of a station."""
+
+    def __init__(self, game_id: str, check: ControllerCheck) -> None:
+        self.game_id = game_id
+        self.check = check
+        self.frames = 0
+        self.over = False
+        self.logged: dict[_Known, str] = {}
+
+
+class DaemonControllers:
+    """The controller check of one daemon, see `web.controllers.Controllers`."""
+
+    def __init__(self, count: CountFinding) -> None:
+        self._count = count
+        self._find: FindLog | None = None
+        self._games: dict[str, OrderedDict[str, _CheckedGame]] = {}
+        """The newest games of each station, the newest one last."""
+        self._reports: OrderedDict[str, GameControllers] = OrderedDict()
+        """Reports of games that are over."""
+        self._computing = trio.Lock()
+        self._log = get_logger()
+
+    def use(self, find: FindLog) -> None:
+        """Find the logs of older games this way."""
+        self._find = find
+
+    async def follow(self, channel: Channel) -> None:
+        """Check the games of a station until cancelled."""
+        station = channel.station
+        games = self._games[station] = OrderedDict()
+        try:
+            consumer = LogConsumer(channel, frames="finalized", topics=_TOPICS, collect_seconds=_COLLECT_SECONDS)
+            async for batch in consumer:
+                for message in batch.messages:
+                    game = games.get(batch.game_id)
+                    if message.type == "game_start":
+                        self._begin(games, batch.game_id, message)
+                    elif game is not None and message.type == "frame":
+                        await self._frame(station, game, message)
+                    elif game is not None and message.type == "game_end":
+                        self._end(station, game)
+        finally:
+            del self._games[station]
+
+    def _begin(self, games: OrderedDict[str, _CheckedGame], game_id: str, message: LogMessage) -> None:
+        check = _check_of(message)
+        if check is not None:
+            games[game_id] = _CheckedGame(game_id, check)
+            games.move_to_end(game_id)
+            while len(games) > _KEPT_GAMES:
+                games.popitem(last=False)
+
+    async def _frame(self, station: str, game: _CheckedGame, message: LogMessage) -> None:
+        _take(game.check, message)
+        game.frames += 1
+        if game.frames % _FRAMES_AT_ONCE == 0:
+            await trio.lowlevel.checkpoint()
+        if game.frames % _FRAMES_BETWEEN_REPORTS == 0:
+            self._tell(station, game, game.check.report())
+
+    def _end(self, station: str, game: _CheckedGame) -> None:
+        report = game.check.report()
+        self._tell(station, game, report)
+        game.over = True
+        self._keep(GameControllers(configured=True, game_id=game.game_id, final=True, report=report))
+        for _, finding in _findings(report):
+            self._count(finding.check, finding.confidence)
+
+    def _tell(self, station: str, game: _CheckedGame, report: ControllerReport) -> None:
+        """Log what is new."""
+        for player_index, finding in _findings(report):
+            known = _Known(finding.check, finding.part, player_index)
+            if game.logged.get(known) in (finding.confidence, "high"):
+                continue
+            game.logged[known] = finding.confidence
+            self._log.info(
+                "look at this controller",
+                station=station,
+                port=player_index + 1,
+                check=finding.check,
+                confidence=finding.confidence,
+                what=finding.text,
+                frame=finding.frames[0] if finding.frames else None,
+                game_id=game.game_id,
+            )
+
+    def station(self, station: str) -> GameControllers | None:
+        """The newest game of a station, running or over; `None` if it has played none."""
+        games = self._games.get(station)
+        if not games:
+            return None
+        newest = next(reversed(games.values()))
+        return self._running(newest)
+
+    async def game(self, game_id: str) -> GameControllers | None:
+        """One game; `None` if it is unknown, is no game of Melee, or its file is gone."""
+        for games in self._games.values():
+            found = games.get(game_id)
+            if found is not None:
+                return self._running(found)
+        kept = self._reports.get(game_id)
+        if kept is not None or self._find is None:
+            return kept
+        async with self._computing:  # one game at a time; requests for the same game wait for the first
+            kept = self._reports.get(game_id)
+            if kept is not None:
+                return kept
+            log = await self._find(game_id)
+            made = None if log is None else await _checked(log)
+            if made is not None and made.final:
+                self._keep(made)
+            return made
+
+    def _running(self, game: _CheckedGame) -> GameControllers:
+        kept = self._reports.get(game.game_id) if game.over else None
+        return kept or GameControllers(
+            configured=True, game_id=game.game_id, final=game.over, report=game.check.report()
+        )
+
+    def _keep(self, made: GameControllers) -> None:
+        self._reports[str(made.game_id)] = made
+        while len(self._reports) > _KEPT_REPORTS:
+            self._reports.popitem(last=False)
+
+
+def _findings(report: ControllerReport) -> Iterable[tuple[int, Finding]]:
+    return ((player.player_index, finding) for player in report.players for finding in player.findings)
+
+
+def _check_of(message: LogMessage) -> ControllerCheck | None:
+    """The check of a game that begins with this message; `None` for other games than Melee."""
+    start = msgspec.json.decode(b"{" + message.body, type=_Start)
+    if start.format != _FORMAT:
+        return None
+    settings = msgspec.json.decode(start.settings, type=_Settings)
+    return ControllerCheck({player.player_index: player.type for player in settings.players})
+
+
+def _take(check: ControllerCheck, message: LogMessage) -> None:
+    if message.frame is not None:
+        content = message.content
+        check.take(message.frame, message.entry() if isinstance(content, bytes) else content)
+
+
+async def _checked(log: Game) -> GameControllers | None:
+    """Check the log of a game. `None` if it cannot be read, or is no game of Melee."""
+    check: ControllerCheck | None = None
+    over = False
+    position = START
+    taken = 0
+    try:
+        while messages := await log.log_reader.messages("finalized", position):
+            position = messages[-1].position
+            for message in messages:
+                if message.type == "game_start":
+                    check = _check_of(message)
+                elif check is not None and message.type == "frame":
+                    _take(check, message)
+                    taken += 1
+                    if taken % _FRAMES_AT_ONCE == 0:
+                        await trio.lowlevel.checkpoint()
+                over = over or message.type == "game_end"
+    except CursorGone:
+        return None
+    return (
+        None
+        if check is None
+        else GameControllers(configured=True, game_id=log.game_id, final=over, report=check.report())
+    )

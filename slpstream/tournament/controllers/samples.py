@@ -1,0 +1,158 @@
+"""The inputs that the controller check reads from each final frame, without decoding the rest of it."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec import UNSET
+
+from slpstream.formats.slippi.commands import POST_FRAME, PRE_FRAME
+from slpstream.formats.slippi.packed_frame import Decoder, FieldReader, PackedFrame
+
+_PRE = (
+    "c_stick_x",
+    "c_stick_y",
+    "physical_buttons",
+    "physical_l_trigger",
+    "physical_r_trigger",
+    "raw_joystick_x",
+    "raw_joystick_y",
+    "raw_c_stick_x",
+    "raw_c_stick_y",
+)
+"""Fields of the Pre-Frame Update, in the order of the event."""
+_ALWAYS = 5
+"""All versions have the first of them."""
+_MAX_READERS = 64
+
+
+class Sample(NamedTuple):
+    """One player's inputs in one frame. Raw values are `None` where the replay does not have them."""
+
+    c_x: float
+    c_y: float
+    buttons: int
+    left: float
+    right: float
+    raw_x: int | None = None
+    raw_y: int | None = None
+    raw_c_x: int | None = None
+    raw_c_y: int | None = None
+
+
+class PlayerSample(NamedTuple):
+    """One player's inputs and the action state after the frame, which is `None` if the frame lacks it."""
+
+    sample: Sample
+    action: int | None
+
+
+class _PlayerReader(NamedTuple):
+    player_index: int
+    read_pre: FieldReader
+    read_post: FieldReader | None
+
+
+class _EncodedPre(msgspec.Struct, rename="camel", gc=False):
+    c_stick_x: float | None
+    c_stick_y: float | None
+    physical_buttons: int
+    physical_l_trigger: float | None
+    physical_r_trigger: float | None
+    raw_joystick_x: int | None = None
+    raw_joystick_y: int | None = None
+    raw_c_stick_x: int | None = None
+    raw_c_stick_y: int | None = None
+
+
+class _EncodedPost(msgspec.Struct, rename="camel", gc=False):
+    action_state_id: int
+
+
+class _EncodedPlayer(msgspec.Struct, gc=False):
+    pre: _EncodedPre | None = None
+    post: _EncodedPost | None = None
+
+
+class _EncodedEntry(msgspec.Struct, gc=False):
+    players: dict[int, _EncodedPlayer]
+
+
+_decode_entry = msgspec.json.Decoder(_EncodedEntry).decode
+
+
+class SampleReader:
+    """Reads the samples of the frames of one game."""
+
+    def __init__(self) -> None:
+        self._readers: dict[Decoder, list[_PlayerReader] | None] = {}
+
+    def read(self, content: Any) -> dict[int, PlayerSample]:
+        """The samples of a frame by player index. `content` is a packed frame, a decoded one, or its JSON."""
+        if type(content) is PackedFrame:
+            decoder = content.decoder
+            try:
+                readers = self._readers[decoder]
+            except KeyError:
+                readers = self._learn(decoder)
+            if readers is not None:
+                data = content.data
+                return {
+                    index: PlayerSample(Sample(*read_pre(data)), None if read_post is None else read_post(data)[0])
+                    for index, read_pre, read_post in readers
+                }
+            content = content.entry()
+        return _encoded(content) if isinstance(content, bytes | msgspec.Raw) else _decoded(content)
+
+    def _learn(self, decoder: Decoder) -> list[_PlayerReader] | None:
+        """How the frames of a layout are read; `None` if a field that every version has is missing."""
+        if len(self._readers) >= _MAX_READERS:
+            self._readers.clear()
+        readers = []
+        known = True
+        for (command, index, is_follower), offset in decoder.slots.items():
+            if command != PRE_FRAME.command or is_follower:
+                continue
+            pre = decoder.fields(PRE_FRAME, offset, _PRE)
+            if pre is None or len(pre.read(bytes(pre.end))) < _ALWAYS:
+                known = False
+                break
+            post_offset = decoder.slots.get((POST_FRAME.command, index, False))
+            post = None if post_offset is None else decoder.fields(POST_FRAME, post_offset, ("action_state_id",))
+            readers.append(_PlayerReader(index, pre.read, None if post is None else post.read))
+        self._readers[decoder] = found = readers if known else None
+        return found
+
+
+def _decoded(entry: Any) -> dict[int, PlayerSample]:
+    samples = {}
+    for index, player in entry.players.items():
+        pre, post = player.pre, player.post
+        if pre is UNSET:
+            continue
+        values = [getattr(pre, name) for name in _PRE]
+        if UNSET in values[:_ALWAYS]:
+            continue
+        action = None if post is UNSET else post.action_state_id
+        known: list[Any] = [None if value is UNSET else value for value in values]
+        sample = Sample(*known)
+        samples[index] = PlayerSample(sample, None if action is UNSET else action)
+    return samples
+
+
+def _encoded(entry: bytes | msgspec.Raw) -> dict[int, PlayerSample]:
+    try:
+        players = _decode_entry(entry).players
+    except msgspec.DecodeError:  # a damaged frame lacks fields that all versions have
+        return {}
+    samples = {}
+    for index, player in players.items():
+        if player.pre is None:
+            continue
+        values = [getattr(player.pre, name) for name in _PRE]
+        numbers: list[Any] = [
+            float("nan") if value is None and i < _ALWAYS else value for i, value in enumerate(values)
+        ]
+        samples[index] = PlayerSample(Sample(*numbers), None if player.post is None else player.post.action_state_id)
+    return samples

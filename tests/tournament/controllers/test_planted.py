@@ -1,0 +1,179 @@
+"""Defects that are planted into made-up players are found on the right port and frame, and in nobody else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from slpstream.api import open_replay
+from slpstream.tournament.controllers.report import ControllerReport, Finding
+from tests.tournament.controllers.hands import FIRST, Inputs, Player, Point, analog, box, with_inputs
+
+PORTS = (0, 1, 2)
+
+
+def report_of(players: Mapping[int, Player], folder: Path) -> ControllerReport:
+    path = folder / "Game_1.slp"
+    path.write_bytes(with_inputs(players))
+    return open_replay(path).controllers()
+
+
+def findings(report: ControllerReport) -> dict[int, list[Finding]]:
+    return {player.player_index: player.findings for player in report.players}
+
+
+def moved(dx: int, dy: int, number: int, point: Point) -> Point:
+    return point[0] + dx, point[1] + dy
+
+
+def drifting(number: int, point: Point) -> Point:
+    return round(point[0] + 14 * (number - FIRST) / 6000), point[1]
+
+
+def shortened(number: int, point: Point) -> Point:
+    return min(point[0], 71), point[1]
+
+
+def clamped(number: int, point: Point) -> Point:
+    x, y = (0 if abs(value) <= 6 else value for value in point)
+    return x, y
+
+
+def rounded_up(number: int, point: Point) -> Point:
+    x, y = point
+    return (x, 23) if abs(x) < 23 and 16 <= y < 23 else point
+
+
+def mirrored(change: Callable[[int, Point], Point], number: int, point: Point) -> Point:
+    x, y = change(number, (-point[0], -point[1]))
+    return -x, -y
+
+
+def swapped(change: Callable[[int, Point], Point], number: int, point: Point) -> Point:
+    x, y = change(number, (point[1], point[0]))
+    return y, x
+
+
+def pressed(player: Player, change: Callable[[int, Inputs], Inputs]) -> Player:
+    return [change(FIRST + i, inputs) for i, inputs in enumerate(player)]
+
+
+def stuttering(number: int, inputs: Inputs) -> Inputs:
+    """Y is held for 25 frames of 100, and comes up in the 13th."""
+    at = (number - FIRST) % 100
+    return inputs._replace(buttons=0x800 if at < 25 and at != 12 else 0)
+
+
+def never_released(number: int, inputs: Inputs) -> Inputs:
+    return inputs._replace(right=max(9, inputs.right))
+
+
+def slow_tilts(player: Player) -> Player:
+    """The same player, who also tilts upwards slowly again and again."""
+    slow = [Inputs(stick=(0, min(30, step // 2))) for step in range(80)]
+    return [slow[i % 400] if i % 400 < 80 else inputs for i, inputs in enumerate(player)]
+
+
+HEALTH: Mapping[str, tuple[str, Callable[[int], Player]]] = {
+    "off-centre": ("rest", lambda seed: analog(seed, change=partial(moved, 9, -7))),
+    "off-centre box": ("rest", lambda seed: [i._replace(stick=moved(0, 8, 0, i.stick)) for i in box(seed)]),
+    "drift": ("drift", lambda seed: analog(seed, change=drifting)),
+    "drift, mirrored": ("drift", lambda seed: analog(seed, change=partial(mirrored, drifting))),
+    "short rim": ("rim", lambda seed: analog(seed, change=shortened)),
+    "short rim, other axis": ("rim", lambda seed: analog(seed, change=partial(swapped, partial(mirrored, shortened)))),
+    "trigger": ("trigger", lambda seed: pressed(analog(seed), never_released)),
+    "button": ("stutter", lambda seed: pressed(analog(seed), stuttering)),
+}
+RULES: Mapping[str, tuple[str, Callable[[int], Player]]] = {
+    "no travel": ("travel_time", lambda seed: box(seed, travel=False)),
+    "no fuzzing": ("input_fuzzing", lambda seed: box(seed, fuzz=False)),
+    "goomwave": ("goomwave", lambda seed: analog(seed, change=clamped)),
+    "tilt rounding": (
+        "tilt_rounding",
+        lambda seed: [i._replace(stick=rounded_up(0, i.stick)) for i in slow_tilts(analog(seed))],
+    ),
+    "tilt rounding, mirrored": (
+        "tilt_rounding",
+        lambda seed: [
+            i._replace(stick=mirrored(rounded_up, 0, (-i.stick[0], -i.stick[1]))) for i in slow_tilts(analog(seed))
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("port", [0, 2])
+@pytest.mark.parametrize("defect", [*HEALTH, *RULES])
+def test_planted_defect_is_found_on_its_port_alone(defect: str, port: int, tmp_path: Path) -> None:
+    check, make = {**HEALTH, **RULES}[defect]
+    players: dict[int, Player] = {0: analog(11), 1: box(12), 2: slow_tilts(analog(13))}
+    players[port] = make(21 + port)
+    found = findings(report_of(players, tmp_path))
+    assert check in {finding.check for finding in found[port] if finding.confidence != "low"}
+    assert {index: found[index] for index in PORTS if index != port} == {index: [] for index in PORTS if index != port}
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_clean_players_are_not_flagged(seed: int, tmp_path: Path) -> None:
+    players = {0: analog(100 + seed), 1: box(200 + seed), 2: slow_tilts(analog(300 + seed, rim=88))}
+    report = report_of(players, tmp_path)
+    assert findings(report) == {0: [], 1: [], 2: []}
+    assert [player.controller for player in report.players] == ["analog", "box", "analog"]
+
+
+def test_evidence_names_the_frames(tmp_path: Path) -> None:
+    found = findings(report_of({1: pressed(analog(5), stuttering)}, tmp_path))[1]
+    stutters = next(finding for finding in found if finding.check == "stutter")
+    assert stutters.part == "button Y"
+    assert all((frame - FIRST) % 100 == 12 for frame in stutters.frames)
+    assert stutters.count > len(stutters.frames) == 12
+
+
+def test_offset_is_measured(tmp_path: Path) -> None:
+    found = findings(report_of({2: analog(5, change=partial(moved, -12, 5))}, tmp_path))[2]
+    rest = next(finding for finding in found if finding.check == "rest")
+    assert rest.text == "The stick does not rest at the centre: it returns to (-12, 5), 16% of a full push away."
+    assert rest.score == 13.0
+    assert rest.confidence == "high"
+
+
+def test_c_stick_off_centre(tmp_path: Path) -> None:
+    c_stick = analog(6, change=partial(moved, 10, 0))
+    player = [a._replace(c_stick=b.stick) for a, b in zip(analog(7), c_stick, strict=True)]
+    found = findings(report_of({0: player}, tmp_path))[0]
+    assert [(finding.check, finding.part) for finding in found] == [("rest", "C-stick")]
+
+
+def test_repeated_sdi(tmp_path: Path) -> None:
+    mash = [Inputs(stick=(80, 0) if i % 3 == 0 else (0, 0)) for i in range(200)]
+    player = [mash[i - 2000] if 2000 <= i < 2200 else inputs for i, inputs in enumerate(box(8))]
+    found = {finding.check: finding for finding in findings(report_of({1: player}, tmp_path))[1]}
+    assert found["sdi"].confidence == "high"
+    assert min(found["sdi"].frames) >= 2000 + FIRST
+
+
+def test_box_c_stick_points(tmp_path: Path) -> None:
+    player = [inputs._replace(c_stick=(-64, 0) if i % 500 < 4 else (0, 0)) for i, inputs in enumerate(box(9))]
+    found = findings(report_of({1: player}, tmp_path))[1]
+    assert [(finding.check, finding.confidence) for finding in found] == [("disallowed_cstick", "medium")]
+
+
+def test_short_game_has_no_word_about_rules(tmp_path: Path) -> None:
+    path = tmp_path / "Game_1.slp"
+    path.write_bytes(with_inputs({1: box(2, travel=False)})[:1_000_000])
+    player = open_replay(path).controllers().players[1]
+    assert player.frames < 3600
+    assert not [finding for finding in player.findings if finding.group == "legality"]
+    assert any(each.check == "travel_time" and each.reason.startswith("too short") for each in player.not_judged)
+
+
+def test_old_replay_has_no_word_about_sticks(tmp_path: Path) -> None:
+    path = tmp_path / "Game_1.slp"
+    path.write_bytes(with_inputs({0: pressed(analog(4), never_released), 1: box(2, travel=False)}, version=(3, 14, 0)))
+    first, second, _ = open_replay(path).controllers().players
+    assert [finding.check for finding in first.findings] == ["trigger"]
+    assert second.findings == []
+    assert {each.check for each in second.not_judged} >= {"rest", "drift", "rim", "travel_time", "goomwave"}
+    assert second.controller == "unknown"
