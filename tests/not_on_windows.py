@@ -50,6 +50,7 @@ MODULES: Mapping[str, str] = {
     "web/test_scenes.py": _BROWSER,
     "web/test_scenes_boards.py": _BROWSER,
     "web/test_paths.py": "its configuration has paths in quotes, where a backslash begins an escape",
+    "web/test_seats_pages.py": _BROWSER,
     "web/test_set_on_air.py": _BROWSER,
     "web/test_sets.py": _BROWSER,
     "web/test_time_mode.py": _BROWSER,
