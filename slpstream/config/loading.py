@@ -20,9 +20,12 @@ from slpstream.config.obs_rules import check_obs
 from slpstream.config.sections import (
     CHAT_PLACEHOLDERS,
     EACH_SUBFOLDER,
+    REPLAY_PLACEHOLDERS,
     SCOREBOARD_VALUES,
+    ZIP_PLACEHOLDERS,
     Chat,
     Config,
+    Handover,
     Relay,
     Scoreboard,
     Server,
@@ -73,6 +76,7 @@ def check(table: Mapping[str, Any], *, file: str = "configuration") -> Config:
     _check_chats(config.chat, file)
     _check_scoreboards(config, file)
     check_obs(config, file)
+    _check_handover(config.handover, file)
     if config.on_air.operator_seconds and config.on_air.choose != "rule":
         raise ConfigError(file, "on_air.operator_seconds", 'applies only with on_air.choose = "rule"')
     if config.watch.idle_seconds < config.watch.stalled_seconds:
@@ -308,6 +312,16 @@ def _check_followed(station: str, config: Config, file: str, key: str) -> None:
         raise ConfigError(file, key, f"expected a station or {ON_AIR}, found {station!r}")
     if station != ON_AIR and not _STATION_ID.fullmatch(station):
         raise ConfigError(file, key, f"expected the id of a station or {ON_AIR}, found {station!r}")
+
+
+def _check_handover(handover: Handover, file: str) -> None:
+    if handover.folder and _is_file(handover.folder, file, "handover.folder"):
+        raise ConfigError(file, "handover.folder", f"is a file: {handover.folder}")
+    for key, placeholders in (("replay_name", REPLAY_PLACEHOLDERS), ("zip_name", ZIP_PLACEHOLDERS)):
+        unknown = set(re.findall(r"\{(\w*)\}", getattr(handover, key))) - set(placeholders)
+        if unknown:
+            known = ", ".join(f"{{{name}}}" for name in placeholders)
+            raise ConfigError(file, f"handover.{key}", f"expected some of {known}; found {{{min(unknown)}}}")
 
 
 def _check_playback(config: Config, file: str) -> None:

@@ -16,6 +16,16 @@ from slpstream.model.messages import ON_AIR
 from slpstream.model.prepared import prepared
 
 DEFAULT_PORT = 5151
+REPLAY_NAME = " - {playersChars} - {stage}"
+ZIP_NAME = "{phaseOrEvent} {roundShort} - {playersChars}"
+REPLAY_PLACEHOLDERS = (
+    "date", "time", "roundShort", "roundLong", "stage", "ordinal", "playersOnly", "playersChars", "singlesChars",
+)  # fmt: skip
+ZIP_PLACEHOLDERS = (
+    "date", "time", "roundShort", "roundLong", "games", "tournamentName", "tournamentSlug", "event", "phase",
+    "phaseGroup", "phaseOrEvent", "playersOnly", "playersChars", "singlesChars",
+)  # fmt: skip
+"""The placeholders in the templates of `[handover]`, in the order in which they are replaced."""
 EACH_SUBFOLDER = "*"
 """The station id that makes every subfolder of `folder` a station of its own."""
 
@@ -541,6 +551,39 @@ class Playback(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     ] = 6.0
 
 
+class Handover(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """`[handover]`: the replays of each set as a zip, for programs that upload or replay them."""
+
+    folder: Annotated[
+        str,
+        Meta(
+            description="Folder into which a zip is written when a set ends. Nothing in it is ever deleted. Empty "
+            "disables it; the dashboard offers the zips all the same."
+        ),
+    ] = ""
+    delay_seconds: Annotated[
+        float,
+        Meta(ge=0, le=86_400, description="How long after the end of a set it is written: time to correct names."),
+    ] = 60.0
+    replay_name: Annotated[
+        str,
+        Meta(
+            max_length=300,
+            description="Names of the replays after their number. Placeholders: `{"
+            + "}`, `{".join(REPLAY_PLACEHOLDERS)
+            + "}`.",
+        ),
+    ] = REPLAY_NAME
+    zip_name: Annotated[
+        str,
+        Meta(
+            min_length=1,
+            max_length=300,
+            description="Names of the zips. Placeholders: `{" + "}`, `{".join(ZIP_PLACEHOLDERS) + "}`.",
+        ),
+    ] = ZIP_NAME
+
+
 class Fanout(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """`[fanout]`: the broker for gateways on other machines. Needs the extra `fanout`."""
 
@@ -593,6 +636,7 @@ class Config(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     web: Web = Web()
     obs: Obs = Obs()
     playback: Playback = Playback()
+    handover: Handover = Handover()
     fanout: Fanout = Fanout()
     verify: Verify = Verify()
     stations: list[StationConfig] = []
@@ -616,6 +660,7 @@ SECTIONS: Mapping[str, type[msgspec.Struct]] = {
     "web": Web,
     "obs": Obs,
     "playback": Playback,
+    "handover": Handover,
     "fanout": Fanout,
     "verify": Verify,
     "stations": StationConfig,

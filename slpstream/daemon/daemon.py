@@ -39,6 +39,7 @@ from slpstream.daemon.sets import StationSets
 from slpstream.daemon.station import SharedServices, Station
 from slpstream.daemon.stations import RunningStation, RunningStations
 from slpstream.daemon.subfolders import Subfolders
+from slpstream.daemon.tournament.handover import Handover
 from slpstream.formats.registry import load_stats
 from slpstream.game.described import describe_stored
 from slpstream.game.record import record_of
@@ -51,7 +52,7 @@ from slpstream.stream import Hub, OnAir
 from slpstream.system import logs
 from slpstream.system.logs import get_logger
 from slpstream.system.metrics import Metrics
-from slpstream.web import chapters, highlights, instant_replay, marks, schemas
+from slpstream.web import chapters, handover, highlights, instant_replay, marks, schemas
 from slpstream.web.server import WebServer
 
 if TYPE_CHECKING:
@@ -121,6 +122,7 @@ class Daemon:
         self.sets = StationSets(self.hub, _rules(config), errors)
         self.sets.listen(self._set_changed)
         self.playback = _playback(config, self.hub, self.metrics)
+        self._handover: Handover | None = None
         self._reloading = trio.Lock()
         self._log = get_logger()
 
@@ -197,11 +199,13 @@ class Daemon:
                 games = DaemonGames(index, self.hub, limiter, self._folders)
                 found = DaemonHighlights(index, games.find, games.replay_name, self.sets, self.running.__contains__)
                 marked = StationMarks(index, self.hub, self._keeps)
+                self._handover = handed_on = Handover(config.handover, index, self.sets, self._keeps, self.metrics)
                 more = [
                     *chapters.endpoints(DaemonClips(self.sets, lambda: list(self.running))),
                     *highlights.endpoints(found),
                     *marks.endpoints(marked),
                     *instant_replay.endpoints(self.playback, self.running.__contains__),
+                    *handover.endpoints(handed_on),
                 ]
                 self._web = web = make_web_server(
                     config,
@@ -241,6 +245,7 @@ class Daemon:
                 if self.playback is not None:
                     playback = partial(self.playback.run, games.find, games.stats, marked, found.page)
                     background.start_soon(self.errors.keep_running, "playback", playback)
+                background.start_soon(self.errors.keep_running, "handover", handed_on.run)
                 background.start_soon(trio.to_thread.run_sync, load_stats)
                 await service.serve(web, task_status=task_status, stations=sorted(self.running))
         self._log.info("stopped", **self._final_figures())
@@ -302,6 +307,8 @@ class Daemon:
     def _set_changed(self, station: str, payload: Mapping[str, Any]) -> None:
         if station != self.demo.station:
             self.outputs.set_changed(station, payload)
+            if self._handover is not None:
+                self._handover.set_changed(station, payload)
             if self.playback is not None:
                 with self.errors.contain("playback", station=station):
                     self.playback.set_changed(station, payload)
@@ -345,6 +352,7 @@ class Daemon:
             *self.outputs.not_ready(),
             *([] if self._obs is None else self._obs.not_ready()),
             *([] if self.playback is None else self.playback.not_ready()),
+            *([] if self._handover is None else self._handover.not_ready()),
             *([] if self._broker_sink is None else self._broker_sink.problems()),
             *self.errors.restarting(),
         ]
@@ -470,6 +478,8 @@ class Daemon:
         metrics.bind("slpstream_state_free_bytes", self._free_bytes)
         metrics.bind("slpstream_queued_bytes", lambda: web.queued_bytes)
         self.consoles.bind_gauges()
+        handed_on = self._handover
+        metrics.bind("slpstream_handover_waiting_sets", lambda: float(0 if handed_on is None else handed_on.waiting))
         metrics.bind("slpstream_playback_unread", lambda: float(self.playback is not None and self.playback.unread))
         self.outputs.bind_gauges()
         obs = self._obs

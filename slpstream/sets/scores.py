@@ -19,7 +19,8 @@ from slpstream.sets.grouping import Member, Set, SetGame, Side
 from slpstream.sets.verdicts import Verdict
 
 MAX_GAMES = 20
-"""Games of a set in the payload, so that a set that is never over does not grow without bound."""
+"""Games of a set in the payload, so that a set that is never over does not grow without bound. A set that is planned to
+be longer has twice as many as it can count."""
 
 SideNumber = Annotated[int, Meta(ge=0, description="Place in `sides`.")]
 
@@ -130,7 +131,12 @@ class SetScore(_Payload, kw_only=True, frozen=True):
     winner: Annotated[
         SideNumber | None, Meta(description="The side that won; left out while the set is not over, and for a tie.")
     ] = None
-    games: Annotated[list[ScoredGame], Meta(description=f"In order, the newest {MAX_GAMES}.")]
+    games: Annotated[
+        list[ScoredGame],
+        Meta(
+            description=f"In order, the newest {MAX_GAMES}; in a set of more than {MAX_GAMES // 2} games twice as many."
+        ),
+    ]
     older_games: Annotated[int, Meta(description="Games of the set that are not in `games`.")] = 0
     round: Annotated[str | None, Meta(description="Round of the set, as the operator calls it.")] = None
     event: Annotated[str | None, Meta(description="Event, as the operator calls it.")] = None
@@ -146,6 +152,7 @@ class SetScore(_Payload, kw_only=True, frozen=True):
 def score_of(found: Set, corrections: Corrections, last_change: int = 0) -> SetScore:
     """The payload for a set. `last_change` is the id of the newest change by an operator; 0 if there is none."""
     last = found.last
+    shown = max(MAX_GAMES, 2 * found.best_of)
     players = [_player(member, place, side) for place, side in enumerate(found.sides) for member in side.members]
     return SetScore(
         set_id=found.games[0].game_id if found.entries else None,
@@ -157,8 +164,8 @@ def score_of(found: Set, corrections: Corrections, last_change: int = 0) -> SetS
         score=[player.score for player in players],
         sides=[_side(side) for side in found.sides],
         winner=found.winner,
-        games=[_game(entry, corrections) for entry in found.entries[-MAX_GAMES:]],
-        older_games=max(0, len(found.entries) - MAX_GAMES),
+        games=[_game(entry, corrections) for entry in found.entries[-shown:]],
+        older_games=max(0, len(found.entries) - shown),
         round=found.round,
         event=corrections.event,
         casters=list(corrections.casters),

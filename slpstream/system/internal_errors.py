@@ -32,6 +32,7 @@ Part = Literal[
     "console",
     "discovery",
     "file",
+    "handover",
     "index",
     "jsonl",
     "notifications",

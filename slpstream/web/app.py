@@ -21,7 +21,7 @@ from starlette.types import ASGIApp
 
 from slpstream.model.messages import ON_AIR
 from slpstream.model.version import __version__
-from slpstream.web import chapters, events, highlights, instant_replay, marks, openapi, sets
+from slpstream.web import chapters, events, handover, highlights, instant_replay, marks, openapi, sets
 from slpstream.web import games as games_module
 from slpstream.web import on_air as on_air_module
 from slpstream.web import setup as setup_module
@@ -175,6 +175,7 @@ def described_endpoints() -> list[Endpoint]:
     more = [
         *chapters.endpoints(cast(chapters.Clips, None)),
         *highlights.endpoints(cast(highlights.Highlights, None)),
+        *handover.endpoints(cast(handover.Replays, None)),
         *marks.endpoints(cast(marks.Marks, None)),
         *instant_replay.endpoints(None, lambda _: False),
     ]

@@ -27,6 +27,7 @@ from websockets.trio.client import connect
 from slpstream.config import (
     Chat,
     Config,
+    Handover,
     JsonLines,
     Obs,
     Playback,
@@ -78,6 +79,7 @@ ROWS = (
     Row("scoreboard", "a scoreboard", "a second of updates", "nothing"),
     Row("obs", "files for OBS of a station, and OBS over its websocket", "a second of updates", "nothing"),
     Row("playback", "what the Playback Dolphin shows", "a second or more, until it is started again", "nothing"),
+    Row("handover", "writing the zips of sets", "nothing: sets wait", "nothing"),
     Row("webhook", "a webhook", "nothing: deliveries wait", "nothing"),
     Row("chat", "a chat", "nothing: messages wait", "nothing"),
     Row("broker", "the broker sink", "nothing: messages are sent later", "nothing"),
@@ -347,6 +349,7 @@ async def venue(folder: Path, **changes: Any) -> AsyncIterator[Venue]:
         jsonl=[JsonLines(folder=str(folder / "jsonl"))],
         obs=Obs(folder=str(folder / "obs")),
         playback=Playback(file=str(folder / "playback.txt"), station="s00"),
+        handover=Handover(folder=str(folder / "zips")),
         webhooks=[Webhook(url="http://127.0.0.1:9/", secret_file=str(secret))],
         chat=[Chat(url_file=str(url))],
         scoreboards=[Scoreboard(kind="text", station="s00", path=str(folder / "scoreboard"))],

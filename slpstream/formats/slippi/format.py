@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from slpstream.formats.interface import Format, WholeGame
 from slpstream.formats.slippi import container, names
+from slpstream.formats.slippi.edited import edited
 from slpstream.formats.slippi.preview import read_preview
 from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.formats.slippi.summary import describe
@@ -27,4 +28,5 @@ FORMAT = Format(
     describe=describe,
     stats="slpstream.stats.game:SlippiStats",
     is_finished=container.is_finished,
+    edited=edited,
 )

@@ -20,7 +20,7 @@ import { reasonOf, sideName } from "./set_words.js";
  * @typedef {HTMLInputElement | HTMLSelectElement} Field
  */
 
-const LENGTHS = [1, 3, 5, 7, 9, 11];
+const LENGTHS = Array.from({ length: 99 }, (_, i) => i + 1);
 const REFUSED = [401, 403];
 const CONFLICT = 409;
 const RETRY_MS = 3000;
@@ -121,12 +121,12 @@ export class SetPanel {
     const { sides = [], games = [], players, state = "running", winner, bestOf = 3, swapped = false } = set;
     const won = winner === undefined ? "" : ` · ${text("panel.wins", { who: sideName(sides[winner], players) })}`;
     setText(find(".standing", this.#root), `${text(`panel.state_${state}`)}${won}`);
-    const lengths = LENGTHS.includes(bestOf) ? LENGTHS : [...LENGTHS, bestOf].sort((a, b) => a - b);
-    fill(this.#bestOf, lengths, () => element("option"), (option, length) => setText(option, String(length)));
+    fill(this.#bestOf, LENGTHS, () => element("option"), (option, length) => setText(option, String(length)));
     this.#put(this.#bestOf, String(bestOf));
     this.#put(this.#input(".round"), set.round ?? "");
     this.#put(this.#input(".event"), set.event ?? "");
     this.#put(this.#input(".casters"), (set.casters ?? []).join(", "));
+    this.#offerReplays(set);
     const swap = find(".swap", this.#root);
     swap.hidden = sides.length !== 2;
     setAttribute(swap, "aria-pressed", String(swapped));
@@ -140,6 +140,19 @@ export class SetPanel {
     const list = find(".set-games", this.#root);
     list.hidden = games.length === 0;
     fill(list, games, () => this.#newGame(), (row, game, i) => this.#showGame(row, game, set, i));
+  }
+
+  /** @param {SetScore} set */
+  #offerReplays({ setId }) {
+    const link = find(".replays", this.#root);
+    link.hidden = setId === undefined || this.#daemon === null;
+    if (this.#daemon !== null && setId !== undefined) {
+      const url = new URL(`${this.#path}s/${encodeURIComponent(setId)}/replays.zip`, this.#daemon.base);
+      if (this.#daemon.token !== undefined) {
+        url.searchParams.set("token", this.#daemon.token);
+      }
+      setAttribute(link, "href", url.href);
+    }
   }
 
   #newSide() {

@@ -272,6 +272,7 @@ export default {
   "panel.round": "Round",
   "panel.event": "Event",
   "panel.casters": "Casters, separated by commas",
+  "panel.replays": "Replays (zip)",
   "panel.swap": "Swap left and right",
   "panel.new_set": "New set",
   "panel.ask_new_set": "Begin a new set?",

@@ -272,6 +272,7 @@ export default {
   "panel.round": "Ronda",
   "panel.event": "Evento",
   "panel.casters": "Comentaristas, separados por comas",
+  "panel.replays": "Repeticiones (zip)",
   "panel.swap": "Intercambiar izquierda y derecha",
   "panel.new_set": "Nuevo set",
   "panel.ask_new_set": "¿Empezar un nuevo set?",

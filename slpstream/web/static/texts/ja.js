@@ -272,6 +272,7 @@ export default {
   "panel.round": "ラウンド",
   "panel.event": "大会",
   "panel.casters": "実況・解説（コンマ区切り）",
+  "panel.replays": "リプレイ (zip)",
   "panel.swap": "左右を入れ替える",
   "panel.new_set": "新しいセット",
   "panel.ask_new_set": "新しいセットを始めますか？",

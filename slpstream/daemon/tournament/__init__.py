@@ -1,0 +1,1 @@
+"""The tournament desk of one daemon, a module for each part."""
