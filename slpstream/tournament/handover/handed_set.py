@@ -156,6 +156,8 @@ def _start_ms(replay: ReplayFile, shift_ms: int) -> int:
 
 def _why_no_context(payload: Mapping[str, Any], played: Sequence[_Played]) -> str:
     """Why a document would not be accepted; empty if it would be."""
+    if payload.get("crewBattle") is not None:
+        return "it is a crew battle, which the document has no form for"
     if len(payload["sides"]) != _SIDES:
         return f"the set has {len(payload['sides'])} sides, not two"
     nameless = [player for player in payload["players"] if not player.get("name")]
@@ -214,6 +216,8 @@ def _seats(each: _Played, payload: Mapping[str, Any], side: int) -> list[tuple[M
     order decides.
     """
     free = [player for player in each.game["players"] if player["side"] == side]
+    if payload.get("crewBattle") is not None:  # in which each game has players of its own
+        return [(player, player) for player in free]
     named = {player.index: player for player in each.replay.summary.players}
     found: list[tuple[Mapping[str, Any], Mapping[str, Any]]] = []
     members = _players_of(payload, side)
@@ -317,6 +321,9 @@ def _zip_name(
         )
         for side, members in enumerate(sides)
     ]
+    if payload.get("crewBattle") is not None:
+        names = [side.get("name") or f"Crew {number}" for number, side in enumerate(payload["sides"], 1)]
+        described = names
     known = next(iter(bracket.values()), {})
     event = known.get("event", {}).get("name") or payload.get("event") or ""
     phase = known.get("phase", {}).get("name") or ""

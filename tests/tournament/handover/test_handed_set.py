@@ -226,6 +226,21 @@ def test_zip_without_document_says_why(setup: Setup, play: Callable[[Setup], Non
     assert problems(file) == ["no document"]
 
 
+def test_crew_battle_has_the_players_of_each_game(setup: Setup) -> None:
+    crews = [{"name": "Red", "stocks": 8}, {"name": "Blue", "stocks": 8}]
+    setup.play("0")
+    setup.correct(crewBattle={"crews": crews})
+    setup.play("0", {0: ANN, 1: Seat("Cy", "CY#3")}, minute=5)
+    handed = setup.handed()
+    assert handed.name == "Red vs Blue"
+    assert [member.name for member in handed.members] == [
+        "1 - Ann (Fox), Bob (Marth) - Battlefield.slp",
+        "2 - Ann (Fox), Cy (Fox) - Battlefield.slp",
+    ]
+    assert [member.edits.names for member in handed.members] == [{0: "Ann", 1: "Bob"}, {0: "Ann", 1: "Cy"}]
+    assert handed.reason == "it is a crew battle, which the document has no form for"
+
+
 def test_bracket_adds_to_the_document_and_to_the_names(setup: Setup) -> None:
     setup.play("00")
     setup.correct(round="Winners Semi-Final", event="Singles")
