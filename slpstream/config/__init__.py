@@ -20,11 +20,13 @@ from slpstream.config.obs_rules import check_obs
 from slpstream.config.secrets import read_secret
 from slpstream.config.sections import (
     CHAT_PLACEHOLDERS,
+    CONSOLE_PORT,
     DEFAULT_PORT,
     EACH_SUBFOLDER,
     LISTED,
     SCOREBOARD_VALUES,
     SECTIONS,
+    Announce,
     Chat,
     Config,
     Fanout,
@@ -49,11 +51,13 @@ from slpstream.config.sections import (
 __all__ = [
     "APPLIED_AT_RELOAD",
     "CHAT_PLACEHOLDERS",
+    "CONSOLE_PORT",
     "DEFAULT_PORT",
     "EACH_SUBFOLDER",
     "LISTED",
     "SCOREBOARD_VALUES",
     "SECTIONS",
+    "Announce",
     "Changes",
     "Chat",
     "Config",

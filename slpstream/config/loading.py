@@ -15,10 +15,11 @@ from typing import Any
 
 import msgspec
 
-from slpstream.config.folders import address, resolvable
+from slpstream.config.folders import address, is_loopback, resolvable
 from slpstream.config.obs_rules import check_obs
 from slpstream.config.sections import (
     CHAT_PLACEHOLDERS,
+    CONSOLE_PORT,
     EACH_SUBFOLDER,
     REPLAY_PLACEHOLDERS,
     SCOREBOARD_VALUES,
@@ -77,6 +78,7 @@ def check(table: Mapping[str, Any], *, file: str = "configuration") -> Config:
     _check_scoreboards(config, file)
     check_obs(config, file)
     _check_handover(config.handover, file)
+    _check_announce(config, file)
     if config.on_air.operator_seconds and config.on_air.choose != "rule":
         raise ConfigError(file, "on_air.operator_seconds", 'applies only with on_air.choose = "rule"')
     if config.watch.idle_seconds < config.watch.stalled_seconds:
@@ -312,6 +314,18 @@ def _check_followed(station: str, config: Config, file: str, key: str) -> None:
         raise ConfigError(file, key, f"expected a station or {ON_AIR}, found {station!r}")
     if station != ON_AIR and not _STATION_ID.fullmatch(station):
         raise ConfigError(file, key, f"expected the id of a station or {ON_AIR}, found {station!r}")
+
+
+def _check_announce(config: Config, file: str) -> None:
+    announce, relay = config.announce, config.relay
+    if not announce.relayed_station:
+        return
+    if not any(station.relay_port == CONSOLE_PORT for station in config.stations):
+        what = f"needs a station with relay_port = {CONSOLE_PORT}: launchers connect to no other port"
+        raise ConfigError(file, "announce.relayed_station", what)
+    if is_loopback(relay.host) and not is_loopback(announce.broadcast_host):
+        what = f"needs an address in relay.host that other machines can reach, found {relay.host!r}"
+        raise ConfigError(file, "announce.relayed_station", what)
 
 
 def _check_handover(handover: Handover, file: str) -> None:

@@ -16,6 +16,8 @@ from slpstream.model.messages import ON_AIR
 from slpstream.model.prepared import prepared
 
 DEFAULT_PORT = 5151
+CONSOLE_PORT = 51441
+"""The TCP port of consoles, to which launchers connect."""
 REPLAY_NAME = " - {playersChars} - {stage}"
 ZIP_NAME = "{phaseOrEvent} {roundShort} - {playersChars}"
 REPLAY_PLACEHOLDERS = (
@@ -187,6 +189,32 @@ class Relay(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
         str, Meta(description="Address on which to listen for these broadcasts. Empty: all addresses.")
     ] = ""
     discovery_port: Annotated[Port, Meta(description="UDP port of these broadcasts.")] = 20582
+
+
+class Announce(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """`[announce]`: being found by other programs on the local network."""
+
+    dns_sd: Annotated[
+        bool,
+        Meta(
+            description="Announce the daemon as `_slpstream._tcp` (DNS-SD, Bonjour) on the addresses of `server.host`. "
+            "Needs the extra `announce`."
+        ),
+    ] = False
+    name: Annotated[
+        str, Meta(max_length=60, description="Name in that announcement. Empty: slpstream and the name of the machine.")
+    ] = ""
+    relayed_station: Annotated[
+        bool,
+        Meta(
+            description="Announce the station with `relay_port = 51441` by broadcast as a console, from the address "
+            "`relay.host`, so that launchers list it."
+        ),
+    ] = False
+    broadcast_host: Annotated[str, Meta(min_length=1, description="Address to broadcast to.")] = "255.255.255.255"
+    broadcast_port: Annotated[
+        int, Meta(ge=1, le=65535, description="UDP port to broadcast to, on which launchers listen.")
+    ] = 20582
 
 
 class Sets(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -630,6 +658,7 @@ class Config(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     store: Store = Store()
     recordings: Recordings = Recordings()
     relay: Relay = Relay()
+    announce: Announce = Announce()
     sets: Sets = Sets()
     on_air: OnAir = OnAir()
     log: Log = Log()
@@ -654,6 +683,7 @@ SECTIONS: Mapping[str, type[msgspec.Struct]] = {
     "store": Store,
     "recordings": Recordings,
     "relay": Relay,
+    "announce": Announce,
     "sets": Sets,
     "on_air": OnAir,
     "log": Log,

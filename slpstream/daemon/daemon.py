@@ -21,10 +21,12 @@ from slpstream.config import (
     Config,
     StationConfig,
     changes,
+    is_loopback,
     recordings_folder,
     state_folder,
 )
 from slpstream.daemon import fanout
+from slpstream.daemon.announce import Announcement, announcements, check_announce
 from slpstream.daemon.clips import DaemonClips
 from slpstream.daemon.consoles import Consoles, check_sources, same_consoles
 from slpstream.daemon.demo import Demo
@@ -45,6 +47,7 @@ from slpstream.game.described import describe_stored
 from slpstream.game.record import record_of
 from slpstream.game.replay_check import ReplayCheck
 from slpstream.model.errors import ConfigError, DemoRefused
+from slpstream.model.version import __version__
 from slpstream.sets import Change, ImpossibleCorrection, Rules, SetPatch, SetScore
 from slpstream.sources.tail import Watcher
 from slpstream.store import FILE_NAME, Database, GameIndex, NewerVersion, open_database
@@ -90,6 +93,7 @@ class Daemon:
         self._station_configs = stations
         self._access = access_of(config.server)
         check_sources(stations)
+        check_announce(config)
         self.metrics = Metrics()
         self.errors = errors = contain_errors(self.metrics, strict=strict)
         self.service = Service(
@@ -123,6 +127,7 @@ class Daemon:
         self.sets.listen(self._set_changed)
         self.playback = _playback(config, self.hub, self.metrics)
         self._handover: Handover | None = None
+        self._announcements: list[Announcement] = []
         self._reloading = trio.Lock()
         self._log = get_logger()
 
@@ -245,6 +250,11 @@ class Daemon:
                 if self.playback is not None:
                     playback = partial(self.playback.run, games.find, games.stats, marked, found.page)
                     background.start_soon(self.errors.keep_running, "playback", playback)
+                self._announcements = announcements(
+                    config, self._station_configs, service.port, self._announced_facts, self.consoles.relay_clients
+                )
+                for each in self._announcements:
+                    background.start_soon(self.errors.keep_running, "announce", each.run)
                 background.start_soon(self.errors.keep_running, "handover", handed_on.run)
                 background.start_soon(trio.to_thread.run_sync, load_stats)
                 await service.serve(web, task_status=task_status, stations=sorted(self.running))
@@ -353,9 +363,22 @@ class Daemon:
             *([] if self._obs is None else self._obs.not_ready()),
             *([] if self.playback is None else self.playback.not_ready()),
             *([] if self._handover is None else self._handover.not_ready()),
+            *(what for each in self._announcements for what in each.not_ready()),
             *([] if self._broker_sink is None else self._broker_sink.problems()),
             *self.errors.restarting(),
         ]
+
+    def _announced_facts(self) -> dict[str, str]:
+        """The facts about this daemon in its announcement (TXT)."""
+        access = self._access
+        needs_token = access.token is not None and (access.require_token or not is_loopback(self._config.server.host))
+        stations = sum(1 for station in self.running.stations if station.id != self.demo.station)
+        return {
+            "version": __version__,
+            "path": "/",
+            "stations": str(stations),
+            "token": "required" if needs_token else "none",
+        }
 
     def starting(self) -> list[str]:
         """The stations whose folder has not been searched yet."""

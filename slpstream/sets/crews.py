@@ -2,8 +2,9 @@
 
 In each game one player of each crew plays. The loser has lost all stocks and leaves; the next player of that crew comes
 with new ones. The winner stays with the stocks that are left: the game gives everybody four, so winners who stay lose
-stocks on purpose until they have as many as they had kept. Replays show the stocks at the end of a game. What a
-player came with follows from the game before, so it does not matter when, or whether, stocks were lost on purpose.
+stocks on purpose until they have as many as they had kept. Replays show the stocks at the end of a game. The
+stocks that a player came with follow from the game before, so it does not matter when, or whether, some were lost on
+purpose.
 """
 
 from __future__ import annotations

@@ -89,6 +89,7 @@ ROWS = (
     Row("retention", "limits by age and size", "a round, which is done again", "nothing"),
     Row("subfolders", "finding stations in subfolders", "a second or more", "nothing"),
     Row("discovery", "finding consoles", "a second or more", "nothing"),
+    Row("announce", "announcing the daemon or a relayed station", "a second or more, until it goes on", "nothing"),
     Row("console", "recording a console", "the connection, which is made again", "nothing"),
     Row("relay", "the relay ports of a station", "the connections of its clients", "nothing"),
     Row("notifications", "watching a folder", "promptness: the folder is polled", "nothing"),
