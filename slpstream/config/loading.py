@@ -17,14 +17,18 @@ from urllib.parse import urlsplit
 import msgspec
 
 from slpstream.config.bracket import check_bracket
-from slpstream.config.folders import address, resolvable
+from slpstream.config.folders import address, is_loopback, resolvable
 from slpstream.config.obs_rules import check_obs
 from slpstream.config.sections import (
     CHAT_PLACEHOLDERS,
+    CONSOLE_PORT,
     EACH_SUBFOLDER,
+    REPLAY_PLACEHOLDERS,
     SCOREBOARD_VALUES,
+    ZIP_PLACEHOLDERS,
     Chat,
     Config,
+    Handover,
     Relay,
     Scoreboard,
     Seats,
@@ -78,6 +82,8 @@ def check(table: Mapping[str, Any], *, file: str = "configuration") -> Config:
     check_obs(config, file)
     check_bracket(config, file)
     _check_seats(config.seats, file)
+    _check_handover(config.handover, file)
+    _check_announce(config, file)
     if config.on_air.operator_seconds and config.on_air.choose != "rule":
         raise ConfigError(file, "on_air.operator_seconds", 'applies only with on_air.choose = "rule"')
     if config.watch.idle_seconds < config.watch.stalled_seconds:
@@ -313,6 +319,28 @@ def _check_followed(station: str, config: Config, file: str, key: str) -> None:
         raise ConfigError(file, key, f"expected a station or {ON_AIR}, found {station!r}")
     if station != ON_AIR and not _STATION_ID.fullmatch(station):
         raise ConfigError(file, key, f"expected the id of a station or {ON_AIR}, found {station!r}")
+
+
+def _check_announce(config: Config, file: str) -> None:
+    announce, relay = config.announce, config.relay
+    if not announce.relayed_station:
+        return
+    if not any(station.relay_port == CONSOLE_PORT for station in config.stations):
+        what = f"needs a station with relay_port = {CONSOLE_PORT}: launchers connect to no other port"
+        raise ConfigError(file, "announce.relayed_station", what)
+    if is_loopback(relay.host) and not is_loopback(announce.broadcast_host):
+        what = f"needs an address in relay.host that other machines can reach, found {relay.host!r}"
+        raise ConfigError(file, "announce.relayed_station", what)
+
+
+def _check_handover(handover: Handover, file: str) -> None:
+    if handover.folder and _is_file(handover.folder, file, "handover.folder"):
+        raise ConfigError(file, "handover.folder", f"is a file: {handover.folder}")
+    for key, placeholders in (("replay_name", REPLAY_PLACEHOLDERS), ("zip_name", ZIP_PLACEHOLDERS)):
+        unknown = set(re.findall(r"\{(\w*)\}", getattr(handover, key))) - set(placeholders)
+        if unknown:
+            known = ", ".join(f"{{{name}}}" for name in placeholders)
+            raise ConfigError(file, f"handover.{key}", f"expected some of {known}; found {{{min(unknown)}}}")
 
 
 def _check_playback(config: Config, file: str) -> None:

@@ -16,6 +16,18 @@ from slpstream.model.messages import ON_AIR
 from slpstream.model.prepared import prepared
 
 DEFAULT_PORT = 5151
+CONSOLE_PORT = 51441
+"""The TCP port of consoles, to which launchers connect."""
+REPLAY_NAME = " - {playersChars} - {stage}"
+ZIP_NAME = "{phaseOrEvent} {roundShort} - {playersChars}"
+REPLAY_PLACEHOLDERS = (
+    "date", "time", "roundShort", "roundLong", "stage", "ordinal", "playersOnly", "playersChars", "singlesChars",
+)  # fmt: skip
+ZIP_PLACEHOLDERS = (
+    "date", "time", "roundShort", "roundLong", "games", "tournamentName", "tournamentSlug", "event", "phase",
+    "phaseGroup", "phaseOrEvent", "playersOnly", "playersChars", "singlesChars",
+)  # fmt: skip
+"""The placeholders in the templates of `[handover]`, in the order in which they are replaced."""
 EACH_SUBFOLDER = "*"
 """The station id that makes every subfolder of `folder` a station of its own."""
 
@@ -177,6 +189,32 @@ class Relay(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
         str, Meta(description="Address on which to listen for these broadcasts. Empty: all addresses.")
     ] = ""
     discovery_port: Annotated[Port, Meta(description="UDP port of these broadcasts.")] = 20582
+
+
+class Announce(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """`[announce]`: being found by other programs on the local network."""
+
+    dns_sd: Annotated[
+        bool,
+        Meta(
+            description="Announce the daemon as `_slpstream._tcp` (DNS-SD, Bonjour) on the addresses of `server.host`. "
+            "Needs the extra `announce`."
+        ),
+    ] = False
+    name: Annotated[
+        str, Meta(max_length=60, description="Name in that announcement. Empty: slpstream and the name of the machine.")
+    ] = ""
+    relayed_station: Annotated[
+        bool,
+        Meta(
+            description="Announce the station with `relay_port = 51441` by broadcast as a console, from the address "
+            "`relay.host`, so that launchers list it."
+        ),
+    ] = False
+    broadcast_host: Annotated[str, Meta(min_length=1, description="Address to broadcast to.")] = "255.255.255.255"
+    broadcast_port: Annotated[
+        int, Meta(ge=1, le=65535, description="UDP port to broadcast to, on which launchers listen.")
+    ] = 20582
 
 
 class Sets(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -656,6 +694,39 @@ class Bracket(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     timeout_seconds: Annotated[Positive, Meta(description="How long to wait for an answer.")] = 15.0
 
 
+class Handover(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """`[handover]`: the replays of each set as a zip, for programs that upload or replay them."""
+
+    folder: Annotated[
+        str,
+        Meta(
+            description="Folder into which a zip is written when a set ends. Nothing in it is ever deleted. Empty "
+            "disables it; the dashboard offers the zips all the same."
+        ),
+    ] = ""
+    delay_seconds: Annotated[
+        float,
+        Meta(ge=0, le=86_400, description="How long after the end of a set it is written: time to correct names."),
+    ] = 60.0
+    replay_name: Annotated[
+        str,
+        Meta(
+            max_length=300,
+            description="Names of the replays after their number. Placeholders: `{"
+            + "}`, `{".join(REPLAY_PLACEHOLDERS)
+            + "}`.",
+        ),
+    ] = REPLAY_NAME
+    zip_name: Annotated[
+        str,
+        Meta(
+            min_length=1,
+            max_length=300,
+            description="Names of the zips. Placeholders: `{" + "}`, `{".join(ZIP_PLACEHOLDERS) + "}`.",
+        ),
+    ] = ZIP_NAME
+
+
 class Fanout(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """`[fanout]`: the broker for gateways on other machines. Needs the extra `fanout`."""
 
@@ -711,6 +782,7 @@ class Config(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     store: Store = Store()
     recordings: Recordings = Recordings()
     relay: Relay = Relay()
+    announce: Announce = Announce()
     sets: Sets = Sets()
     on_air: OnAir = OnAir()
     seats: Seats = Seats()
@@ -720,6 +792,7 @@ class Config(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     obs: Obs = Obs()
     playback: Playback = Playback()
     bracket: Bracket = Bracket()
+    handover: Handover = Handover()
     fanout: Fanout = Fanout()
     verify: Verify = Verify()
     controllers: Controllers = Controllers()
@@ -738,6 +811,7 @@ SECTIONS: Mapping[str, type[msgspec.Struct]] = {
     "store": Store,
     "recordings": Recordings,
     "relay": Relay,
+    "announce": Announce,
     "sets": Sets,
     "on_air": OnAir,
     "seats": Seats,
@@ -747,6 +821,7 @@ SECTIONS: Mapping[str, type[msgspec.Struct]] = {
     "obs": Obs,
     "playback": Playback,
     "bracket": Bracket,
+    "handover": Handover,
     "fanout": Fanout,
     "verify": Verify,
     "controllers": Controllers,

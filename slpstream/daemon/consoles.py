@@ -161,6 +161,11 @@ class Consoles:
             },
         )
 
+    def relay_clients(self, station: str) -> int | None:
+        """Number of clients of a station's relay ports; `None` if it has none."""
+        server = self._servers.get(station)
+        return None if server is None else server.clients
+
     def start(self, running: RunningStation) -> None:
         """Starts the console and the relay ports of a station in its nursery, before the station runs."""
         config, station = running.config, running.station
@@ -309,6 +314,8 @@ class Consoles:
                     last_calls.clear()
                 last_calls[call.mac] = now
                 stations = list(known())
+                if call.mac in {discovery.own_mac(station.id) for station in stations if station.relay_port}:
+                    continue  # a station of this machine, which is announced as a console
                 if call.host in await _hosts_of(stations):
                     continue
                 found &= {station.id for station in stations}

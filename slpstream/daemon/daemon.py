@@ -21,10 +21,12 @@ from slpstream.config import (
     Config,
     StationConfig,
     changes,
+    is_loopback,
     recordings_folder,
     state_folder,
 )
 from slpstream.daemon import fanout
+from slpstream.daemon.announce import Announcement, announcements, check_announce
 from slpstream.daemon.clips import DaemonClips
 from slpstream.daemon.consoles import Consoles, check_sources, same_consoles
 from slpstream.daemon.demo import Demo
@@ -41,11 +43,13 @@ from slpstream.daemon.station import SharedServices, Station
 from slpstream.daemon.stations import RunningStation, RunningStations
 from slpstream.daemon.subfolders import Subfolders
 from slpstream.daemon.tournament.audit import SetupAudit
+from slpstream.daemon.tournament.handover import Handover
 from slpstream.formats.registry import load_stats
 from slpstream.game.described import describe_stored
 from slpstream.game.record import record_of
 from slpstream.game.replay_check import ReplayCheck
 from slpstream.model.errors import ConfigError, DemoRefused
+from slpstream.model.version import __version__
 from slpstream.sets import Change, ImpossibleCorrection, Rules, SetPatch, SetScore
 from slpstream.sources.tail import Watcher
 from slpstream.store import FILE_NAME, Database, GameIndex, NewerVersion, open_database
@@ -53,7 +57,18 @@ from slpstream.stream import Hub, OnAir
 from slpstream.system import logs
 from slpstream.system.logs import get_logger
 from slpstream.system.metrics import Metrics
-from slpstream.web import audit, chapters, controllers, highlights, instant_replay, marks, schemas, seat_codes, seats
+from slpstream.web import (
+    audit,
+    chapters,
+    controllers,
+    handover,
+    highlights,
+    instant_replay,
+    marks,
+    schemas,
+    seat_codes,
+    seats,
+)
 from slpstream.web import bracket as bracket_module
 from slpstream.web.server import WebServer
 
@@ -96,6 +111,7 @@ class Daemon:
         self._station_configs = stations
         self._access = access_of(config.server)
         check_sources(stations)
+        check_announce(config)
         self.metrics = Metrics()
         self.errors = errors = contain_errors(self.metrics, strict=strict)
         self.service = Service(
@@ -132,6 +148,8 @@ class Daemon:
         self.bracket = self._make_bracket(config)
         self.seats: DaemonSeats | None = None
         self.controllers = self._make_controllers(config)
+        self._handover: Handover | None = None
+        self._announcements: list[Announcement] = []
         self._reloading = trio.Lock()
         self._log = get_logger()
 
@@ -218,6 +236,7 @@ class Daemon:
                 found = DaemonHighlights(index, games.find, games.replay_name, self.sets, self.running.__contains__)
                 marked = StationMarks(index, self.hub, self._keeps)
                 self.seats = seated = await trio.to_thread.run_sync(self._make_seats, index, state)
+                self._handover = handed_on = Handover(config.handover, index, self.sets, self._keeps, self.metrics)
                 more = [
                     *seats.endpoints(seated),
                     *seat_codes.endpoints(seated),
@@ -228,6 +247,7 @@ class Daemon:
                     *instant_replay.endpoints(self.playback, self.running.__contains__),
                     *bracket_module.endpoints(self.bracket),
                     *controllers.endpoints(self.controllers, self.running.__contains__),
+                    *handover.endpoints(handed_on),
                 ]
                 self._web = web = make_web_server(
                     config,
@@ -272,6 +292,12 @@ class Daemon:
                 if self.playback is not None:
                     playback = partial(self.playback.run, games.find, games.stats, marked, found.page)
                     background.start_soon(self.errors.keep_running, "playback", playback)
+                self._announcements = announcements(
+                    config, self._station_configs, service.port, self._announced_facts, self.consoles.relay_clients
+                )
+                for each in self._announcements:
+                    background.start_soon(self.errors.keep_running, "announce", each.run)
+                background.start_soon(self.errors.keep_running, "handover", handed_on.run)
                 background.start_soon(trio.to_thread.run_sync, load_stats)
                 await service.serve(web, task_status=task_status, stations=sorted(self.running))
         self._log.info("stopped", **self._final_figures())
@@ -346,6 +372,8 @@ class Daemon:
     def _set_changed(self, station: str, payload: Mapping[str, Any]) -> None:
         if station != self.demo.station:
             self.outputs.set_changed(station, payload)
+            if self._handover is not None:
+                self._handover.set_changed(station, payload)
             if self.playback is not None:
                 with self.errors.contain("playback", station=station):
                     self.playback.set_changed(station, payload)
@@ -394,9 +422,23 @@ class Daemon:
             *([] if self.playback is None else self.playback.not_ready()),
             *([] if self.bracket is None else self.bracket.not_ready()),
             *([] if self.seats is None else self.seats.not_ready()),
+            *([] if self._handover is None else self._handover.not_ready()),
+            *(what for each in self._announcements for what in each.not_ready()),
             *([] if self._broker_sink is None else self._broker_sink.problems()),
             *self.errors.restarting(),
         ]
+
+    def _announced_facts(self) -> dict[str, str]:
+        """The facts about this daemon in its announcement (TXT)."""
+        access = self._access
+        needs_token = access.token is not None and (access.require_token or not is_loopback(self._config.server.host))
+        stations = sum(1 for station in self.running.stations if station.id != self.demo.station)
+        return {
+            "version": __version__,
+            "path": "/",
+            "stations": str(stations),
+            "token": "required" if needs_token else "none",
+        }
 
     def starting(self) -> list[str]:
         """The stations whose folder has not been searched yet."""
@@ -564,6 +606,8 @@ class Daemon:
         metrics.bind("slpstream_state_free_bytes", self._free_bytes)
         metrics.bind("slpstream_queued_bytes", lambda: web.queued_bytes)
         self.consoles.bind_gauges()
+        handed_on = self._handover
+        metrics.bind("slpstream_handover_waiting_sets", lambda: float(0 if handed_on is None else handed_on.waiting))
         metrics.bind("slpstream_playback_unread", lambda: float(self.playback is not None and self.playback.unread))
         seated = self.seats
         metrics.bind_each("slpstream_claimed_seats", lambda: {} if seated is None else seated.claimed())

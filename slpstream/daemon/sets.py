@@ -153,6 +153,23 @@ class StationSets:
         ledger = await self._ledger(self._open_index(), station)
         return [_score(each, ledger) for each in found]
 
+    async def score_of_set(self, station: str, set_id: str) -> SetScore | None:
+        """A set of a station by its id, or by that of one of its games; `None` if it has no such set.
+
+        Raises `StoreError`.
+        """
+        index = self._open_index()
+        await index.written()
+        game = await index.game(set_id)
+        if game is None:
+            return None
+        found = await self.sets_since(station, game.row.listed_at_ms)
+        ledger = await self._ledger(index, station)
+        for each in found:
+            if any(set_id in played.ids for played in each.games):
+                return _score(each, ledger)
+        return None
+
     async def changes(self, station: str) -> Sequence[Change]:
         """The changes that operators have made on a station, oldest first. Raises `StoreError`."""
         ledger = await self._ledger(self._open_index(), station)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol, Self
 
@@ -97,6 +97,17 @@ class Preview(NamedTuple):
     metadata: Metadata
 
 
+class Edits(NamedTuple):
+    """Differences between a replay and its copy, for programs that take replays from a tournament."""
+
+    names: Mapping[int, str] = {}
+    """Names of players, by player index. Players who are left out keep theirs."""
+    started_at_ms: int | None = None
+    """When the game began, Unix time; `None` keeps what the replay says."""
+    last_frame: int | None = None
+    """The last frame, for a replay that lacks its metadata."""
+
+
 class ReaderOptions(NamedTuple):
     """Options of a reader besides the bytes."""
 
@@ -168,6 +179,11 @@ class Format(NamedTuple):
     is_finished: Callable[[bytes], bool] | None = None
     """Whether the first `rewritable_bytes` of a file show that the game has finished writing it. Without it every new
     file counts as one that is being written, unless the format is `written_whole`."""
+
+    edited: Callable[[bytes, Edits], Sequence[bytes | memoryview]] | None = None
+    """(a whole finished replay, edits) to the parts of the copy, in order. Frames stay as they are. Edits for which the
+    replay has no place are left out. Raises `FormatError` for a replay that cannot be edited. Without it, replays of
+    the format are handed on unchanged."""
 
     def new_reader(self, name: str = "", *, strict: bool = False, personal: bool = False) -> Reader:
         """Return a reader for a file of this name."""

@@ -17,6 +17,7 @@ from msgspec import UNSET, Meta
 
 from slpstream.model.prepared import prepared
 from slpstream.sets.corrections import NOTHING, Corrections
+from slpstream.sets.crews import CrewBattle
 from slpstream.sets.grouping import Member, Set
 from slpstream.sets.patches import ImpossibleCorrection, SetPatch, corrected_set, regrouped
 from slpstream.sets.scores import name_of
@@ -43,6 +44,7 @@ ChangedField = Literal[
     "seed",
     "score",
     "bestOf",
+    "crewBattle",
     "round",
     "event",
     "casters",
@@ -52,6 +54,7 @@ ChangedField = Literal[
     "winner",
     "beginsSet",
     "sides",
+    "stocks",
 ]
 
 _AFTER = "after"
@@ -277,11 +280,21 @@ _GAME_FIELDS: Sequence[tuple[ChangedField, str]] = (
     ("winner", "winner"),
     ("beginsSet", "begins_set"),
     ("sides", "sides"),
+    ("stocks", "stocks"),
 )
 
 
 def _listed(value: Any) -> Value:
+    if isinstance(value, dict):
+        return ", ".join(f"P{index + 1}: {stocks}" for index, stocks in sorted(value.items())) or None
     return list(value) if isinstance(value, tuple) else value
+
+
+def _crews(crew_battle: CrewBattle | None) -> Value:
+    """A crew battle for people."""
+    return (
+        None if crew_battle is None else " – ".join(f"{each.name} {each.stocks}".strip() for each in crew_battle.crews)
+    )
 
 
 def _changed_set(
@@ -313,6 +326,8 @@ def _changed_set(
             compare("score", side.score, same.score, side.members[0])
     if patch.best_of is not UNSET:
         compare("bestOf", old.best_of, new.best_of)
+    if patch.crew_battle is not UNSET:
+        compare("crewBattle", _crews(old.crew_battle), _crews(new.crew_battle))
     if patch.round is not UNSET:
         compare("round", old.round, new.round)
     if patch.swapped is not UNSET:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import msgspec
 
 from slpstream.model.prepared import prepared
+from slpstream.sets.crews import CrewBattle
 
 
 class GameCorrection(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -23,6 +24,8 @@ class GameCorrection(msgspec.Struct, frozen=True, rename="camel", omit_defaults=
     begins_set: bool | None = None
     sides: tuple[int, ...] | None = None
     """The place in the set of each side of the game, in the order of `PlayedGame.sides`."""
+    stocks: dict[int, int] = {}
+    """In a crew battle: the stocks that a player leaves the game with, by player index in that game."""
 
 
 class PlayerDetails(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -52,6 +55,7 @@ class SetCorrection(msgspec.Struct, frozen=True, rename="camel", omit_defaults=T
     round: str | None = None
     swapped: bool | None = None
     seats: dict[int, Seat] = {}
+    crew_battle: CrewBattle | None = None
 
 
 @prepared

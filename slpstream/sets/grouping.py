@@ -23,8 +23,10 @@ from slpstream.sets.corrections import (
     SetCorrection,
     person,
 )
+from slpstream.sets.crew_turns import Turn, stocks_left
+from slpstream.sets.crews import CREWS, CrewBattle
 from slpstream.sets.games import PlayedGame, Player, Rules, break_seconds
-from slpstream.sets.matching import REPLAY_NAMES, folded, others, pair, places
+from slpstream.sets.matching import REPLAY_NAMES, crew_places, folded, is_same_person, others, pair, places
 from slpstream.sets.verdicts import Judgement, judge
 
 Place = tuple[str, str]
@@ -71,9 +73,11 @@ class Side:
     def __init__(self, members: Sequence[Member]) -> None:
         self.members = list(members)
         self.won = 0
-        """Games won that count."""
+        """Games won that count; in a crew battle the stocks that are left by the games."""
         self.added = 0
         """Points added by the operator; may be negative."""
+        self.carried: int | None = None
+        """In a crew battle: the stocks of the player who stays; `None` when the next player enters."""
 
     @property
     def score(self) -> int:
@@ -92,6 +96,8 @@ class SetGame(NamedTuple):
     """The winner's place among the sides of the set."""
     score: Sequence[int]
     """The scores of all sides after the game."""
+    turns: Sequence[Turn] = ()
+    """In a crew battle: the part of each side's player, in the order of `PlayedGame.sides`."""
 
 
 class Set:
@@ -101,6 +107,8 @@ class Set:
         """`previous_game_id` is the id of the game before the set; empty for the first set of the station."""
         self.previous_game_id = previous_game_id
         self.best_of = rules.best_of
+        self.crew_battle: CrewBattle | None = None
+        """The crews, if the set is a crew battle."""
         self.round: str | None = None
         """The operator's name of the round."""
         self.swapped = False
@@ -129,13 +137,16 @@ class Set:
 
     @property
     def wins_needed(self) -> int:
-        """Number of wins that decide the set: more than half of the games."""
-        return self.best_of // 2 + 1
+        """Number of wins that decide the set: more than half of the games. 0 in a crew battle, which stocks decide."""
+        return 0 if self.crew_battle is not None else self.best_of // 2 + 1
 
     @property
     def over(self) -> bool:
-        """Whether a side has won more than half of the games, or all games have been won."""
+        """Whether a side has won more than half of the games, or all games have been won. A crew battle is over when a
+        crew has no stocks left."""
         scores = [side.score for side in self.sides]
+        if self.crew_battle is not None:
+            return 0 in scores
         return max(scores, default=0) >= self.wins_needed or sum(scores) >= self.best_of
 
     @property
@@ -149,6 +160,13 @@ class Set:
     def members(self) -> list[Member]:
         """The members of all sides, in the order of the sides."""
         return [member for side in self.sides for member in side.members]
+
+    def begin_crew_battle(self, crews: CrewBattle | None) -> None:
+        """Make the set a crew battle, before its first game. Sets of other than two players stay as they are."""
+        if crews is not None and len(self.sides) == CREWS and all(len(side.members) == 1 for side in self.sides):
+            self.crew_battle = crews
+            for side, crew in zip(self.sides, crews.crews, strict=True):
+                side.won, side.carried = crew.stocks, None
 
     def member(self, index: int) -> Member | None:
         """The member with this player index in the newest game."""
@@ -171,9 +189,15 @@ class Set:
 def sets_of(games: Sequence[PlayedGame], corrections: Corrections, rules: Rules) -> list[Set]:
     """All sets, oldest first; the last one is the one to show. Games with a single side belong to no set."""
     played = [game for game in games if len(game.sides()) > 1]
-    grouping = _Grouping(corrections, rules, played)
-    for index, game in enumerate(played):
-        grouping.take(game, newest=index == len(played) - 1)
+    crews: dict[str, CrewBattle] = {}
+    while True:
+        grouping = _Grouping(corrections, rules, played, crews)
+        for index, game in enumerate(played):
+            grouping.take(game, newest=index == len(played) - 1)
+        if not grouping.late_crews:
+            break
+        # The operator made a set a crew battle after its first game, and its stocks count from there.
+        crews |= grouping.late_crews
     newest_id = played[-1].game_id if played else ""
     if newest_id in corrections.after or not grouping.sets:
         grouping.expect(newest_id)
@@ -214,8 +238,18 @@ def newest_set_since_break(
 class _Grouping:
     """The sets of a station, built game by game."""
 
-    def __init__(self, corrections: Corrections, rules: Rules, games: Sequence[PlayedGame]) -> None:
+    def __init__(
+        self,
+        corrections: Corrections,
+        rules: Rules,
+        games: Sequence[PlayedGame],
+        crews: Mapping[str, CrewBattle],
+    ) -> None:
+        """`crews` has the sets that are known to be crew battles, by the ids of their first games."""
         self.sets: list[Set] = []
+        self.late_crews: dict[str, CrewBattle] = {}
+        """Further such sets, which were found to be crew battles after their first games."""
+        self._crews = crews
         self._corrections = corrections
         self._rules = rules
         self._games = games
@@ -232,8 +266,11 @@ class _Grouping:
             order = self._order(game) or tuple(range(len(teams)))
             arranged = sorted(zip(order, teams, strict=True))
             current.sides = [Side([Member(player.index) for player in team]) for _, team in arranged]
+            current.begin_crew_battle(self._crews.get(game.game_id))
         else:
             current = self.sets[-1]
+            if current.crew_battle is not None:
+                _let_next_players_enter(current, teams, order)
         current.places.append(place)
         for team, side in zip(teams, order, strict=True):
             for member, player in pair(current.sides[side].members, team, names):
@@ -244,10 +281,14 @@ class _Grouping:
         self._name(current)
         judgement = judge(game, self._corrections.games.get(game.game_id, NOTHING), self._rules, newest=newest)
         winner = None if judgement.side is None else order[judgement.side]
-        if judgement.counts and winner is not None:
+        turns: Sequence[Turn] = ()
+        if current.crew_battle is not None:
+            stocks = self._corrections.games.get(game.game_id, NOTHING).stocks
+            turns = _carry_over(current, current.crew_battle, teams, order, judgement, stocks)
+        elif judgement.counts and winner is not None:
             current.sides[winner].won += 1
         score = tuple(side.score for side in current.sides)
-        current.entries.append(SetGame(game, judgement, order, winner, score))
+        current.entries.append(SetGame(game, judgement, order, winner, score, turns))
 
     def expect(self, previous_game_id: str) -> None:
         """Add a set that has not begun, with the ports of the last players but without their names.
@@ -284,6 +325,10 @@ class _Grouping:
         teams = game.sides()
         sizes = [len(side.members) for side in current.sides]
         order = self._order(game)
+        if current.crew_battle is not None and order is None and sizes == [len(team) for team in teams]:
+            members = [side.members[0] for side in current.sides]
+            stays = [side.carried is not None for side in current.sides]
+            return crew_places(members, stays, [team[0] for team in teams])
         if order is not None and sizes == [len(team) for _, team in sorted(zip(order, teams, strict=True))]:
             return order
         order = places([side.members for side in current.sides], teams, names)
@@ -306,7 +351,7 @@ class _Grouping:
             or len(matches) > 1
             or before.is_teams != game.is_teams
             or break_seconds(before, game) > self._rules.new_set_seconds
-            or others(current.members, game.players)
+            or (current.crew_battle is None and others(current.members, game.players))
         )
 
     def _begin(self, game: PlayedGame) -> Set:
@@ -325,6 +370,8 @@ class _Grouping:
         current.best_of = correction.best_of or current.best_of
         current.round = correction.round or current.round
         current.swapped = current.swapped if correction.swapped is None else correction.swapped
+        if correction.crew_battle is not None and current.crew_battle != correction.crew_battle:
+            self._crew_battle_found(current, correction.crew_battle)
         for member in current.members:
             member.indices.setdefault(place, frozenset({member.index}))
         for index, name in correction.names.items():
@@ -344,6 +391,12 @@ class _Grouping:
             if side is not None:
                 side.added += added
 
+    def _crew_battle_found(self, current: Set, crews: CrewBattle) -> None:
+        if not current.entries:
+            current.begin_crew_battle(crews)
+        elif current.games[0].game_id not in self._crews:
+            self.late_crews.setdefault(current.games[0].game_id, crews)
+
     def _name(self, current: Set) -> None:
         """Apply the corrections for people who have a name in the replays, also those from earlier sets."""
         for member in current.members:
@@ -352,6 +405,42 @@ class _Grouping:
                 member.name = self._corrections.people[identity]
             if identity is not None and identity in self._corrections.details:
                 member.details = _merged(member.details, self._corrections.details[identity])
+
+
+def _let_next_players_enter(current: Set, teams: Sequence[Sequence[Player]], order: Sequence[int]) -> None:
+    """Put new members in the place of those who have left."""
+    for team, place in zip(teams, order, strict=True):
+        side = current.sides[place]
+        if side.carried is None or not is_same_person(side.members[0], team[0]):
+            side.members = [Member(team[0].index)]
+
+
+def _carry_over(
+    current: Set,
+    crews: CrewBattle,
+    teams: Sequence[Sequence[Player]],
+    order: Sequence[int],
+    judgement: Judgement,
+    corrected: Mapping[int, int],
+) -> Sequence[Turn]:
+    """Count the stocks that a game of a crew battle has cost. Returns the turns of its players."""
+    sides = [current.sides[place] for place in order]
+    entered = [
+        min(crews.stocks_per_player if side.carried is None else side.carried, side.score or crews.stocks_per_player)
+        for side in sides
+    ]
+    names = [_shown_name(side.members[0]) for side in sides]
+    if not judgement.counts:
+        return [Turn(name, had, None) for name, had in zip(names, entered, strict=True)]
+    left = stocks_left([team[0] for team in teams], entered, judgement.side, corrected)
+    for side, had, kept in zip(sides, entered, left, strict=True):
+        side.won += kept - had
+        side.carried = kept or None
+    return [Turn(name, had, kept) for name, had, kept in zip(names, entered, left, strict=True)]
+
+
+def _shown_name(member: Member) -> str:
+    return member.name or member.netplay_name or member.tag
 
 
 def _merged(details: PlayerDetails, newer: PlayerDetails) -> PlayerDetails:

@@ -108,6 +108,34 @@ def pair(
     return [*pairs, *zip(left, free, strict=True)]
 
 
+def crew_places(members: Sequence[Member], stays: Sequence[bool], players: Sequence[Player]) -> tuple[int, ...]:
+    """The crew of each player of a game. `members` played last, and `stays` says which of them have stocks left.
+
+    A player who stays is recognised by name; without names by the port, which a player who stays keeps.
+    """
+    order = sorted(range(len(members)), key=lambda place: not stays[place])
+    for kind in REPLAY_NAMES:
+        names = [folded(getattr(player, kind)) for player in players]
+        for place in order:
+            name = folded(getattr(members[place], kind))
+            if name and names.count(name) == 1:
+                return (place, 1 - place) if names.index(name) == 0 else (1 - place, place)
+    for place in order:
+        for team, player in enumerate(players):
+            if player.index == members[place].index:
+                return (place, 1 - place) if team == 0 else (1 - place, place)
+    return (0, 1)
+
+
+def is_same_person(member: Member, player: Player) -> bool:
+    """Whether no name shows that a player is another person than a member."""
+    for kind in REPLAY_NAMES:
+        before, now = folded(getattr(member, kind)), folded(getattr(player, kind))
+        if before and now:
+            return before == now
+    return True
+
+
 _Keys = tuple[Sequence[set[str]], Sequence[Sequence[str]]]
 """For one kind of name: the names of each side of the set, and those of each side of the game."""
 

@@ -18,6 +18,7 @@ from slpstream.sets.corrections import (
     Seat,
     SetCorrection,
 )
+from slpstream.sets.crews import CREWS, CrewBattle
 from slpstream.sets.games import PlayedGame, PlayerIndex
 from slpstream.sets.grouping import Member, Set
 
@@ -56,6 +57,14 @@ class GamePatch(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True,
         ),
     ] = UNSET
 
+    stocks: Annotated[
+        dict[_Key, Annotated[int, Meta(ge=0, le=99)] | None] | UnsetType | None,
+        Meta(
+            description="In a crew battle: the stocks that players leave the game with, by player index in that game. "
+            "null withdraws the correction of a player."
+        ),
+    ] = UNSET
+
 
 class PlayerPatch(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, forbid_unknown_fields=True):
     """A change to the details of one player; null removes a value."""
@@ -84,8 +93,11 @@ class SetPatch(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, 
         dict[_Key, _Name | None] | UnsetType | None, Meta(description="Names of players, by player index.")
     ] = UNSET
     score: Annotated[
-        dict[_Key, Annotated[int, Meta(ge=0, le=99)] | None] | UnsetType | None,
-        Meta(description="Games won as of now, by the player index of any member of the side."),
+        dict[_Key, Annotated[int, Meta(ge=0, le=999)] | None] | UnsetType | None,
+        Meta(
+            description="Games won as of now, by the player index of any member of the side; in a crew battle the "
+            "stocks that its crew has left."
+        ),
     ] = UNSET
     players: Annotated[
         dict[_Key, PlayerPatch | None] | UnsetType | None,
@@ -99,6 +111,10 @@ class SetPatch(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, 
         ),
     ] = UNSET
     best_of: Annotated[BestOf | UnsetType | None, Meta(description="Games of the set.")] = UNSET
+    crew_battle: Annotated[
+        CrewBattle | UnsetType | None,
+        Meta(description="Makes the set a crew battle between two players at a time, from its first game on."),
+    ] = UNSET
     round: Annotated[_Name | UnsetType | None, Meta(description="Round of the set, such as `Winners Final`.")] = UNSET
     event: Annotated[
         _Name | UnsetType | None, Meta(description="Event. It stays for all further sets of the station.")
@@ -150,6 +166,13 @@ def corrected_set(corrections: Corrections, patch: SetPatch, newest: Callable[[C
     Raises `ImpossibleCorrection`.
     """
     current = newest(corrections)
+    if patch.crew_battle is not UNSET:
+        if patch.crew_battle is not None and any(len(side.members) > 1 for side in current.sides):
+            raise ImpossibleCorrection("the set has teams: in a crew battle one player of each crew plays at a time")
+        if patch.crew_battle is not None and len(current.sides) != CREWS:
+            raise ImpossibleCorrection(f"the set has {len(current.sides)} sides: a crew battle has two")
+        corrections = _with_value(corrections, current, "crew_battle", patch.crew_battle)
+        current = newest(corrections)
     if patch.names is not UNSET:
         corrections = _with_names(corrections, current, patch.names)
     if patch.players is not UNSET:
@@ -205,6 +228,9 @@ def _with_games(corrections: Corrections, current: Set, patches: Mapping[str, Ga
         }
         if patch.sides is not UNSET:
             changes["sides"] = None if patch.sides is None else _places(game, patch.sides)
+        if patch.stocks is not UNSET:
+            known_stocks = changed.get(game_id, corrections.games.get(game_id, NOTHING)).stocks
+            changes["stocks"] = _stocks(game, known_stocks, patch.stocks)
         before = changed.get(game_id, corrections.games.get(game_id, NOTHING))
         changed[game_id] = msgspec.structs.replace(before, **changes)
     return _replace(corrections, games=changed)
@@ -228,6 +254,17 @@ def _places(game: PlayedGame, sides: Mapping[str, int]) -> tuple[int, ...]:
             f"expected a side of its own, from 0 to {len(found) - 1}, for each side of the game {game.game_id}"
         )
     return found
+
+
+def _stocks(game: PlayedGame, known: Mapping[int, int], patch: Mapping[str, int | None] | None) -> dict[int, int]:
+    """The operator's numbers of stocks after a game. Raises `ImpossibleCorrection`."""
+    if patch is None:
+        return {}
+    unknown = [key for key in patch if all(player.index != int(key) for player in game.players)]
+    if unknown:
+        raise ImpossibleCorrection(f"no player {unknown[0]} in the game {game.game_id}")
+    merged = {**known, **{int(key): stocks for key, stocks in patch.items()}}
+    return {index: stocks for index, stocks in merged.items() if stocks is not None}
 
 
 def _one_line(text: str | None) -> str:

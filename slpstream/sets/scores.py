@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import repeat
 from typing import Annotated, Literal
 
 import msgspec
@@ -14,13 +15,16 @@ from msgspec import Meta
 
 from slpstream.model.prepared import prepared
 from slpstream.sets.corrections import NOTHING, Corrections
+from slpstream.sets.crew_turns import Turn
+from slpstream.sets.crews import CrewBattle
 from slpstream.sets.games import PlayedGame, Player, PlayerIndex
 from slpstream.sets.grouping import Member, Set, SetGame, Side
 from slpstream.sets.matching import folded
 from slpstream.sets.verdicts import Verdict
 
 MAX_GAMES = 20
-"""Games of a set in the payload, so that a set that is never over does not grow without bound."""
+"""Games of a set in the payload, so that a set that is never over does not grow without bound. A set that is planned to
+be longer has twice as many as it can count."""
 
 SideNumber = Annotated[int, Meta(ge=0, description="Place in `sides`.")]
 
@@ -66,8 +70,8 @@ class SetSide(_Payload, kw_only=True, frozen=True):
     """One side of a set: a player or a team."""
 
     name: Annotated[str | None, Meta(description="The names of its players, when all have one.")] = None
-    score: Annotated[int, Meta(description="`won` plus `added`, never below 0.")]
-    won: Annotated[int, Meta(description="Games won that count.")]
+    score: Annotated[int, Meta(description="`won` plus `added`, never below 0. In a crew battle: stocks left.")]
+    won: Annotated[int, Meta(description="Games won that count; in a crew battle the stocks that the games have left.")]
     added: Annotated[int, Meta(description="Points added by the operator.")] = 0
     players: Annotated[list[PlayerIndex], Meta(description="Player indices.")]
 
@@ -83,6 +87,13 @@ class GamePlayer(_Payload, kw_only=True, frozen=True):
     stocks: Annotated[int | None, Meta(description="Stocks at the end.")] = None
     percent: Annotated[float | None, Meta(description="Percent at the end.")] = None
     score: Annotated[int | None, Meta(description="Score at the end, in time mode.")] = None
+    name: Annotated[str | None, Meta(description="Only in a crew battle: the player whose turn it was.")] = None
+    entered_stocks: Annotated[
+        int | None, Meta(description="Only in a crew battle: stocks that the player came with.")
+    ] = None
+    kept_stocks: Annotated[
+        int | None, Meta(description="Only in a crew battle: stocks that the player left with, if the game counts.")
+    ] = None
 
 
 class OperatorDecision(_Payload, kw_only=True, frozen=True):
@@ -94,6 +105,9 @@ class OperatorDecision(_Payload, kw_only=True, frozen=True):
     sides: Annotated[
         dict[str, SideNumber] | None, Meta(description="The side in the set of each player, by player index.")
     ] = None
+    stocks: Annotated[
+        dict[str, int], Meta(description="In a crew battle: the stocks that players left with, by player index.")
+    ] = {}
 
 
 class ScoredSuddenDeath(_Payload, kw_only=True, frozen=True):
@@ -132,15 +146,27 @@ class SetScore(_Payload, kw_only=True, frozen=True):
         str | None, Meta(description="Its newest game or sudden death: player indices are those of this game.")
     ] = None
     state: Annotated[Literal["upcoming", "running", "over"], Meta(description="`upcoming`: no game has begun.")]
-    best_of: int
-    wins_needed: int
+    best_of: Annotated[
+        int, Meta(description="Length of the set in games; of a crew battle the longest that it can be.")
+    ]
+    wins_needed: Annotated[int, Meta(description="Wins that decide the set; 0 in a crew battle, which stocks decide.")]
     players: Annotated[list[SetPlayer], Meta(description="In the order of `sides`.")]
-    score: Annotated[list[int], Meta(description="Games won, in the order of `players`.")]
+    score: Annotated[
+        list[int], Meta(description="Games won, in the order of `players`; in a crew battle the stocks of their crews.")
+    ]
+    crew_battle: Annotated[
+        CrewBattle | None, Meta(description="The crews, if the set is a crew battle. `players` has those who play now.")
+    ] = None
     sides: list[SetSide]
     winner: Annotated[
         SideNumber | None, Meta(description="The side that won; left out while the set is not over, and for a tie.")
     ] = None
-    games: Annotated[list[ScoredGame], Meta(description=f"In order, the newest {MAX_GAMES}.")]
+    games: Annotated[
+        list[ScoredGame],
+        Meta(
+            description=f"In order, the newest {MAX_GAMES}; in a set of more than {MAX_GAMES // 2} games twice as many."
+        ),
+    ]
     older_games: Annotated[int, Meta(description="Games of the set that are not in `games`.")] = 0
     round: Annotated[str | None, Meta(description="Round of the set, as the operator calls it.")] = None
     event: Annotated[str | None, Meta(description="Event, as the operator calls it.")] = None
@@ -156,19 +182,22 @@ class SetScore(_Payload, kw_only=True, frozen=True):
 def score_of(found: Set, corrections: Corrections, last_change: int = 0) -> SetScore:
     """The payload for a set. `last_change` is the id of the newest change by an operator; 0 if there is none."""
     last = found.last
+    best_of = found.best_of if found.crew_battle is None else found.crew_battle.max_games
+    shown = max(MAX_GAMES, 2 * best_of)
     players = [_player(member, place, side) for place, side in enumerate(found.sides) for member in side.members]
     return SetScore(
         set_id=found.games[0].game_id if found.entries else None,
         game_id=None if last is None else last.ids[-1],
         state="upcoming" if last is None else "over" if found.over else "running",
-        best_of=found.best_of,
+        best_of=best_of,
         wins_needed=found.wins_needed,
         players=players,
         score=[player.score for player in players],
-        sides=[_side(side) for side in found.sides],
+        crew_battle=found.crew_battle,
+        sides=[_side(side, _crew_name(found, place)) for place, side in enumerate(found.sides)],
         winner=found.winner,
-        games=[_game(entry, corrections) for entry in found.entries[-MAX_GAMES:]],
-        older_games=max(0, len(found.entries) - MAX_GAMES),
+        games=[_game(entry, corrections) for entry in found.entries[-shown:]],
+        older_games=max(0, len(found.entries) - shown),
         round=found.round,
         event=corrections.event,
         casters=list(corrections.casters),
@@ -207,10 +236,14 @@ def _player(member: Member, place: int, side: Side) -> SetPlayer:
     )
 
 
-def _side(side: Side) -> SetSide:
+def _crew_name(found: Set, place: int) -> str:
+    return "" if found.crew_battle is None else found.crew_battle.crews[place].name
+
+
+def _side(side: Side, crew_name: str) -> SetSide:
     names = [name for member in side.members if (name := name_of(member)) is not None]
     return SetSide(
-        name=" & ".join(names) if len(names) == len(side.members) else None,
+        name=crew_name or (" & ".join(names) if len(names) == len(side.members) else None),
         score=side.score,
         won=side.won,
         added=side.added,
@@ -226,6 +259,7 @@ def _game(entry: SetGame, corrections: Corrections) -> ScoredGame:
         winner=correction.winner,
         begins_set=correction.begins_set,
         sides=None if correction.sides is None else _sides_of_players(game, correction.sides),
+        stocks={str(index): stocks for index, stocks in correction.stocks.items()},
     )
     return ScoredGame(
         game_id=game.game_id,
@@ -238,8 +272,8 @@ def _game(entry: SetGame, corrections: Corrections) -> ScoredGame:
         winner=entry.winner,
         score=list(entry.score),
         players=[
-            _game_player(player, place)
-            for team, place in zip(game.sides(), entry.places, strict=True)
+            _game_player(player, place, turn)
+            for team, place, turn in zip(game.sides(), entry.places, entry.turns or repeat(None), strict=False)
             for player in team
         ],
         operator=None if correction == NOTHING else decision,
@@ -255,7 +289,7 @@ def _sides_of_players(game: PlayedGame, sides: Sequence[int]) -> dict[str, int]:
     return {str(player.index): place for team, place in zip(game.sides(), sides, strict=False) for player in team}
 
 
-def _game_player(player: Player, side: int) -> GamePlayer:
+def _game_player(player: Player, side: int, turn: Turn | None) -> GamePlayer:
     return GamePlayer(
         player_index=player.index,
         port=player.port,
@@ -265,4 +299,7 @@ def _game_player(player: Player, side: int) -> GamePlayer:
         stocks=player.stocks,
         percent=player.percent if player.percent is None or math.isfinite(player.percent) else None,
         score=player.score,
+        name=None if turn is None else turn.name or None,
+        entered_stocks=None if turn is None else turn.entered,
+        kept_stocks=None if turn is None else turn.left,
     )

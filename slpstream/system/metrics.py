@@ -161,6 +161,8 @@ TABLE = (
         known_values=("mirror", "replay", "queue"),
     ),
     Row("slpstream_playback_failures_total", "counter", "Failed attempts to write its communication file."),
+    Row("slpstream_handover_zips_total", "counter", "Zips of the replays of a set that were written to `folder`."),
+    Row("slpstream_handover_failures_total", "counter", "Failed attempts to write such a zip."),
     Row("slpstream_jsonl_bytes_total", "counter", "Bytes written as JSON lines.", ("station",)),
     Row("slpstream_expired_games_total", "counter", "Games removed from the index by its age and size limits."),
     Row("slpstream_deleted_recordings_total", "counter", "Recordings deleted by their age and size limits."),
@@ -218,6 +220,7 @@ TABLE = (
     Row("slpstream_playback_unread", "gauge", "1 while the Playback Dolphin does not read its communication file."),
     Row("slpstream_claimed_seats", "gauge", "Seats that players have claimed on their phones.", ("station",)),
     Row("slpstream_seat_codes_kept", "gauge", "0 while the codes of seats would not survive a restart."),
+    Row("slpstream_handover_waiting_sets", "gauge", "Sets that are over and whose zip is not written yet."),
     Row("slpstream_webhook_waiting_deliveries", "gauge", "Deliveries not accepted yet.", ("webhook",)),
     Row("slpstream_webhook_lag_seconds", "gauge", "Age of the oldest waiting delivery.", ("webhook",)),
     Row(

@@ -219,6 +219,8 @@ def map_path_parameters(context, path_parameters):
     """Half of the requested games and stations exist."""
     if path_parameters and "gameId" in path_parameters and str(path_parameters["gameId"])[:1] in "01234567":
         path_parameters["gameId"] = {known}[int(str(path_parameters["gameId"])[:1]) % 2]
+    if path_parameters and "set" in path_parameters and str(path_parameters["set"])[:1] in "01234567":
+        path_parameters["set"] = {known}[int(str(path_parameters["set"])[:1]) % 2]
     if path_parameters and "station" in path_parameters and len(str(path_parameters["station"])) % 2:
         path_parameters["station"] = "{station}"
     return path_parameters

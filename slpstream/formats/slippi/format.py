@@ -7,6 +7,7 @@ from typing import Any
 
 from slpstream.formats.interface import Format, WholeGame
 from slpstream.formats.slippi import container, names
+from slpstream.formats.slippi.edited import edited
 from slpstream.formats.slippi.preview import read_preview
 from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.formats.slippi.summary import describe
@@ -45,4 +46,5 @@ FORMAT = Format(
     setup=_setup,
     stats="slpstream.stats.game:SlippiStats",
     is_finished=container.is_finished,
+    edited=edited,
 )

@@ -1,4 +1,4 @@
-"""Names in Shift JIS, as the game stores them, decoded to the characters that people type.
+"""Names in Shift JIS, as the game stores them, decoded to the characters that people type, and encoded again.
 
 The game writes Latin letters, digits and signs in full width (`Ａ` for `A`, `＃` for `#`). Decoding stops at the first
 NUL and maps full width to normal width; kana and kanji stay as they are. Bytes that are not Shift JIS become U+FFFD, so
@@ -6,6 +6,8 @@ decoding a name never fails.
 """
 
 from __future__ import annotations
+
+import unicodedata
 
 _IDEOGRAPHIC_SPACE = 0x3000
 ENCODING = "cp932"
@@ -32,6 +34,13 @@ _NORMAL_WIDTH = str.maketrans(
     }
 )
 
+_WRITTEN = {
+    **{code: chr(code + _FULL_WIDTH_DISTANCE) for code in range(0x21, 0x7F) if not chr(code).isalnum()},
+    ord("'"): "\u2019",
+}
+"""How the game writes signs of ASCII: in full width. Letters, digits and the space stay as they are."""
+_UNKNOWN = "？"
+
 
 def decode_name(raw: bytes) -> str:
     """The text of a NUL-terminated Shift JIS field, in normal width."""
@@ -41,3 +50,27 @@ def decode_name(raw: bytes) -> str:
 def decode_ascii(raw: bytes) -> str:
     """The text of a NUL-terminated ASCII field, such as an id. Other bytes become U+FFFD."""
     return raw.split(b"\0", 1)[0].decode("ascii", errors="replace")
+
+
+def encode_name(text: str, width_bytes: int) -> bytes:
+    """The field of `width_bytes` with a text, NUL-terminated and padded.
+
+    Letters that Shift JIS lacks lose their accents; other such characters become a question mark. A text that is too
+    long is cut after a whole character.
+    """
+    max_characters = (width_bytes - 1) // 2
+    composed = unicodedata.normalize("NFC", " ".join(text.split()))
+    written = [_encode_character(character) for character in composed if not unicodedata.combining(character)]
+    encoded = b"".join(written[:max_characters])
+    return encoded.ljust(width_bytes, b"\0")
+
+
+def _encode_character(character: str) -> bytes:
+    for candidate in (character.translate(_WRITTEN), unicodedata.normalize("NFKD", character)[:1], _UNKNOWN):
+        try:
+            encoded = candidate.encode(ENCODING)
+        except UnicodeEncodeError:
+            continue
+        if len(encoded) <= 2 and encoded != b"\0" and candidate.isprintable():
+            return encoded
+    return b"?"

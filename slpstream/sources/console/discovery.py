@@ -1,11 +1,13 @@
 """Discovery of consoles on the local network.
 
 A console without a client broadcasts a UDP datagram every ten seconds: `SLIP_READY`, the MAC address in six bytes, and
-the nickname in 32 bytes, zero-terminated.
+the nickname in 32 bytes, zero-terminated. A station that is relayed can be announced in the same way.
 """
 
 from __future__ import annotations
 
+import hashlib
+import uuid
 from socket import SO_BROADCAST, SO_REUSEADDR, SOL_SOCKET  # trio's namespace lacks SO_REUSEADDR on Windows
 
 import trio
@@ -34,6 +36,18 @@ def read_call(datagram: bytes, host: str) -> Call | None:
     mac = datagram[len(_MAGIC) : len(_MAGIC) + _MAC_BYTES]
     nick = datagram[len(_MAGIC) + _MAC_BYTES :][:_NICK_BYTES].split(b"\0", 1)[0]
     return Call(nick.decode("utf-8", "replace").strip(), mac.hex(":"), host)
+
+
+def own_mac(station: str) -> str:
+    """The made-up MAC address of a station that this machine announces: the same after a restart, and of no device."""
+    digest = hashlib.sha256(f"{uuid.getnode():x} {station}".encode()).digest()
+    return bytes([0x02, *digest[: _MAC_BYTES - 1]]).hex(":")
+
+
+def write_call(nick: str, mac: str) -> bytes:
+    """The datagram of a console with this nickname and MAC address. A nickname that is too long is cut."""
+    name = nick.encode()[: _NICK_BYTES - 1].decode("utf-8", "ignore").encode()
+    return _MAGIC + bytes.fromhex(mac.replace(":", "")) + name.ljust(_NICK_BYTES, b"\0")
 
 
 async def hear(host: str, port: int) -> trio.socket.SocketType:

@@ -80,10 +80,13 @@ export function chosenWinners(set, gameId) {
 }
 
 /**
- * The length of the set in words; empty if unknown.
+ * The length of the set in words, or that it is a crew battle; empty if unknown.
  * @param {SetScore | null} set
  */
 export function lengthText(set) {
+  if (set?.crewBattle !== undefined) {
+    return text("set.crew_battle");
+  }
   return set?.bestOf === undefined ? "" : text("set.best_of", { games: set.bestOf });
 }
 

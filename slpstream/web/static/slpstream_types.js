@@ -308,8 +308,10 @@ export {};
  * @property {number} [winner]         Index in `sides`.
  * @property {number[]} score          Score of each side after this game.
  * @property {{playerIndex: number, port: number, side: number, characterId?: number, characterColor?: number,
- *     stocks?: number, percent?: number, score?: number}[]} players
- * @property {{counts?: boolean, winner?: number, beginsSet?: boolean, sides?: Record<string, number>}} [operator]
+ *     stocks?: number, percent?: number, score?: number, name?: string, enteredStocks?: number,
+ *     keptStocks?: number}[]} players  In a crew battle with the stocks that they came with and kept.
+ * @property {{counts?: boolean, winner?: number, beginsSet?: boolean, sides?: Record<string, number>,
+ *     stocks?: Record<string, number>}} [operator]
  * @property {{gameId: string, durationSeconds?: number}[]} [suddenDeaths]  The sudden deaths that ended it, in order.
  *
  * @typedef {object} SetScore          See `docs/howto/sets.md`.
@@ -320,6 +322,7 @@ export {};
  * @property {number} [winsNeeded]
  * @property {SetPlayer[]} players
  * @property {number[]} [score]        In the order of `players`.
+ * @property {{crews: {name: string, stocks: number}[], stocksPerPlayer: number}} [crewBattle]  If it is one.
  * @property {SetSide[]} [sides]
  * @property {number} [winner]         Index in `sides`.
  * @property {SetGame[]} [games]

@@ -20,7 +20,9 @@ import { reasonOf, sideName } from "./set_words.js";
  * @typedef {HTMLInputElement | HTMLSelectElement} Field
  */
 
-const LENGTHS = [1, 3, 5, 7, 9, 11];
+const LENGTHS = Array.from({ length: 99 }, (_, i) => i + 1);
+/** The crews that the fields suggest: five players each. */
+const USUAL_CREWS = Object.freeze({ crews: [{ name: "", stocks: 20 }, { name: "", stocks: 20 }], stocksPerPlayer: 4 });
 const REFUSED = [401, 403];
 const CONFLICT = 409;
 const RETRY_MS = 3000;
@@ -63,6 +65,8 @@ export class SetPanel {
     this.#whenEdited(this.#input(".round"), (value) => ({ round: value || null }));
     this.#whenEdited(this.#input(".event"), (value) => ({ event: value || null }));
     this.#whenEdited(this.#input(".casters"), (value) => ({ casters: castersIn(value) }));
+    find(".crew-begin", root).addEventListener("click", () => this.#change({ crewBattle: this.#crewsInFields() }));
+    find(".crew-end", root).addEventListener("click", () => this.#change({ crewBattle: null }));
     const operator = this.#input(".operator");
     operator.value = rememberedOperator();
     operator.addEventListener("change", () => rememberOperator(operator.value.trim()));
@@ -121,12 +125,13 @@ export class SetPanel {
     const { sides = [], games = [], players, state = "running", winner, bestOf = 3, swapped = false } = set;
     const won = winner === undefined ? "" : ` · ${text("panel.wins", { who: sideName(sides[winner], players) })}`;
     setText(find(".standing", this.#root), `${text(`panel.state_${state}`)}${won}`);
-    const lengths = LENGTHS.includes(bestOf) ? LENGTHS : [...LENGTHS, bestOf].sort((a, b) => a - b);
-    fill(this.#bestOf, lengths, () => element("option"), (option, length) => setText(option, String(length)));
+    fill(this.#bestOf, LENGTHS, () => element("option"), (option, length) => setText(option, String(length)));
     this.#put(this.#bestOf, String(bestOf));
     this.#put(this.#input(".round"), set.round ?? "");
     this.#put(this.#input(".event"), set.event ?? "");
     this.#put(this.#input(".casters"), (set.casters ?? []).join(", "));
+    this.#offerReplays(set);
+    this.#showCrews(set);
     const swap = find(".swap", this.#root);
     swap.hidden = sides.length !== 2;
     setAttribute(swap, "aria-pressed", String(swapped));
@@ -135,11 +140,54 @@ export class SetPanel {
       const isLeft = (place === 0) !== swapped;
       row.dataset.place = sides.length === 2 && !isLeft ? "right" : "left";
       setText(find(".place", row), sides.length === 2 ? text(isLeft ? "panel.left" : "panel.right") : "");
-      this.#showSide(row, side, members);
+      this.#showSide(row, side, members, set.crewBattle !== undefined);
     });
     const list = find(".set-games", this.#root);
     list.hidden = games.length === 0;
     fill(list, games, () => this.#newGame(), (row, game, i) => this.#showGame(row, game, set, i));
+  }
+
+  /** @param {SetScore} set */
+  #showCrews({ crewBattle, sides = [] }) {
+    const isCrewBattle = crewBattle !== undefined;
+    const details = /** @type {HTMLDetailsElement} */ (find(".crew-battle", this.#root));
+    details.hidden = sides.length !== 2 || sides.some(({ players }) => players.length !== 1);
+    const { crews, stocksPerPlayer } = crewBattle ?? USUAL_CREWS;
+    const names = /** @type {NodeListOf<HTMLInputElement>} */ (details.querySelectorAll(".crew-name"));
+    const stocks = /** @type {NodeListOf<HTMLInputElement>} */ (details.querySelectorAll(".crew-stocks"));
+    crews.forEach((crew, i) => {
+      setText(find("span", /** @type {HTMLElement} */ (names[i].parentElement)), text("panel.crew_name", { number: i + 1 }));
+      setAttribute(stocks[i], "aria-label", text("panel.crew_stocks_of", { number: i + 1 }));
+      this.#put(names[i], crew.name);
+      this.#put(stocks[i], String(crew.stocks));
+    });
+    this.#put(this.#input(".player-stocks"), String(stocksPerPlayer));
+    setText(find(".crew-begin", details), text(isCrewBattle ? "panel.crew_change" : "panel.crew_begin"));
+    find(".crew-end", details).hidden = !isCrewBattle;
+    /** @type {HTMLSelectElement} */ (this.#bestOf).disabled = isCrewBattle;
+  }
+
+  #crewsInFields() {
+    const all = (/** @type {string} */ selector) =>
+      [.../** @type {NodeListOf<HTMLInputElement>} */ (this.#root.querySelectorAll(selector))].map(({ value }) => value.trim());
+    const stocks = all(".crew-stocks");
+    return {
+      crews: all(".crew-name").map((name, i) => ({ name, stocks: Number(stocks[i]) })),
+      stocksPerPlayer: Number(this.#input(".player-stocks").value),
+    };
+  }
+
+  /** @param {SetScore} set */
+  #offerReplays({ setId }) {
+    const link = find(".replays", this.#root);
+    link.hidden = setId === undefined || this.#daemon === null;
+    if (this.#daemon !== null && setId !== undefined) {
+      const url = new URL(`${this.#path}s/${encodeURIComponent(setId)}/replays.zip`, this.#daemon.base);
+      if (this.#daemon.token !== undefined) {
+        url.searchParams.set("token", this.#daemon.token);
+      }
+      setAttribute(link, "href", url.href);
+    }
   }
 
   #newSide() {
@@ -162,8 +210,9 @@ export class SetPanel {
    * @param {HTMLElement} row
    * @param {SetSide} side
    * @param {SetPlayer[]} members
+   * @param {boolean} isCrew
    */
-  #showSide(row, side, members) {
+  #showSide(row, side, members, isCrew) {
     const name = sideName(side, members);
     const score = this.#sentScores.get(String(side.players[0])) ?? side.score;
     row.dataset.index = String(side.players[0]);
@@ -172,9 +221,9 @@ export class SetPanel {
     fill(find(".names", row), members, () => this.#newPlayer(), (fields, member) => this.#showPlayer(fields, member));
     const points = find(".points", row);
     setText(points, String(score));
-    setAttribute(points, "aria-label", text("panel.games_won", { who: name }));
-    setAttribute(find(".less", row), "aria-label", text("panel.less", { who: name }));
-    setAttribute(find(".more", row), "aria-label", text("panel.more", { who: name }));
+    setAttribute(points, "aria-label", text(isCrew ? "panel.stocks_left" : "panel.games_won", { who: name }));
+    setAttribute(find(".less", row), "aria-label", text(isCrew ? "panel.fewer_stocks" : "panel.less", { who: name }));
+    setAttribute(find(".more", row), "aria-label", text(isCrew ? "panel.more_stocks" : "panel.more", { who: name }));
     /** @type {HTMLButtonElement} */ (find(".less", row)).disabled = score === 0;
   }
 
@@ -255,7 +304,8 @@ export class SetPanel {
     const side = game.winner === undefined ? undefined : sides[game.winner];
     const winner = side === undefined ? "" : sideName(side, players);
     const won = winner && (game.counts ? text("panel.won", { who: winner }) : winner);
-    setText(find(".what", row), [text("panel.game", { number }), stageOf(game.stageId), won].filter(Boolean).join(" · "));
+    const turns = set.crewBattle === undefined ? won : game.players.map(turnOf).join(" – ");
+    setText(find(".what", row), [text("panel.game", { number }), stageOf(game.stageId), turns].filter(Boolean).join(" · "));
     const accepted = game.counts || game.verdict === "playing";
     setText(find(".why", row), accepted ? reasonOf(game) : text("panel.not_counted", { reason: reasonOf(game) }));
 
@@ -276,6 +326,8 @@ export class SetPanel {
       setAttribute(choice, "aria-label", text("panel.winner_of", { number }));
     }
 
+    this.#showKeptStocks(row, game, number);
+
     // Names in the replays show who sits where. Without them, the operator may know better.
     const swap = find(".sides-swapped", row);
     const isNamed = players.some(({ connectCode, netplayName }) => connectCode || netplayName);
@@ -289,6 +341,37 @@ export class SetPanel {
     toggle.hidden = game.verdict === "playing" || (!game.counts && side === undefined);
     setText(toggle, text(game.counts ? "panel.dont_count" : "panel.count"));
     setAttribute(toggle, "aria-label", text(game.counts ? "panel.dont_count_game" : "panel.count_game", { number }));
+  }
+
+  /**
+   * Shows a field for the stocks that each player of a crew battle has kept.
+   * @param {HTMLElement} row
+   * @param {SetGame} game
+   * @param {number} number
+   */
+  #showKeptStocks(row, game, number) {
+    const kept = find(".kept", row);
+    const players = game.players.filter(({ keptStocks }) => keptStocks !== undefined);
+    kept.hidden = players.length === 0;
+    fill(kept, players, () => this.#newStocksField(), (field, player) => {
+      const input = /** @type {HTMLInputElement} */ (field);
+      if (this.#put(input, String(player.keptStocks))) {
+        input.dataset.game = game.gameId;
+        input.dataset.index = String(player.playerIndex);
+        const who = player.name ?? text("panel.port", { port: player.port });
+        setAttribute(input, "aria-label", text("panel.kept_stocks_of", { who, number }));
+      }
+    });
+  }
+
+  #newStocksField() {
+    const input = document.createElement("input");
+    Object.assign(input, { type: "number", min: "0", max: "99", inputMode: "numeric", className: "kept-stocks" });
+    this.#whenEdited(input, (value) => {
+      const { game = "", index = "" } = input.dataset;
+      return { games: { [game]: { stocks: { [index]: value === "" ? null : Number(value) } } } };
+    });
+    return input;
   }
 
   /**
@@ -437,6 +520,17 @@ export class SetPanel {
  */
 function playerOn(game, place) {
   return game.players.find(({ side }) => side === place)?.playerIndex;
+}
+
+/**
+ * A player's part in a game of a crew battle: the stocks before and after it.
+ * @param {SetGame["players"][number]} player
+ */
+function turnOf({ name, port, enteredStocks = 0, keptStocks }) {
+  const who = name ?? text("panel.port", { port });
+  return keptStocks === undefined
+    ? text("panel.crew_turn_open", { who, entered: enteredStocks })
+    : text("panel.crew_turn", { who, entered: enteredStocks, kept: keptStocks });
 }
 
 /** @param {string} value */

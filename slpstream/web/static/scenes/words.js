@@ -15,10 +15,13 @@ import { peopleOf, splitName } from "./people.js";
 const NO_CONTEST = 7;
 
 /**
- * The length of a set; empty if unknown.
+ * The length of a set, or that it is a crew battle; empty if unknown.
  * @param {SetScore | null} set
  */
 export function lengthWords(set) {
+  if (set?.crewBattle !== undefined) {
+    return text("scene.crew_battle");
+  }
   return set?.bestOf === undefined ? "" : text("scene.best_of", { count: set.bestOf });
 }
 

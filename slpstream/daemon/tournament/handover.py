@@ -1,0 +1,272 @@
+"""Hands on the replays of sets: as a zip on demand, and into a folder when a set ends.
+
+A zip in the folder appears whole, under its final name, and once: what is being written, what waits and what is done is
+remembered beyond the end of the run.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import msgspec
+import trio
+
+from slpstream.config import Handover as HandoverConfig
+from slpstream.daemon.sets import StationSets
+from slpstream.model.errors import StoreError
+from slpstream.model.summary import GameSummary
+from slpstream.store import GameIndex, StoredGame
+from slpstream.system.logs import get_logger
+from slpstream.system.metrics import Metrics
+from slpstream.tournament.clock_skew import ClockSkew, clock_skew
+from slpstream.tournament.handover.handed_set import HandedSet, ReplayFile, Templates, handed_set
+
+_KEY = "handover"
+"""Key of what was handed on."""
+_SKEW_GAMES = 64
+_RETRY_SECONDS = 30.0
+_MAX_WAITING = 500
+_MAX_DONE = 5000
+_MAX_AGE_SECONDS = 12 * 3600.0
+"""Sets that ended earlier are old ones that a station has found in its folder, and are not handed on by themselves."""
+
+BracketOf = Callable[[str, str], Mapping[str, Mapping[str, Any]] | None]
+"""(station, id of a set) to the members that a bracket adds to `context.json`."""
+
+
+class _Remembered(msgspec.Struct):
+    """The sets that are remembered beyond the end of a run, by id."""
+
+    done: list[str] = []
+    writing: dict[str, str] = {}
+    """The names of zips that are about to appear."""
+    waiting: dict[str, str] = {}
+    """The stations of sets that are over and not handed on yet."""
+
+
+class Handover:
+    """The handing on of replays of one daemon, see `web.handover.Replays`."""
+
+    def __init__(
+        self,
+        config: HandoverConfig,
+        index: GameIndex,
+        sets: StationSets,
+        has_station: Callable[[str], bool],
+        metrics: Metrics,
+    ) -> None:
+        self._config = config
+        self._index = index
+        self._sets = sets
+        self._has_station = has_station
+        self._metrics = metrics
+        self._templates = Templates(
+            config.replay_name, config.zip_name, datetime.now().astimezone().tzinfo or Templates().zone
+        )
+        self._folder = Path(config.folder).expanduser()
+        self._limiter = trio.CapacityLimiter(1)
+        self._remembered = _Remembered()
+        self._over: dict[str, str] = {}
+        """Sets that were over before `run` began, with their stations."""
+        self._due: dict[str, float] = {}
+        """When to hand on each set that waits, by trio's clock."""
+        self._work = trio.Event()
+        self._problem = ""
+        self.bracket_of: BracketOf = lambda station, set_id: None
+        """Tells what a bracket knows about a set."""
+        self._log = get_logger()
+
+    def not_ready(self) -> list[str]:
+        """Why zips cannot be written; empty if they can."""
+        return [f"handover: {self._problem}"] if self._problem else []
+
+    @property
+    def waiting(self) -> int:
+        """Number of sets that are over and not handed on yet."""
+        return len(self._due)
+
+    def set_changed(self, station: str, payload: Mapping[str, Any]) -> None:
+        """Take the payload of a `set` message of a station. Returns at once."""
+        set_id = payload.get("setId")
+        if not self._config.folder or set_id is None:
+            return
+        if payload["state"] == "over":
+            self._over[set_id] = station
+        else:
+            self._over.pop(set_id, None)
+            if set_id in self._due:  # a correction has opened it again
+                del self._due[set_id]
+                self._remembered.waiting.pop(set_id, None)
+        self._work.set()
+
+    async def replays(self, station: str, set_id: str) -> tuple[str, BinaryIO, int] | None:
+        """The zip of a set, see `web.handover.Replays`."""
+        handed = await self._handed(station, set_id) if self._has_station(station) else None
+        if handed is None:
+            return None
+        file = await trio.to_thread.run_sync(self._temporary_zip, handed, limiter=self._limiter)
+        size_bytes = file.seek(0, os.SEEK_END)
+        file.seek(0)
+        return f"{handed.name}.zip", file, size_bytes
+
+    async def run(self) -> None:
+        """Write a zip for each set that ends, until cancelled."""
+        if not self._config.folder:
+            return
+        self._remembered = _decoded(await self._index.remembered(_KEY))
+        for set_id in self._remembered.waiting:
+            self._due.setdefault(set_id, trio.current_time())
+        while True:
+            self._work = trio.Event()
+            self._take_over()
+            with trio.move_on_after(max(0.0, min(self._due.values(), default=math.inf) - trio.current_time())):
+                await self._work.wait()
+            for set_id in [each for each, at in self._due.items() if at <= trio.current_time()]:
+                station = self._remembered.waiting.get(set_id)
+                if station is not None:  # else a correction has opened it again meanwhile
+                    await self._hand_on(station, set_id)
+
+    def _take_over(self) -> None:
+        """Let the sets that have just ended wait for their turn."""
+        ended, self._over = self._over, {}
+        for set_id, station in ended.items():
+            if set_id in self._remembered.done or set_id in self._due:
+                continue
+            if len(self._due) >= _MAX_WAITING:
+                oldest = next(iter(self._due))
+                self._log.error("too many sets wait to be handed on, one is given up", set=oldest)
+                self._metrics.counter("slpstream_handover_failures_total").inc()
+                del self._due[oldest], self._remembered.waiting[oldest]
+            self._due[set_id] = trio.current_time() + self._config.delay_seconds
+            self._remembered.waiting[set_id] = station
+        if ended:
+            self._remember()
+
+    async def _hand_on(self, station: str, set_id: str) -> None:
+        try:
+            handed = await self._handed(station, set_id)
+            if handed is not None and handed.members and not self._is_old(handed):
+                await self._write(station, set_id, handed)
+        except (OSError, StoreError) as error:
+            what = f"the zip of a set cannot be written: {error}"
+            if what != self._problem:
+                self._log.error("set cannot be handed on", station=station, set=set_id, what=str(error))
+            self._problem = what
+            self._metrics.counter("slpstream_handover_failures_total").inc()
+            if set_id in self._due:
+                self._due[set_id] = trio.current_time() + _RETRY_SECONDS
+            return
+        self._problem = ""
+        self._due.pop(set_id, None)
+        self._remembered.waiting.pop(set_id, None)
+        self._remembered.writing.pop(set_id, None)
+        self._remembered.done = [*self._remembered.done, set_id][-_MAX_DONE:]
+        self._remember()
+
+    @staticmethod
+    def _is_old(handed: HandedSet) -> bool:
+        newest_ms = max(member.replay.written_at_ms for member in handed.members)
+        return time.time() - newest_ms / 1000 > _MAX_AGE_SECONDS
+
+    async def _write(self, station: str, set_id: str, handed: HandedSet) -> None:
+        folder = self._folder
+        known = self._remembered.writing.get(set_id)
+        if known is not None and await trio.to_thread.run_sync((folder / known).exists, limiter=self._limiter):
+            return  # it appeared just before the last run ended
+        name = await trio.to_thread.run_sync(_free_name, folder, handed.name, limiter=self._limiter)
+        self._remembered.writing[set_id] = name
+        self._remember()
+        await self._index.written()
+        write = partial(_write_zip_file, folder / name, handed, self._report)
+        count = await trio.to_thread.run_sync(write, limiter=self._limiter)
+        self._metrics.counter("slpstream_handover_zips_total").inc()
+        self._log.info("set handed on", station=station, set=set_id, file=name, replays=count)
+
+    async def _handed(self, station: str, set_id: str) -> HandedSet | None:
+        """The contents of the zip of a set; `None` if there is no such set. Raises `StoreError`."""
+        score = await self._sets.score_of_set(station, set_id)
+        if score is None:
+            return None
+        payload: dict[str, Any] = msgspec.to_builtins(score)
+        files: dict[str, ReplayFile] = {}
+        for game in payload["games"]:
+            for game_id in [game["gameId"], *(each["gameId"] for each in game.get("suddenDeaths", ()))]:
+                stored = await self._index.game(game_id)
+                if stored is not None and stored.files:
+                    files[game_id] = _replay_file(stored)
+        handed = handed_set(
+            payload,
+            files,
+            skew=await self._skew(station),
+            bracket=self.bracket_of(station, set_id),
+            templates=self._templates,
+        )
+        if handed.reason:
+            self._log.info("set is handed on without context.json", station=station, set=set_id, why=handed.reason)
+        if handed.missing:
+            self._log.warning("replays of a set are missing", station=station, set=set_id, games=handed.missing)
+        return handed
+
+    async def _skew(self, station: str) -> ClockSkew | None:
+        return clock_skew(await self._index.played_on(station, _SKEW_GAMES))
+
+    def _temporary_zip(self, handed: HandedSet) -> BinaryIO:
+        from slpstream.tournament.handover.archive import write_zip  # noqa: PLC0415 -- loads what makes zips
+
+        file: BinaryIO = tempfile.TemporaryFile("w+b", prefix="slpstream-")  # noqa: SIM115 -- the response closes it
+        try:
+            write_zip(handed, file, self._report)
+        except BaseException:
+            file.close()
+            raise
+        return file
+
+    def _report(self, path: Path, what: str) -> None:
+        self._log.warning("replay in the zip of a set", file=path.name, what=what)
+
+    def _remember(self) -> None:
+        self._index.remember(_KEY, msgspec.to_builtins(self._remembered))
+
+
+def _decoded(remembered: Any) -> _Remembered:
+    try:
+        return msgspec.convert(remembered or {}, _Remembered)
+    except msgspec.ValidationError:
+        return _Remembered()
+
+
+def _free_name(folder: Path, name: str) -> str:
+    from slpstream.tournament.handover.archive import free_name  # noqa: PLC0415 -- loads what makes zips
+
+    folder.mkdir(parents=True, exist_ok=True)
+    return free_name(folder, name)
+
+
+def _write_zip_file(target: Path, handed: HandedSet, report: Callable[[Path, str], None]) -> int:
+    from slpstream.tournament.handover.archive import write_zip_file  # noqa: PLC0415 -- as above
+
+    return write_zip_file(target, handed, report)
+
+
+def _replay_file(stored: StoredGame) -> ReplayFile:
+    row, file = stored.row, stored.files[0]
+    summary = msgspec.json.decode(row.summary, type=GameSummary)
+    return ReplayFile(
+        game_id=row.game_id,
+        path=Path(os.fsdecode(file.path)),
+        format=row.format,
+        summary=summary,
+        last_frame=row.last_frame,
+        duration_seconds=row.duration_seconds or 0.0,
+        said_at_ms=row.started_at_ms if summary.started_at else None,
+        arrived_at_ms=row.arrived_at_ms,
+        written_at_ms=file.mtime_ns // 1_000_000,
+    )

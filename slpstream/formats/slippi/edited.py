@@ -1,0 +1,113 @@
+"""Copies of a `.slp` with other names and another start time.
+
+Display names stand in Game Start, since 3.9.0, and in the metadata, where older replays have those of netplay games.
+The start time stands in the metadata alone. A copy always has a raw length and metadata, as programs for tournaments
+expect. The events other than Game Start are the bytes of the original.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from slpstream.formats.interface import Edits
+from slpstream.formats.slippi import container, metadata
+from slpstream.formats.slippi.commands import GAME_END, GAME_START
+from slpstream.formats.slippi.framing import read_event_payloads, walk_events, width_of_event_payloads
+from slpstream.formats.slippi.game_start import PLAYER_FIELDS, PLAYERS
+from slpstream.formats.slippi.text import encode_name
+from slpstream.formats.slippi.writer import RawWriter
+from slpstream.model.errors import FieldError, FramingError, WrongFormat
+
+_PLAYED_ON = "nintendont"
+"""The source in new metadata: only consoles write replays without metadata, when they are switched off."""
+_DISPLAY_NAME = next(field for field in PLAYER_FIELDS if field.name == "display_name")
+
+
+def edited(data: bytes, edits: Edits) -> Sequence[bytes | memoryview]:
+    """The parts of the copy, see `Format.edited`. Raises `FormatError` when there is no Game Start."""
+    container.check_magic(data)
+    if len(data) <= container.HEADER_BYTES:
+        raise WrongFormat("the replay has no events", offset=len(data))
+    width = width_of_event_payloads(data, container.HEADER_BYTES, container.HEADER_BYTES)
+    start_at = container.HEADER_BYTES + (width or 0)
+    widths = read_event_payloads(data[container.HEADER_BYTES : start_at]).widths
+    start_end = start_at + widths[GAME_START]
+    if width is None or len(data) < start_end or data[start_at] != GAME_START or not widths[GAME_START]:
+        raise FramingError("the first event is no Game Start", offset=start_at, command=GAME_START)
+    raw_end = _raw_end(data, start_at, widths)
+    writer = RawWriter()
+    events = memoryview(data)
+    parts = [
+        writer.raw(data[container.HEADER_BYTES : start_at]),
+        writer.raw(_named(data[start_at:start_end], edits.names)),
+    ]
+    writer.raw_length_bytes += raw_end - start_end
+    values = _metadata(data, raw_end)
+    has_names = _DISPLAY_NAME.end <= widths[GAME_START]
+    return [writer.header(), *parts, events[start_end:raw_end], writer.close(_changed(values, edits, has_names))]
+
+
+def _raw_end(data: bytes, start_at: int, widths: Sequence[int]) -> int:
+    """The offset just past the events: what the raw length says, or else where the walk over the events ends."""
+    said = container.HEADER_BYTES + container.raw_length(data[: container.HEADER_BYTES])
+    if container.HEADER_BYTES < said <= len(data):
+        return said
+    end = start_at
+    for command, _, event_end in walk_events(data, start_at, len(data), widths):
+        if data.startswith(metadata.MARKER, end) and not widths[metadata.MARKER[0]]:
+            break
+        end = event_end
+        if command == GAME_END.command and data[end : end + 1] != bytes([GAME_END.command]):
+            break
+    return end
+
+
+def _metadata(data: bytes, raw_end: int) -> dict[str, Any] | None:
+    """The metadata of the original; `None` where it is missing, incomplete or damaged."""
+    if not data.startswith(metadata.MARKER, raw_end):
+        return None
+    rest = data[raw_end + len(metadata.MARKER) :]
+    try:
+        length = metadata.MetadataScan(raw_end + len(metadata.MARKER)).advance(rest)
+        return None if length is None else metadata.decode(rest[:length], offset=raw_end)
+    except FieldError:
+        return None
+
+
+def _named(game_start: bytes, names: Mapping[int, str]) -> bytes:
+    """Game Start with other display names, as far as it has room for them."""
+    changed = bytearray(game_start)
+    width = _DISPLAY_NAME.kind.width_bytes
+    for index, name in names.items():
+        at = _DISPLAY_NAME.offset + _DISPLAY_NAME.stride_bytes * index
+        if 0 <= index < PLAYERS and at + width <= len(changed):
+            changed[at : at + width] = encode_name(name, width)
+    return bytes(changed)
+
+
+def _changed(values: Mapping[str, Any] | None, edits: Edits, has_names: bool) -> dict[str, Any]:
+    """The metadata of the copy."""
+    changed: dict[str, Any] = {} if values is None else {k: v for k, v in values.items() if v is not None}
+    if edits.started_at_ms is not None:
+        changed["startAt"] = datetime.fromtimestamp(edits.started_at_ms // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    if values is None:
+        if edits.last_frame is not None:
+            changed["lastFrame"] = edits.last_frame
+        changed |= {"players": {}, "playedOn": _PLAYED_ON}
+    players = changed.get("players", {})
+    if isinstance(players, dict) and edits.names:
+        changed["players"] = _named_players(players, edits.names, has_names)
+    return changed
+
+
+def _named_players(players: Mapping[str, Any], names: Mapping[int, str], has_names: bool) -> dict[str, Any]:
+    """The players of the metadata with other names: where they have names, and where Game Start has no room."""
+    named = dict(players)
+    for index, name in names.items():
+        player = named.get(str(index), {})
+        if isinstance(player, dict) and (not has_names or "names" in player):
+            known = player.get("names")
+            named[str(index)] = {**player, "names": {**(known if isinstance(known, dict) else {}), "netplay": name}}
+    return named

@@ -1,0 +1,104 @@
+"""Writes the zip of a set. Blocks; call it from a worker thread.
+
+Replays are copied one after another, so memory holds one of them at a time. The originals are only read.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import time
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, BinaryIO
+
+from slpstream.formats.registry import format_called
+from slpstream.model.errors import FormatError
+from slpstream.system.files import open_regular
+from slpstream.tournament.handover.context import FIRST_MEMBER
+from slpstream.tournament.handover.handed_set import HandedSet, Member
+
+MAX_EDITED_BYTES = 128 << 20
+"""Larger files are copied unchanged: no replay of a game is that long, and a copy is edited in memory."""
+_LEVEL = 1
+_EARLIEST_ZIP_YEAR = 1980
+
+OnProblem = Callable[[Path, str], None]
+"""Called with the file of a replay that is handed on unchanged or not at all, and why."""
+
+
+def write_zip(handed: HandedSet, file: BinaryIO, on_problem: OnProblem = lambda path, what: None) -> int:
+    """Write the zip of a set to an open file, and return the number of replays in it.
+
+    A replay that cannot be read is left out; then the document would not fit the replays, and is left out too.
+    """
+    readable = [member for member in handed.members if _is_readable(member, on_problem)]
+    moment = _zip_time(handed.start_ms)
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=_LEVEL) as archive:
+        if handed.context is not None and len(readable) == len(handed.members):
+            text = json.dumps(handed.context, ensure_ascii=False, indent=2)
+            archive.writestr(zipfile.ZipInfo(FIRST_MEMBER, moment), text, zipfile.ZIP_DEFLATED)
+        for member in readable:
+            info = zipfile.ZipInfo(member.name, moment)
+            info.compress_type = zipfile.ZIP_DEFLATED
+            with open_regular(member.replay.path) as source:
+                info.file_size = os.fstat(source.fileno()).st_size
+                with archive.open(info, "w") as target:
+                    _copy(member, source, target, on_problem)
+    return len(readable)
+
+
+def write_zip_file(target: Path, handed: HandedSet, on_problem: OnProblem = lambda path, what: None) -> int:
+    """Write the zip of a set as a file that appears whole under its name. Returns the number of replays in it."""
+    temporary = target.with_name(f".{target.name}.tmp")  # the same after a kill, so that nothing is left behind
+    try:
+        with temporary.open("wb") as file:
+            count = write_zip(handed, file, on_problem)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(target)
+    finally:
+        temporary.unlink(missing_ok=True)
+    return count
+
+
+def free_name(folder: Path, name: str) -> str:
+    """The name of a zip that no file in the folder has: with ` 2`, ` 3` and so on if necessary."""
+    number, free = 1, f"{name}.zip"
+    while (folder / free).exists():
+        number += 1
+        free = f"{name} {number}.zip"
+    return free
+
+
+def _is_readable(member: Member, on_problem: OnProblem) -> bool:
+    try:
+        open_regular(member.replay.path).close()
+    except OSError as error:
+        on_problem(member.replay.path, f"left out: {error.strerror or error}")
+        return False
+    return True
+
+
+def _copy(member: Member, source: BinaryIO, target: IO[bytes], on_problem: OnProblem) -> None:
+    format_ = format_called(member.replay.format)
+    if format_ is not None and format_.edited is not None:
+        data = source.read(MAX_EDITED_BYTES + 1)
+        if len(data) <= MAX_EDITED_BYTES:
+            try:
+                for part in format_.edited(data, member.edits):
+                    target.write(part)
+                return
+            except FormatError as error:
+                on_problem(member.replay.path, f"handed on unchanged: {error}")
+        source.seek(0)
+    shutil.copyfileobj(source, target)
+
+
+def _zip_time(start_ms: int) -> tuple[int, int, int, int, int, int]:
+    began = time.gmtime(start_ms / 1000)
+    if began.tm_year < _EARLIEST_ZIP_YEAR:
+        return _EARLIEST_ZIP_YEAR, 1, 1, 0, 0, 0
+    return began.tm_year, began.tm_mon, began.tm_mday, began.tm_hour, began.tm_min, began.tm_sec

@@ -1,0 +1,83 @@
+"""`context.json`: what a zip of replays says about its set, in the form of replay-manager-for-slippi. Pure.
+
+The document has the score before each replay, so a player of replays can show it without having seen the games.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+FIRST_MEMBER = "context.json"
+_FRAMES_PER_MS = 0.05994
+_FRAMES_BEFORE_0 = 124
+
+
+class Entrant(NamedTuple):
+    """One of the two sides of a set. The lists have a value for each player."""
+
+    names: Sequence[str]
+    sponsors: Sequence[str]
+    pronouns: Sequence[str]
+    characters: Sequence[Sequence[str]]
+    """The characters that each player played, in the order of their first use."""
+
+
+class ReplayScore(NamedTuple):
+    """The facts about one replay in the document."""
+
+    ports: Sequence[Sequence[int]]
+    """For each side, the port of each player in this replay."""
+    before: Sequence[int]
+    """The score of each side before it."""
+    last_frame: int
+
+
+def duration_ms(last_frame: int) -> int:
+    """The length of a replay as the document counts it."""
+    return math.ceil((last_frame + _FRAMES_BEFORE_0) / _FRAMES_PER_MS)
+
+
+def context(
+    sides: Sequence[Entrant],
+    replays: Sequence[ReplayScore],
+    final: Sequence[int],
+    *,
+    start_ms: int,
+    bracket: Mapping[str, Mapping[str, Any]] | None = None,
+) -> dict[str, Any]:
+    """The document. `sides` and `final` are in the order of the lower port in the first game.
+
+    `bracket` has the members that a bracket adds, such as `startgg`.
+    """
+
+    def slots(ports: Sequence[Sequence[int]], score: Sequence[int]) -> dict[str, Any]:
+        return {
+            "slots": [
+                {
+                    "displayNames": list(side.names),
+                    "ports": list(ports[place]),
+                    "prefixes": list(side.sponsors),
+                    "pronouns": list(side.pronouns),
+                    "score": score[place],
+                }
+                for place, side in enumerate(sides)
+            ]
+        }
+
+    return {
+        "bestOf": 2 * max(final) - 1,
+        "durationMs": sum(duration_ms(replay.last_frame) for replay in replays),
+        "startMs": start_ms,
+        "scores": [slots(replay.ports, replay.before) for replay in replays],
+        "finalScore": slots(replays[-1].ports, final),
+        "players": {
+            f"entrant{number}": [
+                {"name": name, "characters": list(characters)}
+                for name, characters in zip(side.names, side.characters, strict=True)
+            ]
+            for number, side in enumerate(sides, 1)
+        },
+        **(bracket or {}),
+    }

@@ -1,0 +1,60 @@
+"""`/v1/stations/{station}/sets/{set}/replays.zip`: the replays of a set for other programs."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated, Any, BinaryIO, Protocol
+
+from msgspec import Meta
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from slpstream.model.errors import StoreError
+from slpstream.web.endpoint import Endpoint, NoParameters
+from slpstream.web.file_response import OpenFileResponse, disposition
+from slpstream.web.station_path import STATION_IN_PATH
+
+_IN_PATH: dict[str, Any] = {
+    **STATION_IN_PATH,
+    "set": Annotated[
+        str, Meta(pattern="^[0-9a-f]{32}$", description="Id of a set, `setId`: that of one of its games will do.")
+    ],
+}
+
+
+class Replays(Protocol):
+    """The replays of the sets of a daemon, as the web server sees them. A gateway has none."""
+
+    async def replays(self, station: str, set_id: str) -> tuple[str, BinaryIO, int] | None:
+        """The zip of a set: its name, an open file and the size in bytes; `None` if there is no such set.
+
+        Raises `StoreError`, and `OSError` when there is no room for the zip.
+        """
+
+
+def endpoints(replays: Replays) -> list[Endpoint]:
+    """The endpoints of this module."""
+
+    async def zip_of_set(request: Request, _: NoParameters) -> Response:
+        station, set_id = request.path_params["station"], request.path_params["set"]
+        try:
+            found = await replays.replays(station, set_id)
+        except StoreError as error:
+            raise HTTPException(503, str(error)) from None
+        except OSError as error:
+            raise HTTPException(503, f"the zip cannot be made: {error.strerror or error}") from None
+        if found is None:
+            raise HTTPException(404, f"no such set of station {station}: {set_id[:80]}")
+        name, file, size_bytes = found
+        headers = {"content-type": "application/zip", "content-disposition": disposition(name)}
+        return OpenFileResponse(request, file, size_bytes, time.time(), headers)
+
+    return [
+        Endpoint(
+            "/v1/stations/{station}/sets/{set}/replays.zip", "getSetReplays",
+            "The replays of the games of a set that count, as a zip with the names of the players and a context.json.",
+            zip_of_set, media_type="application/zip", in_path=_IN_PATH,
+            statuses={404: "No such station or set.", 503: "The index of games is not open yet, or there is no room."},
+        ),
+    ]  # fmt: skip
