@@ -295,6 +295,7 @@ class Seats(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     ] = 30.0
 
 
+@prepared
 class Audit(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """`[audit]`: the comparison of setups."""
 

@@ -44,6 +44,7 @@ class _Player(msgspec.Struct, rename="camel"):
     type: int = 0
 
 
+@prepared
 class _Settings(msgspec.Struct):
     players: list[_Player] = []
 
