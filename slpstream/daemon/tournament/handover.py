@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 import msgspec
 import trio
@@ -221,7 +221,7 @@ class Handover:
     def _temporary_zip(self, handed: HandedSet) -> BinaryIO:
         from slpstream.tournament.handover.archive import write_zip  # noqa: PLC0415 -- loads what makes zips
 
-        file: BinaryIO = tempfile.TemporaryFile("w+b", prefix="slpstream-")  # noqa: SIM115 -- the response closes it
+        file = cast(BinaryIO, tempfile.TemporaryFile("w+b", prefix="slpstream-"))  # the response closes it
         try:
             write_zip(handed, file, self._report)
         except BaseException:
