@@ -221,7 +221,7 @@ class Handover:
     def _temporary_zip(self, handed: HandedSet) -> BinaryIO:
         from slpstream.tournament.handover.archive import write_zip  # noqa: PLC0415 -- loads what makes zips
 
-        file = cast(BinaryIO, tempfile.TemporaryFile("w+b", prefix="slpstream-"))  # the response closes it
+        file = cast(BinaryIO, tempfile.TemporaryFile("w+b", prefix="slpstream-"))  # noqa: SIM115 -- the response closes it
         try:
             write_zip(handed, file, self._report)
         except BaseException:
