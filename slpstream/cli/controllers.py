@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from slpstream.tournament.controllers.report import ControllerReport, Finding, PlayerControls
 
 _SUFFIX = ".slp"
-_FIRST_FRAME = -123
 _FRAMES_PER_SECOND = 60
 _HEADINGS = {"health": "Health", "legality": "Rules"}
 
@@ -91,6 +90,6 @@ def _print_finding(heading: str, finding: Finding) -> None:
 
 
 def at(frame: int) -> str:
-    """The time of a frame since the replay began, as m:ss."""
-    seconds = max(0, frame - _FIRST_FRAME) // _FRAMES_PER_SECOND
+    """The time since GO at a frame, as m:ss, like on the dashboard."""
+    seconds = max(0, frame) // _FRAMES_PER_SECOND
     return f"{seconds // 60}:{seconds % 60:02}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Annotated, Protocol
 
@@ -55,9 +56,11 @@ def endpoints(controllers: Controllers | None, has_station: Callable[[str], bool
         return await json_response(request, controllers.station(station) or GameControllers(configured=True))
 
     async def of_game(request: Request, _: NoParameters) -> Response:
-        if controllers is None or request.scope[OPERATING] is not None:
+        game_id: str = request.path_params["gameId"]
+        is_id = re.fullmatch("[0-9a-f]{32}", game_id) is not None
+        if is_id and (controllers is None or request.scope[OPERATING] is not None):
             return await json_response(request, GameControllers(configured=False))
-        found = await controllers.game(request.path_params["gameId"])
+        found = await controllers.game(game_id) if is_id and controllers is not None else None
         if found is None:
             raise HTTPException(404, "no such game, or it has no controllers to check")
         return await json_response(request, found)
