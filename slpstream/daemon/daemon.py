@@ -56,6 +56,7 @@ from slpstream.web.server import WebServer
 
 if TYPE_CHECKING:
     from slpstream.daemon.playback import Playback
+    from slpstream.daemon.situations import DaemonSituations
     from slpstream.outputs.obs_websocket import ObsControl
 
 _READER_THREADS = 4
@@ -106,6 +107,7 @@ class Daemon:
         )
         self.running = RunningStations(self.hub, errors)
         self._obs = self._make_obs(config)
+        self._situations = self._make_situations(config)
         self.demo = Demo(self.running)
         self.on_air = StationOnAir(
             self.hub,
@@ -197,6 +199,8 @@ class Daemon:
                 games = DaemonGames(index, self.hub, limiter, self._folders)
                 found = DaemonHighlights(index, games.find, games.replay_name, self.sets, self.running.__contains__)
                 marked = StationMarks(index, self.hub, self._keeps)
+                if self._situations is not None:
+                    self._situations.mark(marked)
                 more = [
                     *chapters.endpoints(DaemonClips(self.sets, lambda: list(self.running))),
                     *highlights.endpoints(found),
@@ -257,7 +261,13 @@ class Daemon:
         """Starts what runs beside a station: outputs, console, relay ports. A demo has none of them."""
         if running.origin == "demo":
             return
-        running.nursery.start_soon(self.outputs.follow, running.station.channel)
+        channel = running.station.channel
+        running.nursery.start_soon(self.outputs.follow, channel)
+        if self._situations is not None and self._index is not None:
+            search = partial(self._situations.follow, self._index, channel)
+            running.nursery.start_soon(
+                partial(self.errors.keep_running, "situations", search, station=running.station.id)
+            )
         with self.errors.contain("console", station=running.station.id):
             self.consoles.start(running)
 
@@ -425,6 +435,21 @@ class Daemon:
         return make_control(
             config, self.hub, self.metrics, self.errors, is_hidden=lambda station: station == self.demo.station
         )
+
+    def _make_situations(self, config: Config) -> DaemonSituations | None:
+        if not config.situations:
+            return None
+        from slpstream.daemon.situations import DaemonSituations  # noqa: PLC0415 -- few daemons look for situations
+
+        situations = DaemonSituations(config.situations, self.metrics)
+        situations.tell(self.outputs.situation_found)
+        situations.tell(self._tell_obs)
+        return situations
+
+    async def _tell_obs(self, station: str, payload: Mapping[str, Any]) -> None:
+        if self._obs is not None:
+            with self.errors.contain("obs", station=station):
+                self._obs.situation_found(station, payload["gameId"], payload["name"])
 
     def _make_replay_check(self, background: trio.Nursery) -> ReplayCheck | None:
         """Starts to decode finished games again, if that is configured."""

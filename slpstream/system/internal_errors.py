@@ -45,6 +45,7 @@ Part = Literal[
     "retention",
     "scoreboard",
     "sets",
+    "situations",
     "station",
     "stream",
     "subfolders",

@@ -15,7 +15,14 @@ import numpy as np
 from msgspec import UNSET
 
 from slpstream.formats.slippi import container
-from slpstream.formats.slippi.commands import EVENT_PAYLOADS, FRAME_BOOKEND, GAME_START, POST_FRAME, PRE_FRAME
+from slpstream.formats.slippi.commands import (
+    EVENT_PAYLOADS,
+    FRAME_BOOKEND,
+    GAME_END,
+    GAME_START,
+    POST_FRAME,
+    PRE_FRAME,
+)
 from slpstream.formats.slippi.frame_entry import FrameEntry, PlayerFrame
 from slpstream.formats.slippi.frame_index import frame_index
 from slpstream.formats.slippi.frames import Frames
@@ -28,6 +35,7 @@ from slpstream.formats.slippi.reader import Stage
 from slpstream.model.errors import FormatError, FramingError
 from slpstream.model.events import Event, Frame, GameEnd, GameStart, Metadata, first_of
 
+_GAME_END = bytes([GAME_END.command])
 _MIN_GAME_START_BYTES = size_at((0, 1, 0))
 _MAX_FRAMES_BACK = 7
 """Longest rollback of a plain game."""
@@ -107,7 +115,7 @@ class WholeGame:
 
         The events of other games have to be read one by one to know their final frames.
         """
-        if self.failure is not None or self.end.game_end is None:
+        if self.failure is not None or not self._has_game_end:
             return False
         sendings = self.frames.sendings
         numbers = sendings.number
@@ -121,6 +129,19 @@ class WholeGame:
         final = np.maximum.accumulate(np.minimum(bookend["latest_finalized_frame"], numbers))
         in_time = (numbers[1:] > final[:-1]) & (numbers[1:] > newest[:-1] - _MAX_FRAMES_BACK)
         return bool(in_time.all() and (newest - final <= _MAX_FRAMES_BACK + 1).all())
+
+    @property
+    def _has_game_end(self) -> bool:
+        """Whether the game has a Game End, which is usually the event after the frames.
+
+        `end` would tell it too, but reads all frames of games without stocks.
+        """
+        stop, width = self.index.stop, self._payloads.widths[GAME_END.command]
+        raw = container.raw_length(self.data)
+        limit = min(len(self.data), container.HEADER_BYTES + raw) if raw else len(self.data)
+        if self.data[stop : stop + 1] == _GAME_END and 1 < width <= limit - stop:
+            return True
+        return self.end.game_end is not None
 
     @cached_property
     def _late(self) -> list[Event]:

@@ -21,6 +21,7 @@ from slpstream.formats.slippi.game_start import Settings
 from slpstream.formats.slippi.names import stage_edge
 from slpstream.formats.slippi.stage_places import BELOW, PLATFORM
 from slpstream.model.events import Event, Frame
+from slpstream.search.situations.messages import GameSetup
 from slpstream.search.situations.players import pairs_of
 from slpstream.search.situations.posts import Post, Row, RowReader
 from slpstream.search.situations.query import (
@@ -104,7 +105,7 @@ class _Pair:
 class LiveSituations:
     """Finds the situations of one query in one game, from its events in order. Only final frames count."""
 
-    def __init__(self, query: Query, settings: Settings) -> None:
+    def __init__(self, query: Query, settings: Settings | GameSetup) -> None:
         edge = stage_edge(settings.stage_id)
         self._steps = [(_compiled(step.condition, edge), step.held_frames) for step in query.steps]
         limits = [step.within_frames for step in query.steps]
@@ -143,7 +144,7 @@ class LiveSituations:
         """Take the next events of the game; returns the situations that are known now."""
         found: list[Occurrence] = []
         for frame in self._final.take(events):
-            found += self._feed(frame)
+            found += self.feed(frame)
         return found
 
     def finish(self) -> list[Occurrence]:
@@ -151,7 +152,8 @@ class LiveSituations:
         self._open.clear()
         return self._judge_waiting()
 
-    def _feed(self, frame: Frame) -> list[Occurrence]:
+    def feed(self, frame: Frame) -> list[Occurrence]:
+        """Take the next final frame, each number once and in order, instead of events."""
         if not self._pairs:
             return []
         row, before = self._reader.row(frame), self._before

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from slpstream.formats.slippi.game_start import PlayerSettings, Settings
+from slpstream.search.situations.messages import GameSetup, SetupPlayer
 from slpstream.search.situations.query import Name, Names, Query
 
 
-def pairs_of(query: Query, settings: Settings) -> list[tuple[int, int]]:
+def pairs_of(query: Query, settings: Settings | GameSetup) -> list[tuple[int, int]]:
     """The player indices of each player with each opponent that a query is about, in ascending order.
 
     Players of one team are no opponents.
     """
-    players = sorted(settings.players, key=lambda player: player.player_index)
+    found: Sequence[PlayerSettings | SetupPlayer] = settings.players
+    players = sorted(found, key=lambda player: player.player_index)
     return [
         (player.player_index, opponent.player_index)
         for player in players
@@ -23,11 +27,11 @@ def pairs_of(query: Query, settings: Settings) -> list[tuple[int, int]]:
     ]
 
 
-def _is_named(player: PlayerSettings, names: Names) -> bool:
+def _is_named(player: PlayerSettings | SetupPlayer, names: Names) -> bool:
     return not names or any(all(_fits(player, name) for name in together) for together in names)
 
 
-def _fits(player: PlayerSettings, name: Name) -> bool:
+def _fits(player: PlayerSettings | SetupPlayer, name: Name) -> bool:
     if name.character is not None and player.character_id != name.character:
         return False
     if name.port is not None and player.port != name.port:
