@@ -186,9 +186,9 @@ class Replay:
         from slpstream.search.situations import LiveSituations, parsed  # noqa: PLC0415
 
         wanted = parsed(query)
-        if not isinstance(self.settings, Settings):
-            raise Unsupported(f"{self.path}: {self._format.name} replays have no situations", offset=0)
         whole: SlippiGame | None = cast(Any, self._whole)
+        if not isinstance(self.settings if whole is None else whole.start.settings, Settings):
+            raise Unsupported(f"{self.path}: {self._format.name} replays have no situations", offset=0)
         if whole is not None:
             from slpstream.search.situations.whole import whole_situations  # noqa: PLC0415
 

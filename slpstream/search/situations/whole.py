@@ -82,8 +82,8 @@ class _Player:
         """A field over all frames, in the machine's byte order; floats with double precision, as in Python."""
         column = self._columns.get(name)
         if column is None:
-            values = self._post.rows[name]
-            column = values.astype(_TYPES[values.dtype.kind])
+            values = self._post.alone(name)
+            column = values.astype(np.float64) if values.dtype.kind == "f" else values
             self._columns[name] = column
         return column
 
@@ -99,9 +99,6 @@ class _Player:
                     found = found | (_lookup(states.by_fighter[fighter])[ids] & (fighters == fighter))
             self._in_states[states] = found
         return found
-
-
-_TYPES = {"f": np.float64, "u": np.int64, "i": np.int64, "b": np.bool_}
 
 
 @lru_cache(maxsize=256)

@@ -85,3 +85,15 @@ def test_a_kill_is_known_as_soon_as_the_opponent_dies() -> None:
             assert found.known_frame in deaths
             assert isinstance(event, FrameFinalized)
             assert found.known_frame >= event.through - 1
+
+
+@needs_shared
+@pytest.mark.parametrize("name", ["test", "doubles", "items", "v0.1", "v2.0"])
+def test_a_column_alone_is_that_of_all_columns(name: str) -> None:
+    for character in game_of(SLP / f"{name}.slp").replay.frames.characters:
+        for field in ("percent", "action_state_id", "last_hit_by", "is_airborne"):
+            if field in character.post.fields:
+                alone = character.post.alone(field)
+                assert alone.dtype == character.post[field].dtype or field == "is_airborne"
+                assert (alone == character.post[field])[character.post.present].all()
+                assert not alone[~character.post.present].astype(bool).any() or field == "percent"
