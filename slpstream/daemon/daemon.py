@@ -74,6 +74,7 @@ from slpstream.web.server import WebServer
 
 if TYPE_CHECKING:
     from slpstream.daemon.playback import Playback
+    from slpstream.daemon.situations import DaemonSituations
     from slpstream.daemon.tournament.bracket import DaemonBracket
     from slpstream.daemon.tournament.controllers import DaemonControllers
     from slpstream.daemon.tournament.seats import DaemonSeats
@@ -129,6 +130,7 @@ class Daemon:
         )
         self.running = RunningStations(self.hub, errors)
         self._obs = self._make_obs(config)
+        self._situations = self._make_situations(config)
         self.demo = Demo(self.running)
         self.on_air = StationOnAir(
             self.hub,
@@ -237,6 +239,8 @@ class Daemon:
                 marked = StationMarks(index, self.hub, self._keeps)
                 self.seats = seated = await trio.to_thread.run_sync(self._make_seats, index, state)
                 self._handover = handed_on = Handover(config.handover, index, self.sets, self._keeps, self.metrics)
+                if self._situations is not None:
+                    self._situations.mark(marked)
                 more = [
                     *seats.endpoints(seated),
                     *seat_codes.endpoints(seated),
@@ -319,6 +323,13 @@ class Daemon:
             check = partial(self.controllers.follow, running.station.channel)
             keep_running = partial(self.errors.keep_running, "controllers", check, station=running.station.id)
             running.nursery.start_soon(keep_running)
+        channel = running.station.channel
+        running.nursery.start_soon(self.outputs.follow, channel)
+        if self._situations is not None and self._index is not None:
+            search = partial(self._situations.follow, self._index, channel)
+            running.nursery.start_soon(
+                partial(self.errors.keep_running, "situations", search, station=running.station.id)
+            )
         with self.errors.contain("console", station=running.station.id):
             self.consoles.start(running)
 
@@ -559,6 +570,21 @@ class Daemon:
                 "slpstream_controller_findings_total", check, confidence
             ).inc()
         )
+
+    def _make_situations(self, config: Config) -> DaemonSituations | None:
+        if not config.situations:
+            return None
+        from slpstream.daemon.situations import DaemonSituations  # noqa: PLC0415 -- few daemons look for situations
+
+        situations = DaemonSituations(config.situations, self.metrics)
+        situations.tell(self.outputs.situation_found)
+        situations.tell(self._tell_obs)
+        return situations
+
+    async def _tell_obs(self, station: str, payload: Mapping[str, Any]) -> None:
+        if self._obs is not None:
+            with self.errors.contain("obs", station=station):
+                self._obs.situation_found(station, payload["gameId"], payload["name"])
 
     def _make_replay_check(self, background: trio.Nursery) -> ReplayCheck | None:
         """Starts to decode finished games again, if that is configured."""

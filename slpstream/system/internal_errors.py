@@ -51,6 +51,7 @@ Part = Literal[
     "scoreboard",
     "seats",
     "sets",
+    "situations",
     "station",
     "stream",
     "subfolders",

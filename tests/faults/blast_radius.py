@@ -35,6 +35,7 @@ from slpstream.config import (
     Recordings,
     Scoreboard,
     Server,
+    Situation,
     StationConfig,
     Store,
     Watch,
@@ -86,6 +87,7 @@ ROWS = (
     Row("chat", "a chat", "nothing: messages wait", "nothing"),
     Row("broker", "the broker sink", "nothing: messages are sent later", "nothing"),
     Row("sets", "the set of a station", "this update of the set", "nothing"),
+    Row("situations", "looking for the situations of a station", "nothing: the games are searched again", "nothing"),
     Row("index", "the index of games", "this entry, until the next scan or `reindex`", "nothing"),
     Row("replay_check", "the check of finished games", "this check", "nothing"),
     Row("retention", "limits by age and size", "a round, which is done again", "nothing"),
@@ -122,12 +124,12 @@ _SECTION = """## Bugs
 A bug in slpstream, which is any exception that is not expected, ends only the part that it is in. The table lists the
 parts as `slpstream_internal_errors_total` counts them. Exceptions were raised in every HTTP endpoint (before the
 response and in the middle of it), in streams, for every kind of tail event, in every stage of the pipeline, and in
-JSON lines, OBS files, webhooks, chats, scoreboards, the broker sink, sets, the index and the check of finished games,
-while 16 stations played games: each time, the subscribers of the other 15 stations received every message, byte for
-byte and in order. `uv run pytest --all -s tests/faults/test_blast_radius.py` does it again and prints what each one
-ended. The other parts of the table are contained in the same way, but no exceptions were raised in them. Only what all
-parts share can end the daemon: the listening sockets, the event loop, signals and the watchdog. With `--strict`, as in
-the tests, every bug does.
+JSON lines, OBS files, webhooks, chats, scoreboards, the broker sink, sets, situations, the index and the check of
+finished games, while 16 stations played games: each time, the subscribers of the other 15 stations received every
+message, byte for byte and in order. `uv run pytest --all -s tests/faults/test_blast_radius.py` does it again and
+prints what each one ended. The other parts of the table are contained in the same way, but no exceptions were raised in
+them. Only what all parts share can end the daemon: the listening sockets, the event loop, signals and the watchdog.
+With `--strict`, as in the tests, every bug does.
 """
 
 
@@ -352,6 +354,7 @@ async def venue(folder: Path, **changes: Any) -> AsyncIterator[Venue]:
         watch=Watch(scan_seconds=0.5),
         jsonl=[JsonLines(folder=str(folder / "jsonl"))],
         obs=Obs(folder=str(folder / "obs")),
+        situations=[Situation(name="kill", query="kill")],
         playback=Playback(file=str(folder / "playback.txt"), station="s00"),
         bracket=Bracket(kind="webhook", url="http://127.0.0.1:9/", token_file=str(secret), report=True),
         handover=Handover(folder=str(folder / "zips")),

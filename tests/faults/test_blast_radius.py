@@ -17,6 +17,7 @@ from slpstream.config import Fanout, StationConfig
 from slpstream.daemon import outputs
 from slpstream.daemon.playback import Playback
 from slpstream.daemon.sets import StationSets
+from slpstream.daemon.situations import DaemonSituations
 from slpstream.daemon.station import station as station_module
 from slpstream.daemon.station.counters import StationCounters
 from slpstream.daemon.station.followed_file import FollowedFile
@@ -317,6 +318,7 @@ async def test_bug_in_any_output_and_shared_task(tmp_path: Path) -> None:
             ("bracket", BracketDesk, "_take"),
             ("sets", StationSets, "_make"),
             ("sets", StationSets, "_publish"),
+            ("situations", DaemonSituations, "_search"),
             ("index", index_module, "_store"),
             ("index", GameIndex, "_flush"),
             ("replay_check", ReplayCheck, "_check"),
