@@ -318,13 +318,12 @@ class Daemon:
         """Starts what runs beside a station: outputs, console, relay ports. A demo has none of them."""
         if running.origin == "demo":
             return
-        running.nursery.start_soon(self.outputs.follow, running.station.channel)
-        if self.controllers is not None:
-            check = partial(self.controllers.follow, running.station.channel)
-            keep_running = partial(self.errors.keep_running, "controllers", check, station=running.station.id)
-            running.nursery.start_soon(keep_running)
         channel = running.station.channel
         running.nursery.start_soon(self.outputs.follow, channel)
+        if self.controllers is not None:
+            check = partial(self.controllers.follow, channel)
+            keep_running = partial(self.errors.keep_running, "controllers", check, station=running.station.id)
+            running.nursery.start_soon(keep_running)
         if self._situations is not None and self._index is not None:
             search = partial(self._situations.follow, self._index, channel)
             running.nursery.start_soon(
