@@ -106,9 +106,7 @@ def _frame_values(frames: FrameColumns, settings: Settings) -> Rows:
     values: Rows = {
         "frame": np.ascontiguousarray(frames.number, np.int32),
         "stage_id": np.full(count, stage, np.uint16),
-        "seed": frames.start["seed"].astype(np.uint32)
-        if "seed" in frames.start.fields
-        else np.zeros(count, np.uint32),
+        "seed": frames.start["seed"].astype(np.uint32) if "seed" in frames.start.fields else np.zeros(count, np.uint32),
         "randall_x": zeros,
         "randall_y": zeros,
         "fod_left": zeros,

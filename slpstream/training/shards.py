@@ -52,7 +52,9 @@ SCHEMA = pa.schema(
 def record_batch(rows: Rows) -> pa.RecordBatch:
     """The rows of a game as a record batch with the columns of `SCHEMA`."""
     arrays = [
-        pa.Array.from_buffers(field.type, len(rows[field.name]), [None, pa.py_buffer(np.ascontiguousarray(rows[field.name]))])
+        pa.Array.from_buffers(
+            field.type, len(rows[field.name]), [None, pa.py_buffer(np.ascontiguousarray(rows[field.name]))]
+        )
         for field in SCHEMA
     ]
     return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
