@@ -91,7 +91,8 @@ class LiveRows:
             self._put_items(row, entry.items)
         else:
             self._slots.take(())
-        return row[()]
+        complete: np.void = row[()]  # type: ignore[assignment]  # numpy says that this is an array
+        return complete
 
     def _put_stage(self, row: Any, entry: FrameEntry) -> None:
         settings = self._settings

@@ -27,7 +27,7 @@ Sending = Literal["first", "last"]
 """Which sending of a frame that was sent more than once counts: what the player saw, or what the game ended with."""
 
 
-class NotForTraining(Exception):  # noqa: N818 -- not an error: such games are left out
+class NotForTraining(Exception):
     """A game that cannot be rows of two players. The message is the reason."""
 
 

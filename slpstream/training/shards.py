@@ -170,5 +170,4 @@ def _listed(folder: Path, number: int) -> dict[str, Any]:
 
 def problems_of(folder: Path, number: int) -> Iterator[tuple[int, str]]:
     """The problems of a complete part: exit code and message."""
-    for code, message in _listed(folder, number)["problems"]:
-        yield code, message
+    return ((code, message) for code, message in _listed(folder, number)["problems"])

@@ -69,7 +69,8 @@ def _fighter(rows: Rows, prefix: str) -> dict[str, pa.Array]:
     """What a player and a follower have in common."""
 
     def value(name: str) -> Array:
-        return rows[f"{prefix}_{name}"]
+        values: Array = rows[f"{prefix}_{name}"]
+        return values
 
     return {
         "percent": pa.array(np.nan_to_num(value("percent")).astype(np.uint16)),
@@ -86,7 +87,8 @@ def _fighter(rows: Rows, prefix: str) -> dict[str, pa.Array]:
 
 
 def _present(rows: Rows, prefix: str) -> Array:
-    return rows[f"{prefix.removesuffix('_post')}_exists"] != 0
+    present: Array = rows[f"{prefix.removesuffix('_post')}_exists"] != 0
+    return present
 
 
 def _stick(rows: Rows, prefix: str) -> pa.StructArray:
