@@ -23,7 +23,7 @@ from slpstream.model.errors import FormatError, SourceError
 from slpstream.model.version import __version__
 from slpstream.system.text import printable
 from slpstream.training.rows import NotForTraining, Sending, game_rows, players_of
-from slpstream.training.shards import PARTS, PartWriter, finish_set, list_of, problems_of, split_of, write_whole
+from slpstream.training.shards import PARTS, PartWriter, finish_set, list_of, split_of, write_whole
 from slpstream.training.windows import INDEX
 
 Layout = Literal["training", "slippi-ai"]
@@ -35,7 +35,6 @@ _FORM = 1
 _BYTES_PER_REPLAY_BYTE = 2
 """About how much larger the rows of a game are than its replay."""
 _PART_FILES = 1024
-_MIN_PART_BYTES = 4 << 20
 _POLL_SECONDS = 0.1
 
 
@@ -69,40 +68,49 @@ def export(files: Sequence[Path], out: Path, options: Options, *, jobs: int, ove
     named = [str(file) for file in files]
     wanted = {"form": _FORM, **options._asdict(), "files": [[name, _size_bytes(Path(name))] for name in named]}
     _prepare(out, wanted, overwrite=overwrite)
-    parts = _parts(wanted["files"], options)
-    jobs = min(jobs, len(parts))
+    if (out / INDEX).exists():  # a run was killed when all was done but the tidying
+        index = json.loads((out / INDEX).read_text(encoding="utf-8"))
+    else:
+        parts = _parts(wanted["files"], options)
+        _write_parts(parts, out, options, min(jobs, len(parts)))
+        description = {"slpstream": __version__, **{name: wanted[name] for name in ("form", *Options._fields)}}
+        index = finish_set(out, len(parts), description)
+    _remove(out, f"{PARTS}/part-*.json")
+    (out / PARTS).rmdir()
+    (out / _PLAN).unlink()
+    code = 0
+    for problem in index["problems"]:
+        report(problem["message"])
+        code = max(code, problem["code"])
+    print(printable(f"{out}: {index['frames']:,} frames of {len(index['games'])} games, from {len(named)} replays"))
+    sys.exit(code if index["games"] else max(code, EXIT_NO))
+
+
+def _write_parts(parts: Sequence[Part], out: Path, options: Options, jobs: int) -> None:
+    """Write the parts that are missing."""
     with _Work(jobs) as work:
-        kept = _plan(work, parts, out)
+        kept = _plan(work, parts)
         missing = [part for part in parts if not list_of(out, part.number).exists()]
-        done = len(named) - sum(len(part.files) for part in missing)
-        with progress_bar("exporting", len(named), shown=True) as update:
+        count = sum(len(part.files) for part in parts)
+        done = count - sum(len(part.files) for part in missing)
+        with progress_bar("exporting", count, shown=True) as update:
             tasks = [(part, kept[part.number], out, options) for part in missing]
             for part, _ in zip(missing, work.run(_write_part, tasks), strict=True):
                 done += len(part.files)
                 update(done)
-    code = 0
-    for part in parts:
-        for exit_code, message in problems_of(out, part.number):
-            report(message)
-            code = max(code, exit_code)
-    description = {"slpstream": __version__, **{name: wanted[name] for name in ("form", *Options._fields)}}
-    index = finish_set(out, len(parts), description)
-    (out / _PLAN).unlink()
-    print(printable(f"{out}: {index['frames']:,} frames of {len(index['games'])} games, from {len(named)} replays"))
-    sys.exit(code if index["games"] else max(code, EXIT_NO))
 
 
 def _prepare(out: Path, wanted: dict[str, Any], *, overwrite: bool) -> None:
     """Create the folder, or accept one that an unfinished export with the same options and replays has left."""
     if overwrite:
-        _remove(out)
+        _remove(out, INDEX, _PLAN, "shard-*.arrow", ".shard-*.tmp", f"{PARTS}/part-*.json", f"{PARTS}/.part-*.tmp")
     plan = out / _PLAN
     if plan.exists():
         begun = json.loads(plan.read_text(encoding="utf-8"))
         if begun != json.loads(json.dumps(wanted)):
             fail(f"{out}: holds part of another export, of other replays or options; use --overwrite to remove it", 2)
-        for unfinished in (*out.glob(".shard-*.tmp"), *(out / PARTS).glob(".*.tmp")):
-            unfinished.unlink()
+        _remove(out, ".shard-*.tmp", f"{PARTS}/.part-*.tmp", f".{INDEX}.tmp")
+        (out / PARTS).mkdir(exist_ok=True)
         return
     if (out / INDEX).exists() or any(out.glob("shard-*.arrow")):
         fail(f"{out}: holds an earlier export; use --overwrite to remove it", 2)
@@ -110,16 +118,16 @@ def _prepare(out: Path, wanted: dict[str, Any], *, overwrite: bool) -> None:
     write_whole(plan, json.dumps(wanted))
 
 
-def _remove(out: Path) -> None:
-    """Remove an earlier export, and nothing else."""
-    for pattern in (INDEX, _PLAN, "shard-*.arrow", ".shard-*.tmp", f"{PARTS}/part-*.json", f"{PARTS}/.part-*.tmp"):
+def _remove(out: Path, *patterns: str) -> None:
+    """Remove files of an export, and nothing else."""
+    for pattern in patterns:
         for file in out.glob(pattern):
             file.unlink()
 
 
 def _parts(files: Sequence[Sequence[Any]], options: Options) -> list[Part]:
     """Divide the replays into parts, in their order and by their sizes alone."""
-    limit = max(options.shard_bytes // _BYTES_PER_REPLAY_BYTE, _MIN_PART_BYTES)
+    limit = options.shard_bytes // _BYTES_PER_REPLAY_BYTE
     batches: list[list[str]] = []
     free_bytes = 0
     for name, size in files:
@@ -138,7 +146,7 @@ def _size_bytes(file: Path) -> int:
         return 0  # the error is reported when the file is read
 
 
-def _plan(work: _Work, parts: Sequence[Part], out: Path) -> list[list[Head]]:
+def _plan(work: _Work, parts: Sequence[Part]) -> list[list[Head]]:
     """The head of each replay, by part. A game that came before is marked as such."""
     seen: dict[str, str] = {}
     kept = []

@@ -36,11 +36,15 @@ class LiveRows:
     def __init__(self, *, sending: Sending = "last") -> None:
         self._sending = sending
         self._final = FinalFrames()
-        self._next_number: int | None = None
         self._settings: Settings | None = None
         self._players = (0, 0)
         self._slots = ItemSlots()
         self._platforms = {1: FOD_LEFT_AT_FIRST, 0: FOD_RIGHT_AT_FIRST}
+
+    @property
+    def began(self) -> bool:
+        """Whether the Game Start was taken."""
+        return self._settings is not None
 
     def take(self, events: Iterable[Event]) -> Iterator[np.void]:
         """Take the next events of the reader, and make the rows that they complete, in the order of their numbers.

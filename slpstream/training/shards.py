@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
@@ -145,29 +145,18 @@ def write_whole(path: Path, text: str) -> None:
 
 
 def finish_set(folder: Path, parts: int, description: Mapping[str, Any]) -> dict[str, Any]:
-    """Write the index of a set whose parts are all complete, and remove what is no longer needed. Returns the index."""
-    games = [game for number in range(parts) for game in _listed(folder, number)["games"]]
+    """Write the index of a set whose parts are all complete. Returns the index. Raises `OSError`."""
+    listed = [json.loads(list_of(folder, number).read_text(encoding="utf-8")) for number in range(parts)]
+    games = [game for part in listed for game in part["games"]]
     index = {
         **description,
         "columns": [
-            {"name": c.name, "type": _TYPES[c.dtype].__str__(), "doc": c.doc, "unit": c.unit, "since": c.since}
+            {"name": c.name, "type": str(_TYPES[c.dtype]), "doc": c.doc, "unit": c.unit, "since": c.since}
             for c in COLUMNS
         ],
         "frames": sum(game["frames"] for game in games),
         "games": games,
+        "problems": [{"code": code, "message": message} for part in listed for code, message in part["problems"]],
     }
     write_whole(folder / INDEX, json.dumps(index, indent=1, ensure_ascii=False))
-    for file in (folder / PARTS).iterdir():
-        file.unlink()
-    (folder / PARTS).rmdir()
     return index
-
-
-def _listed(folder: Path, number: int) -> dict[str, Any]:
-    content: dict[str, Any] = json.loads(list_of(folder, number).read_text(encoding="utf-8"))
-    return content
-
-
-def problems_of(folder: Path, number: int) -> Iterator[tuple[int, str]]:
-    """The problems of a complete part: exit code and message."""
-    return ((code, message) for code, message in _listed(folder, number)["problems"])
