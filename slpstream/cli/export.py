@@ -93,7 +93,8 @@ def _parse_tables(context: click.Context, parameter: click.Parameter, value: str
     type=click.Choice(["last", "all", "first"]),
     default="last",
     show_default=True,
-    help="Only the last revision of each frame, or all of them; for training also the first, which the player saw.",
+    help="Only the last revision of each frame, or all of them; for training also the first, which the player saw and "
+    "slippi-ai trains on.",
 )
 @click.option(
     "--tables",
@@ -117,6 +118,13 @@ def _parse_tables(context: click.Context, parameter: click.Parameter, value: str
     show_default=True,
     help="For training: share of the games that the index marks for validation.",
 )
+@click.option(
+    "--layout",
+    type=click.Choice(["training", "slippi-ai"]),
+    default="training",
+    show_default=True,
+    help="For training: what is in a row. `slippi-ai` writes the folder that slippi-ai trains on.",
+)
 @click.option("--seed", type=int, default=0, show_default=True, help="For training: decides which games these are.")
 def command(
     paths: tuple[Path, ...],
@@ -128,6 +136,7 @@ def command(
     overwrite: bool,
     shard_mib: int,
     validation: float,
+    layout: Literal["training", "slippi-ai"],
     seed: int,
 ) -> None:
     """Write tables of frames, items, game starts and game ends to OUT/TABLE/part-0000.KIND and so on.
@@ -144,7 +153,7 @@ def command(
 
         if revisions == "all":
             fail("--to training: --revisions is first or last", 2)
-        wanted = training_set.Options("training", revisions, shard_mib << 20, seed, validation)
+        wanted = training_set.Options(layout, revisions, shard_mib << 20, seed, validation)
         training_set.export(files, out, wanted, jobs=jobs or _cores(), overwrite=overwrite)
         return
     if revisions == "first":

@@ -22,7 +22,8 @@ from slpstream.cli.progress import progress_bar
 from slpstream.model.errors import FormatError, SourceError
 from slpstream.model.version import __version__
 from slpstream.system.text import printable
-from slpstream.training.rows import NotForTraining, Sending, game_rows, players_of
+from slpstream.training import slippi_ai
+from slpstream.training.rows import NotForTraining, Rows, Sending, game_rows, players_of
 from slpstream.training.shards import PARTS, PartWriter, finish_set, list_of, split_of, write_whole
 from slpstream.training.windows import INDEX
 
@@ -35,6 +36,8 @@ _FORM = 1
 _BYTES_PER_REPLAY_BYTE = 2
 """About how much larger the rows of a game are than its replay."""
 _PART_FILES = 1024
+_UNFINISHED = (".*.tmp", f"{PARTS}/.*.tmp", f"{slippi_ai.GAMES}/.*.tmp")
+"""What a killed process leaves."""
 _POLL_SECONDS = 0.1
 
 
@@ -74,6 +77,8 @@ def export(files: Sequence[Path], out: Path, options: Options, *, jobs: int, ove
         parts = _parts(wanted["files"], options)
         _write_parts(parts, out, options, min(jobs, len(parts)))
         description = {"slpstream": __version__, **{name: wanted[name] for name in ("form", *Options._fields)}}
+        if options.layout == "slippi-ai":
+            slippi_ai.write_meta(out, len(parts))
         index = finish_set(out, len(parts), description)
     _remove(out, f"{PARTS}/part-*.json")
     (out / PARTS).rmdir()
@@ -103,18 +108,21 @@ def _write_parts(parts: Sequence[Part], out: Path, options: Options, jobs: int) 
 def _prepare(out: Path, wanted: dict[str, Any], *, overwrite: bool) -> None:
     """Create the folder, or accept one that an unfinished export with the same options and replays has left."""
     if overwrite:
-        _remove(out, INDEX, _PLAN, "shard-*.arrow", ".shard-*.tmp", f"{PARTS}/part-*.json", f"{PARTS}/.part-*.tmp")
+        _remove(out, INDEX, _PLAN, slippi_ai.META, "shard-*.arrow", f"{slippi_ai.GAMES}/*", f"{PARTS}/part-*.json")
+        _remove(out, *_UNFINISHED)
     plan = out / _PLAN
     if plan.exists():
         begun = json.loads(plan.read_text(encoding="utf-8"))
         if begun != json.loads(json.dumps(wanted)):
             fail(f"{out}: holds part of another export, of other replays or options; use --overwrite to remove it", 2)
-        _remove(out, ".shard-*.tmp", f"{PARTS}/.part-*.tmp", f".{INDEX}.tmp")
+        _remove(out, *_UNFINISHED)
         (out / PARTS).mkdir(exist_ok=True)
         return
     if (out / INDEX).exists() or any(out.glob("shard-*.arrow")):
         fail(f"{out}: holds an earlier export; use --overwrite to remove it", 2)
     (out / PARTS).mkdir(parents=True, exist_ok=True)
+    if wanted["layout"] == "slippi-ai":
+        (out / slippi_ai.GAMES).mkdir(exist_ok=True)
     write_whole(plan, json.dumps(wanted))
 
 
@@ -188,26 +196,45 @@ def _open(file: str) -> Replay:
 
 
 def _write_part(part: Part, heads: Sequence[Head], out: Path, options: Options) -> None:
-    """Write the shards of a part and the list of its games. Raises `OSError`."""
-    problems = []
+    """Write the games of a part and the list of them. Raises `OSError`."""
+    problems: list[tuple[int, str]] = []
+    games = _games(part, heads, options, problems)
+    if options.layout == "slippi-ai":
+        files = slippi_ai.GameFiles(out, part.number)
+        for file, replay, rows in games:
+            end = replay.game_end
+            winners = [winner.player_index for winner in end.winners]
+            about = slippi_ai.meta(replay.settings, rows, last_frame=int(rows["frame"][-1]), winners=winners)
+            files.add(rows, replay.frames.data, file, {"gameId": replay.game_id, "frames": len(rows["frame"]), **about})
+        files.finish(problems)
+        return
     with PartWriter(out, part.number, max_bytes=options.shard_bytes) as writer:
-        for file, head in zip(part.files, heads, strict=True):
-            if head.problem:
-                problems.append((head.code, head.problem))
-                continue
-            try:
-                replay = _open(file)
-                rows = game_rows(replay.frames, replay.settings, sending=options.sending)
-                facts = _facts(replay, file)
-            except (FormatError, SourceError) as error:
-                message, code = describe_error(Path(file), error)
-                problems.append((code, message))
-            except NotForTraining as reason:
-                problems.append((0, f"{file}: left out, because it has {reason}"))
-            else:
-                split = split_of(replay.game_id, seed=options.seed, validation=options.validation)
-                writer.add(rows, {"gameId": replay.game_id, "split": split, **facts})
+        for file, replay, rows in games:
+            split = split_of(replay.game_id, seed=options.seed, validation=options.validation)
+            writer.add(rows, {"gameId": replay.game_id, "split": split, **_facts(replay, file)})
         writer.finish(problems)
+
+
+def _games(
+    part: Part, heads: Sequence[Head], options: Options, problems: list[tuple[int, str]]
+) -> Iterator[tuple[str, Replay, Rows]]:
+    """The games of a part with their rows. What is wrong with others, and what they lack, goes to `problems`."""
+    for file, head in zip(part.files, heads, strict=True):
+        if head.problem:
+            problems.append((head.code, head.problem))
+            continue
+        try:
+            replay = _open(file)
+            rows = game_rows(replay.frames, replay.settings, sending=options.sending)
+            replay.game_end  # noqa: B018 -- raises what is wrong with it
+        except (FormatError, SourceError) as error:
+            message, code = describe_error(Path(file), error)
+            problems.append((code, message))
+            continue
+        if not len(rows["frame"]):
+            problems.append((0, f"{file}: left out, because it has no frames"))
+            continue
+        yield file, replay, rows
 
 
 def _facts(replay: Replay, file: str) -> dict[str, Any]:

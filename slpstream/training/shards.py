@@ -144,10 +144,16 @@ def write_whole(path: Path, text: str) -> None:
     temporary.replace(path)
 
 
+def listed(folder: Path, parts: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The games of all parts, and the problems with replays: exit code and message. Raises `OSError`."""
+    lists = [json.loads(list_of(folder, number).read_text(encoding="utf-8")) for number in range(parts)]
+    games = [game for part in lists for game in part["games"]]
+    return games, [{"code": code, "message": message} for part in lists for code, message in part["problems"]]
+
+
 def finish_set(folder: Path, parts: int, description: Mapping[str, Any]) -> dict[str, Any]:
     """Write the index of a set whose parts are all complete. Returns the index. Raises `OSError`."""
-    listed = [json.loads(list_of(folder, number).read_text(encoding="utf-8")) for number in range(parts)]
-    games = [game for part in listed for game in part["games"]]
+    games, problems = listed(folder, parts)
     index = {
         **description,
         "columns": [
@@ -156,7 +162,7 @@ def finish_set(folder: Path, parts: int, description: Mapping[str, Any]) -> dict
         ],
         "frames": sum(game["frames"] for game in games),
         "games": games,
-        "problems": [{"code": code, "message": message} for part in listed for code, message in part["problems"]],
+        "problems": problems,
     }
     write_whole(folder / INDEX, json.dumps(index, indent=1, ensure_ascii=False))
     return index

@@ -7,8 +7,12 @@ stage in `meta.json` its external one, as there. Rows are made from the first se
 
 from __future__ import annotations
 
+import hashlib
 import io
+import json
 import zlib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,8 +20,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from slpstream.training.columns import MAX_ITEMS
+from slpstream.formats.slippi.game_start import Settings
+from slpstream.training.columns import MAX_ITEMS, PLAYERS
 from slpstream.training.rows import Rows
+from slpstream.training.shards import list_of, listed, write_whole
 
 _INTERNAL_STAGE = {2: 8, 3: 18, 8: 6, 28: 26, 31: 24, 32: 25}
 """libmelee's number of a stage by the one in Game Start, for the stages of tournaments; 0 for all others."""
@@ -119,3 +125,113 @@ def _flag(values: Array) -> pa.Array:
 
 def _struct(**fields: pa.Array) -> pa.StructArray:
     return pa.StructArray.from_arrays(list(fields.values()), names=list(fields))
+
+
+GAMES = "games"
+"""Folder of the files of games."""
+
+META = "meta.json"
+
+_MIN_VERSION = (2, 1, 0)
+_MIN_LAST_FRAME = 3600
+_TIMER_SECONDS = 480
+_HUMAN = 0
+_MAX_CHARACTER, _MAX_JUMPS, _MAX_POSITION, _MAX_SHIELD = 0x20, 6, 500.0, 60.0
+
+
+def unfit(settings: Settings, rows: Rows, last_frame: int) -> str:
+    """Why slippi-ai would not train on a game; empty if it would."""
+    version = tuple(int(part) for part in settings.slp_version.split("."))
+    checks = (
+        (version >= _MIN_VERSION, "replay version below 2.1.0"),
+        (all(player.type == _HUMAN for player in settings.players), "not two humans"),
+        (last_frame >= _MIN_LAST_FRAME, "shorter than 3600 frames"),
+        (settings.starting_timer_seconds == _TIMER_SECONDS, "timer is not 8 minutes"),
+        (settings.stage_id in _INTERNAL_STAGE, "not a tournament stage"),
+        (_has_sane_values(rows), "impossible values"),
+    )
+    return next((reason for holds, reason in checks if not holds), "")
+
+
+def _has_sane_values(rows: Rows) -> bool:
+    limits = {
+        "internal_character_id": (0, _MAX_CHARACTER),
+        "jumps_remaining": (0, _MAX_JUMPS),
+        "position_x": (-_MAX_POSITION, _MAX_POSITION),
+        "position_y": (-_MAX_POSITION, _MAX_POSITION),
+        "shield_size": (0, _MAX_SHIELD),
+    }
+    columns = ((rows[f"{p}_post_{name}"], bounds) for p in PLAYERS for name, bounds in limits.items())
+    return len(rows["frame"]) > 0 and all(
+        bool(((values >= low) & (values <= high)).all()) for values, (low, high) in columns
+    )
+
+
+def meta(settings: Settings, rows: Rows, *, last_frame: int, winners: Sequence[int]) -> dict[str, Any]:
+    """What `meta.json` says about the game itself, besides its files."""
+    match = settings.match_info
+    reason = unfit(settings, rows, last_frame)
+    return {
+        "lastFrame": last_frame,
+        "slippi_version": [int(part) for part in settings.slp_version.split(".")],
+        "match": {
+            "id": match.session_id,
+            "game": match.game_number or 0,  # UNSET is false
+            "tiebreaker": match.tiebreaker_number or 0,
+        },
+        "num_players": len(settings.players),
+        "players": [_meta_player(settings, rows, p, place) for place, p in enumerate(PLAYERS)],
+        "stage": settings.stage_id,
+        "timer": settings.starting_timer_seconds,
+        "is_teams": settings.is_teams,
+        "winner": winners[0] if len(winners) == 1 else None,
+        "valid": True,
+        "is_training": not reason,
+        "not_training_reason": reason,
+    }
+
+
+def _meta_player(settings: Settings, rows: Rows, p: str, place: int) -> dict[str, Any]:
+    player = sorted(settings.players, key=lambda player: player.player_index)[place]
+    characters = rows[f"{p}_post_internal_character_id"]
+    percent = np.nan_to_num(rows[f"{p}_post_percent"].astype(np.float64))
+    return {
+        "port": player.player_index,
+        "character": int(np.bincount(characters).argmax()) if len(characters) else None,
+        "type": player.type,
+        "name_tag": player.nametag,
+        "netplay": {"name": player.display_name, "code": player.connect_code, "suid": player.user_id},
+        "damage_taken": float(np.maximum(np.diff(percent, prepend=0.0), 0).sum()),
+    }
+
+
+class GameFiles:
+    """Writes the games of one part of an export, a file each."""
+
+    def __init__(self, folder: Path, number: int) -> None:
+        self._folder = folder
+        self._number = number
+        self._games: list[dict[str, Any]] = []
+
+    def add(self, rows: Rows, replay: bytes, name: str, about: dict[str, Any]) -> None:
+        """Write a game. `about` is what `meta` says about it. Raises `OSError`."""
+        md5 = hashlib.md5(replay, usedforsecurity=False).hexdigest()
+        content = parquet_file(rows)
+        final = self._folder / GAMES / md5
+        temporary = final.with_name(f".{md5}.tmp")
+        temporary.write_bytes(content)
+        temporary.replace(final)
+        files = {"name": name, "slp_md5": md5, "slp_size": len(replay)}
+        self._games.append({**files, **about, "pq_size": len(content), "compression": "zlib", "raw": name})
+
+    def finish(self, problems: Iterable[tuple[int, str]]) -> None:
+        """Write the list of the part's games, which makes it complete. Raises `OSError`."""
+        content = json.dumps({"games": self._games, "problems": list(problems)}, indent=1)
+        write_whole(list_of(self._folder, self._number), content)
+
+
+def write_meta(folder: Path, parts: int) -> None:
+    """Write the list of all games, by which slippi-ai chooses. Raises `OSError`."""
+    ours = ("gameId", "frames")
+    games = [{key: value for key, value in game.items() if key not in ours} for game in listed(folder, parts)[0]]
+    write_whole(folder / META, json.dumps(games, indent=1, ensure_ascii=False))

@@ -29,7 +29,7 @@ Array = npt.NDArray[Any]
 
 
 class IncompleteSet(Exception):
-    """The folder has no finished training set. The message says what to do."""
+    """The folder has no finished training set of shards. The message says what to do."""
 
 
 class Game(NamedTuple):
@@ -94,6 +94,8 @@ class TrainingSet:
             content = json.loads((self.folder / INDEX).read_bytes())
         except FileNotFoundError:
             raise IncompleteSet(f"{self.folder}: no {INDEX}; run the export again, it goes on where it was") from None
+        if content["layout"] != "training":
+            raise IncompleteSet(f"{self.folder}: files in the layout of {content['layout']}, which has no shards")
         self.description: dict[str, Any] = {key: value for key, value in content.items() if key != "games"}
         """What `index.json` says about the whole set."""
         self.games = [

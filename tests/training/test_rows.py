@@ -66,7 +66,8 @@ def test_live_rows_equal_those_of_the_finished_file(path: Path, sending: Sending
     try:
         rows = open_replay(path).training_rows(sending=sending)
     except (FormatError, Unsupported) as error:
-        assert path.stem == "not_slp_text" or "players instead of two" in str(error)
+        if path.stem != "not_slp_text" and "players instead of two" not in str(error):
+            raise
         return
     live = live_rows(split(path.read_bytes(), [4096]), sending)
     assert_same(rows, live)
