@@ -80,7 +80,8 @@ def items(column: Any, n: int) -> dict[str, Any]:
     """Items in slots: an item keeps its slot while it lives, and the slot freed last is taken first."""
     kinds = {"exists": bool, "type": np.uint16, "state": np.uint8, "x": np.float32, "y": np.float32}
     found = {f"items.item_{slot}.{name}": np.zeros(n, kind) for slot in range(ITEMS) for name, kind in kinds.items()}
-    free, taken = list(range(ITEMS))[::-1], {}
+    free: list[int] = list(range(ITEMS))[::-1]
+    taken: dict[int, int] = {}
     for row in range(0 if column is None else n):
         values = zip(
             column.id[row].as_py(), column.type[row].as_py(), column.state[row].as_py(),
