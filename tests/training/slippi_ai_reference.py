@@ -89,8 +89,7 @@ def items(column: Any, n: int) -> dict[str, Any]:
         )  # fmt: skip
         here = [dict(zip(("id", *kinds), (number, True, *rest), strict=True)) for number, *rest in values]
         ids = [item["id"] for item in here]
-        for gone in [known for known in taken if known not in ids]:
-            free.append(taken.pop(gone))
+        free += [taken.pop(gone) for gone in list(taken) if gone not in ids]
         for item in here:
             if item["id"] not in taken and free:
                 taken[item["id"]] = free.pop()

@@ -53,11 +53,12 @@ class Network:
         back = (error @ self.weights[2].T) * (1 - hidden**2)
         self._steps += 1
         gradients = (seen.T @ back, back.sum(0), hidden.T @ error, error.sum(0))
-        for weight, gradient, (mean, square) in zip(self.weights, gradients, self._moments, strict=True):
-            mean += 0.1 * (gradient - mean)
-            square += 0.001 * (gradient**2 - square)
+        for place, gradient in enumerate(gradients):
+            mean, square = self._moments[place]
+            mean, square = mean + 0.1 * (gradient - mean), square + 0.001 * (gradient**2 - square)
+            self._moments[place] = mean, square
             step = (mean / (1 - 0.9**self._steps)) / (np.sqrt(square / (1 - 0.999**self._steps)) + 1e-8)
-            weight -= np.float32(0.001) * step
+            self.weights[place] = self.weights[place] - np.float32(0.001) * step
 
 
 @needs_shared
