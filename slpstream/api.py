@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncGenerator, Iterable, Iterator
+from contextlib import aclosing
 from functools import cached_property
 from importlib.util import find_spec
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, Protocol, TypeVar, cast, overload
 
-from slpstream.formats.interface import REST_SECONDS, SNIFFED_BYTES, Preview, Reader, WholeGame
+from slpstream.formats.interface import REST_SECONDS, SNIFFED_BYTES, Format, Preview, Reader, WholeGame
 from slpstream.formats.registry import of_name
 from slpstream.formats.slplog.open_log import as_replay, is_log, replay_name
 from slpstream.game.described import DescribedGame
@@ -26,6 +27,8 @@ from slpstream.model.topics import TOPICS
 from slpstream.system.files import open_regular, read_start, read_to_end, real_path
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from slpstream.formats.slippi.frames import Frames
     from slpstream.formats.slippi.whole_game import WholeGame as SlippiGame
     from slpstream.search.situations import Occurrence
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
     from slpstream.stats.schema import Stats
     from slpstream.stats.targets import TargetTest
     from slpstream.tournament.controllers.report import ControllerReport
+    from slpstream.training.rows import Rows, Sending
 
 _READ_BYTES = 64 * 1024  # with 256 KiB, stats of a replay before 3.0 take 40 % longer
 _PREVIEW_BYTES = 4096
@@ -66,6 +70,13 @@ class _Decoder(Protocol[Output_co]):
 
     def more(self, max_frames: int) -> Output_co:
         """Decode at most this many further frames."""
+
+
+class _GrowingDecoder(_Decoder[Output_co], Protocol[Output_co]):
+    """The same for a file that is still being written."""
+
+    def rewrite(self, header: bytes) -> Output_co:
+        """Take note that the first bytes of the file were written again."""
 
 
 class Replay:
@@ -168,6 +179,19 @@ class Replay:
         whole = self._format.whole(self._data) if self._whole is None else self._whole
         frames: Frames = whole.frames
         return frames
+
+    def training_rows(self, *, sending: Sending = "last") -> Rows:
+        """The rows that `slpstream export --to training` makes of the game: numpy columns by name, one row a frame.
+
+        `sending` says which sending of a rolled-back frame counts: the last one, with which the game went on, or the
+        first one, which the player saw. Raises as `frames` does, and `Unsupported` for a game without two players.
+        """
+        from slpstream.training.rows import NotForTraining, game_rows  # noqa: PLC0415 -- needs numpy
+
+        try:
+            return game_rows(self.frames, self.settings, sending=sending)
+        except NotForTraining as reason:
+            raise Unsupported(f"{self.path}: {reason}", offset=0) from None
 
     @property
     def diagnostics(self) -> list[Diagnostic]:
@@ -391,21 +415,67 @@ def messages(
         raise pipeline.failure
 
 
-async def follow(
+@overload
+def follow(
     path: str | PathLike[str], *, frames: FramesMode = "live", topics: Iterable[str] = TOPICS
-) -> AsyncGenerator[LogMessage, None]:
+) -> AsyncGenerator[LogMessage, None]: ...
+
+
+@overload
+def follow(
+    path: str | PathLike[str], *, layout: Literal["training"], sending: Sending = "last"
+) -> AsyncGenerator[np.void, None]: ...
+
+
+def follow(
+    path: str | PathLike[str],
+    *,
+    frames: FramesMode = "live",
+    topics: Iterable[str] = TOPICS,
+    layout: Literal["messages", "training"] = "messages",
+    sending: Sending = "last",
+) -> AsyncGenerator[Any, None]:
     """Iterate over the log messages of a replay while it is written, until the game closes the file.
+
+    With `layout="training"` iterate over rows instead, one a frame: the rows that `slpstream export --to training`
+    makes of the finished file, as numpy values with named fields (`row["p0_post_percent"]`). With `sending="last"`,
+    a row comes when its frame is final; with `"first"`, as soon as the frame was sent for the first time. Such a
+    game must have two players, otherwise `Unsupported` is raised.
 
     Requires trio. Wrap the iterator in `contextlib.aclosing` if you may leave it early. A file of a format that is
     written in one go counts as complete once it has not changed for a second. Raises `SourceError` when the file does
     something that a log must not do (it shrinks, is replaced, vanishes) and `FormatError` when it is not a replay.
     """
-    from slpstream.sources.tail import CaughtUp, Grew, Rewritten, tail_of_file  # noqa: PLC0415 -- slow, as trio is
+    if layout == "training":
+        return _follow_rows(Path(path), sending)
+    return _follow_messages(Path(path), frames, frozenset(topics))
 
-    wanted = frozenset(topics)
-    file = real_path(Path(path))
-    if file.is_dir():
-        raise Unreadable(str(path), "is a directory")
+
+async def _follow_rows(path: Path, sending: Sending) -> AsyncGenerator[np.void, None]:
+    """The rows of a game while it is written."""
+    from slpstream.training.live import LiveRows  # noqa: PLC0415 -- needs numpy
+    from slpstream.training.rows import NotForTraining  # noqa: PLC0415
+
+    file = _followed(path)
+    format_ = of_name(file.name)
+    if format_.whole is None:
+        raise Unsupported(f"{path}: {format_.name} replays have no columns", offset=0)
+    reader, rows = format_.new_reader(file.name), LiveRows(sending=sending)
+    async with aclosing(_decoded(file, format_, reader)) as batches:
+        async for events in batches:
+            try:
+                made = list(rows.take(events))
+            except NotForTraining as reason:
+                raise Unsupported(f"{path}: {reason}", offset=0) from None
+            for row in made:
+                yield row
+            if reader.failure is not None and not rows.began:
+                raise reader.failure
+
+
+async def _follow_messages(path: Path, frames: FramesMode, wanted: frozenset[str]) -> AsyncGenerator[LogMessage, None]:
+    """The log messages of a replay while it is written."""
+    file = _followed(path)
     format_ = of_name(file.name)
     if format_.written_whole:
         await _come_to_rest(file)
@@ -413,19 +483,35 @@ async def follow(
             yield message
         return
     pipeline = Pipeline(format_.new_reader(file.name), (frames,))
+    async with aclosing(_decoded(file, format_, pipeline)) as batches:
+        async for batch in batches:
+            for message in _wanted(batch.messages(frames), wanted):
+                yield message
+            if pipeline.failure is not None and pipeline.game_id is None:
+                raise pipeline.failure
+
+
+def _followed(path: Path) -> Path:
+    """The file that is to be followed. Raises `SourceError`."""
+    file = real_path(path)
+    if file.is_dir():
+        raise Unreadable(str(path), "is a directory")
+    return file
+
+
+async def _decoded(file: Path, format_: Format, decoder: _GrowingDecoder[Output_co]) -> AsyncGenerator[Output_co, None]:
+    """What a reader or pipeline makes of a file while it is written, until no further byte can change its log."""
+    from slpstream.sources.tail import Grew, Rewritten, tail_of_file  # noqa: PLC0415 -- slow, as trio is
+
     async with tail_of_file(
         file, rewritable_bytes=format_.rewritable_bytes, poll_seconds=_FOLLOW_POLL_SECONDS
     ) as events:
         async for event in events:
             if isinstance(event, Grew):
-                for message in _wanted(pipeline.feed(event.data).messages(frames), wanted):
-                    yield message
+                yield decoder.feed(event.data)
             elif isinstance(event, Rewritten):
-                for message in _wanted(pipeline.rewrite(event.data).messages(frames), wanted):
-                    yield message
-            if pipeline.failure is not None and pipeline.game_id is None:
-                raise pipeline.failure
-            if pipeline.closed and isinstance(event, (CaughtUp, Rewritten, Grew)):
+                yield decoder.rewrite(event.data)
+            if decoder.closed:
                 return
 
 

@@ -78,7 +78,11 @@ def _parse_tables(context: click.Context, parameter: click.Parameter, value: str
 @click.command()
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE|DIR...")
 @click.option(
-    "--to", "kind", type=click.Choice(["parquet", "arrow", "csv"]), required=True, help="Format of the files."
+    "--to",
+    "kind",
+    type=click.Choice(["parquet", "arrow", "csv", "training"]),
+    required=True,
+    help="Format of the files; `training` are rows of both players, in shards.",
 )
 @click.option(
     "-o", "--out", required=True, type=click.Path(path_type=Path, file_okay=False), help="Folder to write into."
@@ -86,10 +90,11 @@ def _parse_tables(context: click.Context, parameter: click.Parameter, value: str
 @click.option("--jobs", type=click.IntRange(min=1), default=None, help="Number of processes.  [default: one per core]")
 @click.option(
     "--revisions",
-    type=click.Choice(["last", "all"]),
+    type=click.Choice(["last", "all", "first"]),
     default="last",
     show_default=True,
-    help="Only the last revision of each frame, or all of them.",
+    help="Only the last revision of each frame, or all of them; for training also the first, which the player saw and "
+    "slippi-ai trains on.",
 )
 @click.option(
     "--tables",
@@ -99,14 +104,40 @@ def _parse_tables(context: click.Context, parameter: click.Parameter, value: str
     help="Tables to write, separated by commas.",
 )
 @click.option("--overwrite", is_flag=True, help="Remove the parts of an earlier export.")
+@click.option(
+    "--shard-mib",
+    type=click.IntRange(min=1, max=1 << 20),
+    default=256,
+    show_default=True,
+    help="For training: maximum size of a shard, in MiB.",
+)
+@click.option(
+    "--validation",
+    type=click.FloatRange(0, 1),
+    default=0.0,
+    show_default=True,
+    help="For training: share of the games that the index marks for validation.",
+)
+@click.option(
+    "--layout",
+    type=click.Choice(["training", "slippi-ai"]),
+    default="training",
+    show_default=True,
+    help="For training: what is in a row. `slippi-ai` writes the folder that slippi-ai trains on.",
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="For training: decides which games these are.")
 def command(
     paths: tuple[Path, ...],
-    kind: FileKind,
+    kind: FileKind | Literal["training"],
     out: Path,
     jobs: int | None,
-    revisions: Literal["last", "all"],
+    revisions: Literal["last", "all", "first"],
     tables: tuple[str, ...],
     overwrite: bool,
+    shard_mib: int,
+    validation: float,
+    layout: Literal["training", "slippi-ai"],
+    seed: int,
 ) -> None:
     """Write tables of frames, items, game starts and game ends to OUT/TABLE/part-0000.KIND and so on.
 
@@ -117,6 +148,16 @@ def command(
     files = sorted({found.path for found in find_files(paths)})
     if not files:
         fail_without_replays(paths)
+    if kind == "training":
+        from slpstream.cli import training_set
+
+        if revisions == "all":
+            fail("--to training: --revisions is first or last", 2)
+        wanted = training_set.Options(layout, revisions, shard_mib << 20, seed, validation)
+        training_set.export(files, out, wanted, jobs=jobs or _cores(), overwrite=overwrite)
+        return
+    if revisions == "first":
+        fail("--revisions first is for --to training", 2)
     _prepare_folders(out, tables, overwrite=overwrite)
     parts = _parts(files)
     jobs = min(jobs or _cores(), len(parts))
