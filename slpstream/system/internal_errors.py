@@ -27,6 +27,7 @@ from slpstream.system.backoff import MAX_PAUSE_SECONDS, backoff_seconds
 from slpstream.system.logs import get_logger
 
 Part = Literal[
+    "archives",
     "broker",
     "chat",
     "console",
