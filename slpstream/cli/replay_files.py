@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 from slpstream.cli import EXIT_NO, fail
 from slpstream.model.errors import FormatError, SourceError, Unreadable
-from slpstream.sources.archives.names import compressed_endings, is_archive, plain_name
+from slpstream.sources.archives.names import holds_replay, is_archive
 
 
 class ReplayFile(NamedTuple):
@@ -43,20 +43,16 @@ def find_files(paths: tuple[Path, ...], endings: tuple[str, ...] | None = None) 
         from slpstream.formats.registry import suffixes
 
         endings = suffixes()
-    compressed = compressed_endings()
     for path in paths:
         if path.is_dir():
-            found = sorted(p for p in path.rglob("*") if _is_wanted(p.name, endings, compressed) and p.is_file())
+            found = sorted(p for p in path.rglob("*") if _is_wanted(p.name, endings) and p.is_file())
             yield from (ReplayFile(file, in_folder=True) for file in found)
         else:
             yield ReplayFile(path, in_folder=False)
 
 
-def _is_wanted(name: str, endings: tuple[str, ...], compressed: tuple[str, ...]) -> bool:
-    lower = name.lower()
-    if lower.endswith(endings) or is_archive(lower):
-        return True
-    return lower.endswith(compressed) and PurePath(plain_name(lower)).suffix in endings
+def _is_wanted(name: str, endings: tuple[str, ...]) -> bool:
+    return is_archive(name) or holds_replay(name, endings)
 
 
 def has_archives(files: Iterable[ReplayFile]) -> bool:
@@ -67,11 +63,17 @@ def has_archives(files: Iterable[ReplayFile]) -> bool:
 def each_replay(
     files: Iterable[ReplayFile], endings: tuple[str, ...] | None = None, *, by_name: bool = False
 ) -> Iterator[FoundReplay]:
-    """Yield the replays: the files themselves and, in place of each archive, those of its members with these endings.
+    """Yield the replays: the files themselves and, in place of each archive, its members with these endings.
+
+    By default these are the endings of all formats.
 
     Members come in the order of their archive and are read in passing, each archive once. With `by_name` members of zip
     archives are not read, because other processes can do that. A member that cannot be read comes with its error.
     """
+    if endings is None:
+        from slpstream.formats.registry import suffixes
+
+        endings = suffixes()
     for file in files:
         if is_archive(file.path.name) and file.path.is_file():
             yield from _members(file.path, endings, by_name=by_name and file.path.name.lower().endswith(".zip"))
@@ -79,17 +81,16 @@ def each_replay(
             yield FoundReplay(file.path, file.in_folder)
 
 
-def _members(archive: Path, endings: tuple[str, ...] | None, *, by_name: bool) -> Iterator[FoundReplay]:
+def _members(archive: Path, endings: tuple[str, ...], *, by_name: bool) -> Iterator[FoundReplay]:
     from slpstream.sources.archives.members import members
 
-    for member in members(archive):
+    for member in members(archive, endings):
         path = member.path
         if member.problem is not None:
             yield FoundReplay(path, in_folder=True, error=Unreadable(str(path), member.problem))
-        elif endings is None or PurePath(plain_name(path.name)).suffix.lower() in endings:
-            if by_name:
-                yield FoundReplay(path, in_folder=True, size_bytes=member.size_bytes)
-                continue
+        elif by_name:
+            yield FoundReplay(path, in_folder=True, size_bytes=member.size_bytes)
+        else:
             try:
                 data = member.read()
             except OSError as error:

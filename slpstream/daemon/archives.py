@@ -16,10 +16,11 @@ from pathlib import Path
 import trio
 
 from slpstream.api import read_game
+from slpstream.formats.registry import suffixes
 from slpstream.game.record import record_of
 from slpstream.model.errors import FormatError, SourceError
 from slpstream.sources.archives.members import members
-from slpstream.sources.archives.names import compressed_endings, is_archive
+from slpstream.sources.archives.names import COMPRESSED_ENDINGS, is_archive
 from slpstream.sources.archives.packed import keep
 from slpstream.store import GameIndex
 from slpstream.store.backfill import ArchivedGame, OldFile
@@ -83,11 +84,10 @@ class ArchiveSearch:
 def find_archives(folder: Path) -> dict[Path, OldFile]:
     """The archives and compressed replays below a folder; no links are followed. Blocks, with pauses."""
     found = {}
-    compressed = compressed_endings()
     for count, (place, _, names) in enumerate(os.walk(folder), 1):
         for name in names:
             archive = is_archive(name)
-            if not archive and not name.lower().endswith(compressed):
+            if not archive and not name.lower().endswith(COMPRESSED_ENDINGS):
                 continue
             path = Path(place, name)
             try:
@@ -103,7 +103,7 @@ def find_archives(folder: Path) -> dict[Path, OldFile]:
 
 def read_archive(path: Path, *, stats: bool = False) -> Iterator[ArchivedGame]:
     """The games in an archive, in order, as the index keeps them. With `stats` replays are read completely. Blocks."""
-    for member in members(path):
+    for member in members(path, suffixes()):
         if member.problem is not None:
             yield ArchivedGame(member.path, member.size_bytes, None, f"{member.path}: {member.problem}")
             continue

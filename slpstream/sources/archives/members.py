@@ -1,7 +1,7 @@
 """The replays in an archive, in order: each archive is read once from its beginning to its end.
 
-Archives in an archive are read too, one level deep. What cannot be read is a `Member` with a problem; the members after
-it follow where the archive allows it.
+Archives in an archive are read too, one level deep. A replay that cannot be read is a `Member` with a problem; the
+members after it follow where the archive allows it.
 """
 
 from __future__ import annotations
@@ -59,12 +59,15 @@ class _Archive(Protocol):
         """The entries in order."""
 
 
-def members(path: Path) -> Iterator[Member]:
-    """The replays in an archive on disk. Blocks; errors of the archive become a member with a problem."""
+def members(path: Path, endings: tuple[str, ...] | None) -> Iterator[Member]:
+    """The replays with these lower-case endings in an archive on disk, with `None` all files in it.
+
+    Blocks. Errors of the archive become a member with a problem.
+    """
     try:
         with open_regular(path) as file:
             budget = Budget(os.fstat(file.fileno()).st_size)
-            yield from _members(path, "", path.name, file, budget, nested=False)
+            yield from _members(path, "", path.name, file, budget, endings, nested=False)
     except OSError as error:
         yield _problem(path, error.strerror or "cannot be read")
 
@@ -72,7 +75,7 @@ def members(path: Path) -> Iterator[Member]:
 def find_member(path: Path, name: str) -> bytes:
     """The replay with this name in an archive, decompressed. Raises `OSError`, and `FormatError` as `Member.read`."""
     wanted = member_path(path, normalised(name))
-    for member in members(path):
+    for member in members(path, None):
         if member.path in (path, wanted):
             return _data(member)
     raise no_such_member(path)
@@ -93,7 +96,7 @@ def find_in_zip(path: Path, archive: ZipArchive, name: str) -> bytes:
     outer, _, inner = wanted.partition(SEPARATOR)
     entry = archive.find(outer, normalised) if inner else None
     if entry is not None:
-        for member in _nested(path, outer, entry, archive.budget):
+        for member in _nested(path, outer, entry, archive.budget, None):
             if member.path in (member_path(path, outer), member_path(path, wanted)):
                 return _data(member)
     raise no_such_member(path)
@@ -104,13 +107,15 @@ def no_such_member(path: Path) -> FileNotFoundError:
     return FileNotFoundError(errno.ENOENT, "there is no such file in the archive", str(path))
 
 
-def _members(path: Path, prefix: str, kind: str, file: BinaryIO, budget: Budget, *, nested: bool) -> Iterator[Member]:
+def _members(
+    path: Path, prefix: str, kind: str, file: BinaryIO, budget: Budget, endings: tuple[str, ...] | None, *, nested: bool
+) -> Iterator[Member]:
     """`prefix` is the name of the archive in its own archive, with `::`, and `kind` a name with its ending."""
     seen: set[int] = set()
     for entry in _opened(kind, file, budget).entries():
         name = normalised(entry.name)
         inner = is_archive(name)
-        if not inner and not holds_replay(name):
+        if not inner and not holds_replay(name, endings):
             continue
         problem = _name_problem(entry.name, name)
         key = hash(name)
@@ -124,20 +129,20 @@ def _members(path: Path, prefix: str, kind: str, file: BinaryIO, budget: Budget,
         elif nested:
             yield _problem(member_path(path, prefix + name), "archives are read only one level deep")
         else:
-            yield from _nested(path, name, entry, budget)
+            yield from _nested(path, name, entry, budget, endings)
         if budget.spent:
             yield _problem(path, "the rest is not read: it unpacks to too much")
             return
 
 
-def _nested(path: Path, name: str, entry: Entry, budget: Budget) -> Iterator[Member]:
+def _nested(path: Path, name: str, entry: Entry, budget: Budget, endings: tuple[str, ...] | None) -> Iterator[Member]:
     """The replays in an archive in the archive. Where it must be sought in and cannot be, it is read into memory."""
     try:
         with entry.open() as stream:
             file = stream
             if not name.lower().endswith((*_TARS, ".tar")) and not stream.seekable():
                 file = io.BytesIO(read_whole(stream, entry.size_bytes))
-            yield from _members(path, name + SEPARATOR, name, file, budget, nested=True)
+            yield from _members(path, name + SEPARATOR, name, file, budget, endings, nested=True)
     except OSError as error:
         yield _problem(member_path(path, name), error.strerror or "cannot be read")
 
@@ -175,7 +180,7 @@ def normalised(name: str) -> str:
 
 
 def _name_problem(given: str, name: str) -> str | None:
-    """What is wrong with a name that no honest archive has."""
+    """The fault of a name that no honest archive has."""
     if name.startswith("/") or name[1:2] == ":":
         return "its name is that of a file outside the archive"
     if ".." in name.split("/"):

@@ -37,7 +37,7 @@ class Origin(NamedTuple):
 
 
 class _Last:
-    """What was unpacked last. Threads share it."""
+    """The replays and the archive that were unpacked last. Threads share them."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()

@@ -223,7 +223,7 @@ class _Block:
         self._at = 0
 
     def opener(self, place: _Place) -> Callable[[], BinaryIO]:
-        """What opens a file of this block."""
+        """A function that opens a file of this block."""
         return lambda: self._open(place)
 
     def _open(self, place: _Place) -> BinaryIO:

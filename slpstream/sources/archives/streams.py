@@ -35,7 +35,7 @@ class Decompressor(Protocol):
 
     @property
     def unused_data(self) -> bytes:
-        """What was given after the end of the stream."""
+        """The bytes after the end of the stream."""
 
     def decompress(self, data: bytes, max_length: int = -1, /) -> bytes:
         """Decompress further bytes, at most `max_length`; what is left of `data` is kept for the next call."""
@@ -86,7 +86,7 @@ class Inflate:
 
     @property
     def unused_data(self) -> bytes:
-        """What was given after the end of the stream."""
+        """The bytes after the end of the stream."""
         return self._object.unused_data
 
     def decompress(self, data: bytes, max_length: int = -1) -> bytes:
@@ -133,7 +133,7 @@ def zstd_module() -> Any:
 
 
 def _damage() -> tuple[type[Exception], ...]:
-    """What decompressors raise for damaged bytes."""
+    """The exceptions of decompressors for damaged bytes."""
     import lzma  # noqa: PLC0415 -- see above
 
     found: list[type[Exception]] = [zlib.error, lzma.LZMAError, EOFError, ValueError]
@@ -143,7 +143,7 @@ def _damage() -> tuple[type[Exception], ...]:
 
 
 class Unpacked(io.RawIOBase):
-    """What a compressed stream unpacks to. Several streams one after the other count as one, as for `gzip -d`.
+    """The unpacked bytes of a compressed stream. Several streams one after the other count as one, as for `gzip -d`.
 
     `max_bytes` is the number of compressed bytes to read from `source`, `None` for all.
     """

@@ -78,7 +78,7 @@ class TarArchive:
         return info
 
     def _extension(self, info: tarfile.TarInfo, padded_bytes: int) -> dict[str, str]:
-        """What a record says about the next entry."""
+        """The facts in a record about the next entry."""
         if info.size > _MAX_EXTENSION_BYTES:
             raise unreadable(f"a name of {info.size:,} bytes")
         data = self._file.read(padded_bytes)[: info.size]

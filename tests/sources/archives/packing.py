@@ -71,7 +71,7 @@ KINDS: Mapping[str, Callable[[Files], bytes]] = {
     "zstd.7z": _coded(py7zr.FILTER_ZSTD),
     "copy.7z": _coded(py7zr.FILTER_COPY),
 }
-"""What packs files, by a name of an archive that it makes."""
+"""Functions that pack files, by a name of an archive that it makes."""
 
 COMPRESSED: Mapping[str, Callable[[bytes], bytes]] = {
     ".slp.gz": gzip.compress,
@@ -80,4 +80,4 @@ COMPRESSED: Mapping[str, Callable[[bytes], bytes]] = {
     ".slp.xz": lambda data: lzma.compress(data, preset=1),
     ".slpz": slpz_writer.pack,
 }
-"""What compresses a replay, by the ending of its name."""
+"""Functions that compress a replay, by the ending of its name."""

@@ -24,6 +24,8 @@ from tests.formats.slippi.slpz_writer import Refused, pack
 from tests.shared_data import SLP, needs_shared, replays
 from tests.sources.archives.packing import COMPRESSED, KINDS, seven_zipped, tarred, zipped, zstd
 
+ENDINGS = (".slp", ".slplog")
+
 
 def game(number: int = 0) -> bytes:
     """A small replay."""
@@ -43,7 +45,7 @@ def read(path: Path) -> tuple[dict[str, bytes], list[str]]:
     """The replays by their names in the archive, and the problems as a user sees them."""
     found: dict[str, bytes] = {}
     problems: list[str] = []
-    for member in members(path):
+    for member in members(path, ENDINGS):
         name = str(member.path).removeprefix(f"{path}::")
         problem = member.problem
         try:
@@ -286,7 +288,7 @@ def test_members_that_are_not_read_are_not_unpacked(tmp_path: Path) -> None:
             return found
 
         with mock.patch.object(streams.Unpacked, "_read", counted):
-            assert len(list(members(path))) == 5
+            assert len(list(members(path, ENDINGS))) == 5
         assert sum(sizes) < 10_000  # the list of files is packed, too
 
 
