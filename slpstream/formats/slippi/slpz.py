@@ -25,7 +25,6 @@ from slpstream.formats.slippi import container
 from slpstream.formats.slippi.commands import EVENT_PAYLOADS, GAME_START
 from slpstream.model.errors import FormatError, Unsupported, WrongFormat
 
-SUFFIX = ".slpz"
 _HEADER = struct.Struct(">6I")
 _COUNT = struct.Struct(">I")
 _ENTRY_BYTES = 3

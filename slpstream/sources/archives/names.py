@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from slpstream.formats.slippi import slpz
-
 ARCHIVE_ENDINGS = (".zip", ".7z", ".tar", ".tar.gz", ".tgz", ".tar.zst", ".tar.xz", ".txz")
 _COMPRESSED = (".slp.gz", ".slp.zst", ".slp.xz")
 """Made by programs that compress any file."""
-_SLPZ = slpz.SUFFIX
+_SLPZ = ".slpz"
 REFUSED: Mapping[str, str] = {
     ".zlp": "compressed by slippc, unpack it with that tool first",
     ".slpp": "converted by peppi, convert it back with that tool first",
