@@ -47,8 +47,12 @@ def seven_zipped(files: Files, **options: Any) -> bytes:
     return out.getvalue()
 
 
+def _fast(filter: int) -> dict[str, int]:
+    return {"id": filter, "preset": 1} if filter in (py7zr.FILTER_LZMA, py7zr.FILTER_LZMA2) else {"id": filter}
+
+
 def _coded(*filters: int) -> Callable[[Files], bytes]:
-    return lambda files: seven_zipped(files, filters=[{"id": one} for one in filters])
+    return lambda files: seven_zipped(files, filters=[_fast(one) for one in filters])
 
 
 KINDS: Mapping[str, Callable[[Files], bytes]] = {
@@ -62,7 +66,7 @@ KINDS: Mapping[str, Callable[[Files], bytes]] = {
     "a.tgz": lambda files: gzip.compress(tarred(files)),
     "a.tar.zst": lambda files: zstd(tarred(files)),
     "a.tar.xz": lambda files: lzma.compress(tarred(files), preset=1),
-    "bcj_lzma2.7z": seven_zipped,
+    "bcj_lzma2.7z": _coded(py7zr.FILTER_X86, py7zr.FILTER_LZMA2),
     "lzma2.7z": _coded(py7zr.FILTER_LZMA2),
     "lzma.7z": _coded(py7zr.FILTER_LZMA),
     "delta.7z": _coded(py7zr.FILTER_DELTA, py7zr.FILTER_LZMA2),
