@@ -10,6 +10,7 @@ from collections.abc import AsyncGenerator, Iterable, Iterator
 from contextlib import aclosing
 from functools import cached_property
 from importlib.util import find_spec
+from io import BytesIO
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, Protocol, TypeVar, cast, overload
@@ -24,6 +25,8 @@ from slpstream.model.events import Diagnostic, Event, GameEnd, GameStart, Metada
 from slpstream.model.messages import FramesMode, LogMessage
 from slpstream.model.setup import CodeList
 from slpstream.model.topics import TOPICS
+from slpstream.sources.archives.packed import is_packed, read_packed
+from slpstream.sources.archives.packed import replay_name as packed_name
 from slpstream.system.files import open_regular, read_start, read_to_end, real_path
 
 if TYPE_CHECKING:
@@ -285,7 +288,7 @@ class Replay:
 
     @cached_property
     def _data(self) -> bytes:
-        if is_log(self.path):
+        if is_log(self.path) or is_packed(self.path):
             return b"".join(read_chunks(self.path, _WHOLE_FILE))
         try:
             return read_to_end(self.path)
@@ -301,7 +304,7 @@ class Replay:
 
 
 def open_replay(path: str | PathLike[str], *, strict: bool = False, personal: bool = False) -> Replay:
-    """Open a replay on disk.
+    """Open a replay on disk, which may be compressed or in an archive: `archive.zip::game.slp`.
 
     `strict` refuses a file with a wrong checksum. `personal` keeps data that identifies a person beyond the name shown
     in the game. Raises `SourceError` when the file cannot be read and `FormatError` when it is not a replay.
@@ -321,7 +324,7 @@ def preview_replay(path: str | PathLike[str]) -> Preview | None:
         with open_file(file) as opened:
             head = opened.read(_PREVIEW_BYTES)
             size_bytes = opened.seek(0, os.SEEK_END)
-            preview = of_name(file.name, head[:SNIFFED_BYTES], size_bytes).preview
+            preview = of_name(_name(file), head[:SNIFFED_BYTES], size_bytes).preview
             if preview is None:
                 return None
             tail_offset = max(0, size_bytes - _PREVIEW_BYTES)
@@ -373,13 +376,18 @@ def read_codes(path: Path) -> CodeList | None:
 def _read_head(path: Path) -> tuple[str, bytes, int]:
     """The file name of a replay, its first bytes, and its size."""
     try:
-        if not is_log(path):
+        packed = is_packed(path)
+        if not packed and not is_log(path):
             return path.name, *read_start(path, SNIFFED_BYTES)
         with open_file(path) as file:
             head = file.read(SNIFFED_BYTES)
-            return replay_name(path), head, file.seek(0, os.SEEK_END)
+            return packed_name(path) if packed else replay_name(path), head, file.seek(0, os.SEEK_END)
     except OSError as error:
         raise _unreadable(path, error) from error
+
+
+def _name(path: Path) -> str:
+    return packed_name(path) if is_packed(path) else path.name
 
 
 def messages(
@@ -559,18 +567,20 @@ def read_chunks(path: Path, max_bytes: int = _READ_BYTES) -> Iterator[bytes]:
 def open_file(path: Path) -> BinaryIO:
     """Open a regular file for reading; opening anything else (a FIFO, say) could block for ever.
 
-    A file with the name of a replay log (`.slplog`) is opened as the replay packed in it. The name decides, so a file
-    that is named like a replay is never unpacked. Raises `Unreadable`, and `FormatError` for a damaged replay log.
+    A file with the name of a replay log (`.slplog`) is opened as the replay packed in it, a compressed replay and a
+    member of an archive as the replay in memory. The name decides, so a file that is named like a replay is never
+    unpacked. Raises `Unreadable`, and `FormatError` for a damaged replay log or `.slpz`.
     """
     try:
-        file = open_regular(path)
+        file: BinaryIO = BytesIO(read_packed(path)) if is_packed(path) else open_regular(path)
         return as_replay(file) if is_log(path) else file
     except OSError as error:
         raise _unreadable(path, error) from error
 
 
 def _unreadable(path: Path, error: OSError) -> Unreadable:
-    return Unreadable(str(path), (error.strerror or "cannot be read").lower())
+    text = error.strerror or "cannot be read"
+    return Unreadable(str(path), text[:1].lower() + text[1:])
 
 
 def _wanted(batch: list[LogMessage], topics: frozenset[str]) -> Iterator[LogMessage]:

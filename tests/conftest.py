@@ -76,6 +76,7 @@ MARKS: Mapping[str, str] = {
     "sets/test_properties.py": "fuzz",
     "simulate": "sweep",
     "soak": "process slow soak",
+    "sources/archives/test_bombs.py": "process slow",
     "sources/console/test_console.py": "sweep",
     "sources/console/test_spectator_clients.py": "process",
     "sources/tail/test_model.py": "fuzz",

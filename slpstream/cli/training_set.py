@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, wait
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
-from slpstream.api import Replay, open_replay
+from slpstream.api import Replay
 from slpstream.cli import EXIT_INPUT_OUTPUT, EXIT_NO, describe_error, fail, report
-from slpstream.cli.process_pool import interrupts_blocked, process_pool
+from slpstream.cli.process_pool import map_in_order, process_pool
 from slpstream.cli.progress import progress_bar
+from slpstream.cli.replay_files import FoundReplay, ReplayFile, at_hand, each_replay, open_exportable
 from slpstream.model.errors import FormatError, SourceError
 from slpstream.model.version import __version__
 from slpstream.system.text import printable
@@ -39,6 +40,8 @@ _PART_FILES = 1024
 _UNFINISHED = (".*.tmp", f"{PARTS}/.*.tmp", f"{slippi_ai.GAMES}/.*.tmp")
 """What a killed process leaves."""
 _POLL_SECONDS = 0.1
+_PARTS_AHEAD = 2
+"""Parts for each process that wait for it."""
 
 
 class Options(NamedTuple):
@@ -55,31 +58,31 @@ class Part(NamedTuple):
     """Replays that one process reads."""
 
     number: int
-    files: tuple[str, ...]
+    files: tuple[FoundReplay, ...]
 
 
 class Head(NamedTuple):
     """What the head of a replay says: its game, or why it is left out."""
 
+    file: str
     game_id: str
     code: int = 0
     problem: str = ""
 
 
-def export(files: Sequence[Path], out: Path, options: Options, *, jobs: int, overwrite: bool) -> None:
+def export(files: Sequence[ReplayFile], out: Path, options: Options, *, jobs: int, overwrite: bool) -> None:
     """Write a training set, or what is missing of it. Exits with the code of the worst problem."""
-    named = [str(file) for file in files]
-    wanted = {"form": _FORM, **options._asdict(), "files": [[name, _size_bytes(Path(name))] for name in named]}
+    named = [[str(file.path), _size_bytes(file.path)] for file in files]
+    wanted = {"form": _FORM, **options._asdict(), "files": named}
     _prepare(out, wanted, overwrite=overwrite)
     if (out / INDEX).exists():  # a run was killed when all was done but the tidying
         index = json.loads((out / INDEX).read_text(encoding="utf-8"))
     else:
-        parts = _parts(wanted["files"], options)
-        _write_parts(parts, out, options, min(jobs, len(parts)))
+        parts = _write_parts(files, out, options, jobs)
         description = {"slpstream": __version__, **{name: wanted[name] for name in ("form", *Options._fields)}}
         if options.layout == "slippi-ai":
-            slippi_ai.write_meta(out, len(parts))
-        index = finish_set(out, len(parts), description)
+            slippi_ai.write_meta(out, parts)
+        index = finish_set(out, parts, description)
     _remove(out, f"{PARTS}/part-*.json")
     (out / PARTS).rmdir()
     (out / _PLAN).unlink()
@@ -87,22 +90,25 @@ def export(files: Sequence[Path], out: Path, options: Options, *, jobs: int, ove
     for problem in index["problems"]:
         report(problem["message"])
         code = max(code, problem["code"])
-    print(printable(f"{out}: {index['frames']:,} frames of {len(index['games'])} games, from {len(named)} replays"))
+    print(printable(f"{out}: {index['frames']:,} frames of {len(index['games'])} games"))
     sys.exit(code if index["games"] else max(code, EXIT_NO))
 
 
-def _write_parts(parts: Sequence[Part], out: Path, options: Options, jobs: int) -> None:
-    """Write the parts that are missing."""
+def _write_parts(files: Sequence[ReplayFile], out: Path, options: Options, jobs: int) -> int:
+    """Write the parts that are missing. Returns the number of all parts."""
     with _Work(jobs) as work:
-        kept = _plan(work, parts)
-        missing = [part for part in parts if not list_of(out, part.number).exists()]
-        count = sum(len(part.files) for part in parts)
-        done = count - sum(len(part.files) for part in missing)
-        with progress_bar("exporting", count, shown=True) as update:
-            tasks = [(part, kept[part.number], out, options) for part in missing]
-            for part, _ in zip(missing, work.run(_write_part, tasks), strict=True):
-                done += len(part.files)
+        heads = _marked_heads(work, files, options)
+        done = 0
+        with progress_bar("exporting", sum(map(len, heads)), shown=True) as update:
+            tasks = (
+                (part, heads[part.number], out, options)
+                for part in _parts(files, options)
+                if not list_of(out, part.number).exists()
+            )
+            for written in work.run(_write_part, tasks):
+                done += written
                 update(done)
+    return len(heads)
 
 
 def _prepare(out: Path, wanted: dict[str, Any], *, overwrite: bool) -> None:
@@ -133,18 +139,25 @@ def _remove(out: Path, *patterns: str) -> None:
             file.unlink()
 
 
-def _parts(files: Sequence[Sequence[Any]], options: Options) -> list[Part]:
-    """Divide the replays into parts, in their order and by their sizes alone."""
+def _parts(files: Sequence[ReplayFile], options: Options) -> Iterator[Part]:
+    """Divide the replays into parts, in their order and by their sizes alone.
+
+    Members of a zip are read by those who work on the part; those of other archives are unpacked here, in passing.
+    """
     limit = options.shard_bytes // _BYTES_PER_REPLAY_BYTE
-    batches: list[list[str]] = []
-    free_bytes = 0
-    for name, size in files:
-        if not batches or size > free_bytes or len(batches[-1]) == _PART_FILES:
-            batches.append([])
+    batch: list[FoundReplay] = []
+    number, free_bytes = 0, 0
+    for found in each_replay(files, by_name=True):
+        size = found.size_bytes or _size_bytes(found.path)
+        if batch and (size > free_bytes or len(batch) == _PART_FILES):
+            yield Part(number, tuple(batch))
+            number, batch = number + 1, []
+        if not batch:
             free_bytes = limit
-        batches[-1].append(name)
+        batch.append(found)
         free_bytes -= size
-    return [Part(number, tuple(batch)) for number, batch in enumerate(batches)]
+    if batch:
+        yield Part(number, tuple(batch))
 
 
 def _size_bytes(file: Path) -> int:
@@ -154,49 +167,47 @@ def _size_bytes(file: Path) -> int:
         return 0  # the error is reported when the file is read
 
 
-def _plan(work: _Work, parts: Sequence[Part]) -> list[list[Head]]:
+def _marked_heads(work: _Work, files: Sequence[ReplayFile], options: Options) -> list[list[Head]]:
     """The head of each replay, by part. A game that came before is marked as such."""
     seen: dict[str, str] = {}
-    kept = []
-    with progress_bar("looking for games", sum(len(part.files) for part in parts), shown=True) as update:
-        done = 0
-        for part, heads in zip(parts, work.run(_read_heads, [(part,) for part in parts]), strict=True):
-            marked = []
-            for file, head in zip(part.files, heads, strict=True):
-                first = seen.setdefault(head.game_id, file) if not head.problem else file
-                same = Head(head.game_id, 0, f"{file}: left out, because it has the same game as {first}")
-                marked.append(head if first == file else same)
-            kept.append(marked)
-            done += len(part.files)
+    marked: list[list[Head]] = []
+    done = 0
+    with progress_bar("looking for games", None, shown=True) as update:
+        for heads in work.run(_read_heads, ((part,) for part in _parts(files, options))):
+            marked.append([_marked(head, seen) for head in heads])
+            done += len(heads)
             update(done)
-    return kept
+    return marked
+
+
+def _marked(head: Head, seen: dict[str, str]) -> Head:
+    if head.problem:
+        return head
+    first = seen.setdefault(head.game_id, head.file)
+    if first == head.file:
+        return head
+    return head._replace(problem=f"{head.file}: left out, because it has the same game as {first}")
 
 
 def _read_heads(part: Part) -> list[Head]:
-    return [_read_head(file) for file in part.files]
+    return [_read_head(found) for found in part.files]
 
 
-def _read_head(file: str) -> Head:
+def _read_head(found: FoundReplay) -> Head:
+    file = str(found.path)
     try:
-        replay = _open(file)
+        replay = open_exportable(at_hand(found))
         players_of(replay.settings)
     except (FormatError, SourceError) as error:
-        message, code = describe_error(Path(file), error)
-        return Head("", code, message)
+        message, code = describe_error(found.path, error)
+        return Head(file, "", code, message)
     except NotForTraining as reason:
-        return Head("", 0, f"{file}: left out, because it has {reason}")
-    return Head(replay.game_id)
+        return Head(file, "", 0, f"{file}: left out, because it has {reason}")
+    return Head(file, replay.game_id)
 
 
-def _open(file: str) -> Replay:
-    replay = open_replay(file)
-    if not replay.has_columns:
-        raise FormatError(f"{replay.format} replays have no columns and cannot be exported", offset=0)
-    return replay
-
-
-def _write_part(part: Part, heads: Sequence[Head], out: Path, options: Options) -> None:
-    """Write the games of a part and the list of them. Raises `OSError`."""
+def _write_part(part: Part, heads: Sequence[Head], out: Path, options: Options) -> int:
+    """Write the games of a part and the list of them. Returns the number of its replays. Raises `OSError`."""
     problems: list[tuple[int, str]] = []
     games = _games(part, heads, options, problems)
     if options.layout == "slippi-ai":
@@ -207,28 +218,30 @@ def _write_part(part: Part, heads: Sequence[Head], out: Path, options: Options) 
             about = slippi_ai.meta(replay.settings, rows, last_frame=int(rows["frame"][-1]), winners=winners)
             files.add(rows, replay.frames.data, file, {"gameId": replay.game_id, "frames": len(rows["frame"]), **about})
         files.finish(problems)
-        return
+        return len(heads)
     with PartWriter(out, part.number, max_bytes=options.shard_bytes) as writer:
         for file, replay, rows in games:
             split = split_of(replay.game_id, seed=options.seed, validation=options.validation)
             writer.add(rows, {"gameId": replay.game_id, "split": split, **_facts(replay, file)})
         writer.finish(problems)
+    return len(heads)
 
 
 def _games(
     part: Part, heads: Sequence[Head], options: Options, problems: list[tuple[int, str]]
 ) -> Iterator[tuple[str, Replay, Rows]]:
     """The games of a part with their rows. What is wrong with others, and what they lack, goes to `problems`."""
-    for file, head in zip(part.files, heads, strict=True):
+    for found, head in zip(part.files, heads, strict=True):
+        file = head.file
         if head.problem:
             problems.append((head.code, head.problem))
             continue
         try:
-            replay = _open(file)
+            replay = open_exportable(at_hand(found))
             rows = game_rows(replay.frames, replay.settings, sending=options.sending)
             replay.game_end  # noqa: B018 -- raises what is wrong with it
         except (FormatError, SourceError) as error:
-            message, code = describe_error(Path(file), error)
+            message, code = describe_error(found.path, error)
             problems.append((code, message))
             continue
         if not len(rows["frame"]):
@@ -265,6 +278,7 @@ class _Work:
     """Runs tasks one after another, or in several processes, and gives their results in order."""
 
     def __init__(self, jobs: int) -> None:
+        self._jobs = jobs
         self._context = process_pool(jobs) if jobs > 1 else None
         self._pool: Any = None
 
@@ -277,17 +291,31 @@ class _Work:
         if self._context is not None:
             self._context.__exit__(*error)
 
-    def run(self, task: Callable[..., Result], arguments: Sequence[tuple[Any, ...]]) -> Iterator[Result]:
+    def run(self, task: Callable[..., Result], arguments: Iterable[tuple[Any, ...]]) -> Iterator[Result]:
         """The results of a task for each of these arguments, in their order."""
         if self._pool is None:
             yield from (task(*each) for each in arguments)
             return
         try:
-            with interrupts_blocked():
-                futures: list[Future[Result]] = [self._pool.submit(task, *each) for each in arguments]
-            for future in futures:
+            ahead = _PARTS_AHEAD * self._jobs
+            for future in map_in_order(self._pool, _Task(task), arguments, ahead=ahead, size_bytes=_bytes_sent):
                 while not wait([future], timeout=_POLL_SECONDS, return_when=FIRST_COMPLETED).done:
                     pass
                 yield future.result()
         except BrokenProcessPool:
             fail("a worker process was killed, perhaps for lack of memory", EXIT_INPUT_OUTPUT)
+
+
+class _Task(Generic[Result]):
+    """A task that takes all its arguments at once."""
+
+    def __init__(self, task: Callable[..., Result]) -> None:
+        self._task = task
+
+    def __call__(self, arguments: tuple[Any, ...]) -> Result:
+        return self._task(*arguments)
+
+
+def _bytes_sent(arguments: tuple[Any, ...]) -> int:
+    part: Part = arguments[0]
+    return sum(len(found.data or b"") for found in part.files)

@@ -27,6 +27,7 @@ from slpstream.config import (
 )
 from slpstream.daemon import fanout
 from slpstream.daemon.announce import Announcement, announcements, check_announce
+from slpstream.daemon.archives import ArchiveSearch, read_archive
 from slpstream.daemon.clips import DaemonClips
 from slpstream.daemon.consoles import Consoles, check_sources, same_consoles
 from slpstream.daemon.demo import Demo
@@ -226,6 +227,7 @@ class Daemon:
                     on_change=self._games_changed,
                     temporary=trouble,
                     errors=self.errors,
+                    read_archive=read_archive,
                 )
                 background.start_soon(index.run)
                 limiter = trio.CapacityLimiter(_READER_THREADS)
@@ -282,6 +284,9 @@ class Daemon:
                 background.start_soon(self.errors.keep_running, "station", self.demo.run)
                 retention = Retention(recordings_folder(config), index, self.hub, self.running, self.metrics)
                 background.start_soon(self.errors.keep_running, "retention", partial(retention.run, self._limits))
+                if config.store.index_old_files:
+                    archives = ArchiveSearch(index, self._folders_by_station)
+                    background.start_soon(self.errors.keep_running, "archives", archives.run)
                 background.start_soon(self.errors.keep_running, "sets", partial(self.sets.run, index))
                 background.start_soon(self.errors.keep_running, "on_air", partial(self.on_air.run, index))
                 if self.bracket is not None:
@@ -358,6 +363,9 @@ class Daemon:
     def _folders(self) -> list[Path]:
         """The folders whose games the index keeps up to date."""
         return [station.folder for station in self.running.stations]
+
+    def _folders_by_station(self) -> dict[str, Path]:
+        return {station.id: station.folder for station in self.running.stations if station.id != self.demo.station}
 
     async def setup(self) -> schemas.Setup:
         """What is watched, see `web.setup.Setup`."""

@@ -33,6 +33,7 @@ from slpstream.store.highlights_query import (
     highlights_statement,
     tenths,
 )
+from slpstream.system.member_paths import members_prefix
 
 _BUSY_MILLISECONDS = 5000
 _IDLE_READERS = 4
@@ -383,6 +384,16 @@ class Database:
                 (station,),
             )
             return {path: (mtime_ns, size_bytes) for path, mtime_ns, size_bytes in rows}
+
+    def stale_members(self, archive: bytes, mtime_ns: int) -> list[bytes]:
+        """The members of an archive that were read when it had another modification time than `mtime_ns`."""
+        prefix = members_prefix(archive)
+        with self._reader() as reader:
+            rows = reader.execute(
+                "SELECT path FROM files WHERE path > ? AND path < ? AND mtime_ns <> ?",
+                (prefix, prefix + b"\xff", mtime_ns),
+            )
+            return [path for (path,) in rows]
 
     def game_ids(self, station: str) -> dict[bytes, tuple[int, int, str]]:
         """The games in the files of a station: modification time in nanoseconds, size in bytes and game id, by path."""

@@ -30,6 +30,7 @@ Part = Literal[
     "bracket",
     "audit",
     "announce",
+    "archives",
     "broker",
     "chat",
     "console",

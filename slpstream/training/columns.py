@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from slpstream.formats.slippi.commands import FRAME_START, ITEM_UPDATE, POST_FRAME, PRE_FRAME
-from slpstream.model.fields import BOOL, F32, I8, I16, I32, U8, U16, U32, Field, Kind, Table
+from slpstream.model.fields import BOOL, F32, I8, I16, I32, U8, U16, U32, Field, Table
 
 MAX_ITEMS = 15
 """Slots for items. More than 15 items are never in play: the game itself has no room for them (observed)."""
@@ -112,6 +112,3 @@ COLUMNS: tuple[Column, ...] = (
     *(column for slot in range(MAX_ITEMS) for column in _of_item(slot)),
 )
 """All columns, in their order."""
-
-KIND_OF: dict[str, Kind] = {code: kind for kind, code in _TYPES.items() if kind is not BOOL}
-"""The type of a value by the code of its numpy type."""

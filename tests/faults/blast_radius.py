@@ -91,6 +91,7 @@ ROWS = (
     Row("index", "the index of games", "this entry, until the next scan or `reindex`", "nothing"),
     Row("replay_check", "the check of finished games", "this check", "nothing"),
     Row("retention", "limits by age and size", "a round, which is done again", "nothing"),
+    Row("archives", "finding archives in watched folders", "a second or more", "nothing"),
     Row("subfolders", "finding stations in subfolders", "a second or more", "nothing"),
     Row("discovery", "finding consoles", "a second or more", "nothing"),
     Row("announce", "announcing the daemon or a relayed station", "a second or more, until it goes on", "nothing"),
