@@ -22,6 +22,7 @@ import trio
 from slpstream.config import Handover as HandoverConfig
 from slpstream.daemon.sets import StationSets
 from slpstream.model.errors import StoreError
+from slpstream.model.prepared import prepared
 from slpstream.model.summary import GameSummary
 from slpstream.store import GameIndex, StoredGame
 from slpstream.system.logs import get_logger
@@ -42,6 +43,7 @@ BracketOf = Callable[[str, str], Mapping[str, Mapping[str, Any]] | None]
 """(station, id of a set) to the members that a bracket adds to `context.json`."""
 
 
+@prepared
 class _Remembered(msgspec.Struct):
     """The sets that are remembered beyond the end of a run, by id."""
 
