@@ -355,6 +355,21 @@ def test_rules_for_obs_need_its_address() -> None:
 
 
 @pytest.mark.parametrize(
+    ("handover", "key", "what"),
+    [
+        ({"replay_name": "{stgae}"}, "handover.replay_name", "found {stgae}"),
+        ({"zip_name": "{stage}"}, "handover.zip_name", "found {stage}"),
+        ({"folder": __file__}, "handover.folder", "is a file"),
+    ],
+)
+def test_handover_that_can_never_work(handover: dict[str, str], key: str, what: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        config.check({"handover": handover})
+    assert refused.value.key == key
+    assert what in refused.value.expected
+
+
+@pytest.mark.parametrize(
     ("playback", "key", "what"),
     [
         ({"file": "/playback.txt"}, "playback.station", "expected the id of a station, or 'on-air'"),
