@@ -214,7 +214,7 @@ class Replay:
         return self._computed(compat=False, crew=False).stadium()
 
     def controllers(self) -> ControllerReport:
-        """What the inputs say about the players' controllers. Raises `Unsupported` for a format without stats."""
+        """Findings about the controllers, from the inputs. Raises `Unsupported` for a format without stats."""
         from slpstream.stats import SlippiStats  # noqa: PLC0415 -- loaded only for those who ask for it
         from slpstream.tournament.controllers.check import checked  # noqa: PLC0415
 

@@ -20,7 +20,7 @@ _FOR_OPERATORS = "It is for operators: to everybody else the check appears to be
 
 
 class GameControllers(Schema, kw_only=True):
-    """What the inputs of a game say about the controllers. It says where to look, and is never a verdict."""
+    """The findings in the inputs of a game. They name controllers to look at, and are never a verdict."""
 
     configured: Annotated[
         bool, Meta(description="Whether controllers are checked, `[controllers]`, and the client may operate.")
@@ -68,7 +68,7 @@ def endpoints(controllers: Controllers | None, has_station: Callable[[str], bool
     return [
         Endpoint(
             "/v1/stations/{station}/controllers", "getStationControllers",
-            "What the inputs of a station's newest game say about the controllers, while it is played or after it. "
+            "The findings about the controllers in a station's newest game, while it is played or after it. "
             f"{_FOR_OPERATORS}",
             of_station, GameControllers, in_path=STATION_IN_PATH, statuses={404: "No such station."},
         ),

@@ -80,6 +80,7 @@ ROWS = (
     Row("jsonl", "JSON lines of a station", "nothing: the file goes on where it ended", "nothing"),
     Row("scoreboard", "a scoreboard", "a second of updates", "nothing"),
     Row("obs", "files for OBS of a station, and OBS over its websocket", "a second of updates", "nothing"),
+    Row("controllers", "the check of a station's controllers", "a second or more, caught up afterwards", "nothing"),
     Row("playback", "what the Playback Dolphin shows", "a second or more, until it is started again", "nothing"),
     Row("bracket", "reports to the bracket", "nothing: results wait", "nothing"),
     Row("handover", "writing the zips of sets", "nothing: sets wait", "nothing"),

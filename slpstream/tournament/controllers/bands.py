@@ -1,7 +1,7 @@
 """Ranges of values that a firmware removes: the checks of analog sticks.
 
 A stick that is moved by hand passes through all values. A firmware that replaces a range of them by one value leaves a
-gap, which is told from chance by how often the values beside it occur.
+gap, which is distinguished from chance by how often the values beside it occur.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Goomwave:
                 self._on_axis.append(run.first)
 
     def findings(self) -> list[Finding | NotJudged]:
-        """What this check has found so far; for analog sticks."""
+        """The findings so far, for analog sticks."""
         if self._beside < _MIN_BESIDE:
             reason = f"the stick was moved close to an axis {self._beside} times; {_MIN_BESIDE} are needed"
             return [NotJudged("goomwave", reason)]
@@ -106,7 +106,7 @@ class TiltRounding:
         self._before = along
 
     def findings(self) -> list[Finding | NotJudged]:
-        """What this check has found so far; for analog sticks."""
+        """The findings so far, for analog sticks."""
         found: list[Finding | NotJudged] = []
         for i, direction in enumerate(_DIRECTIONS):
             counts = self._counts[i]

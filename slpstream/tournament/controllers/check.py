@@ -35,7 +35,7 @@ _NO_RAW = "the replay has no raw values of both axes, which it has from version 
 
 class _Check(Protocol):
     def findings(self) -> list[Finding | NotJudged]:
-        """What the check has found so far."""
+        """The findings so far."""
 
 
 class _Player:
@@ -82,7 +82,7 @@ class _Player:
 class ControllerCheck:
     """The check of one Melee game. It takes final frames, each number once, in order, and can report at any time.
 
-    What it reports depends on the frames alone, not on when or how often it was asked.
+    The report depends on the frames alone, not on when or how often it is made.
     """
 
     def __init__(self, players: Mapping[int, int]) -> None:
@@ -101,7 +101,7 @@ class ControllerCheck:
                 player.take(number, sample)
 
     def report(self) -> ControllerReport:
-        """What can be said now."""
+        """The report as of the last frame."""
         players = [self._report(index, player) for index, player in sorted(self._players.items())]
         return ControllerReport(players=players, last_frame=self._last)
 

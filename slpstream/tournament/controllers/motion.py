@@ -67,7 +67,7 @@ class Motion:
         self._point = (run.x, run.y)
 
     def conclusion(self) -> Conclusion:
-        """The type of the controller, as far as it can be told."""
+        """The type of the controller, as far as the moves show it."""
         if self._moves < _MIN_MOVES:
             return Conclusion("unknown", f"the stick has moved in {self._moves} frames; {_MIN_MOVES} are needed")
         jumps, steps = self._jumps / self._moves, self._steps / self._moves
@@ -120,7 +120,7 @@ class Travel:
             self._middles[middle.x, middle.y] += 1
 
     def findings(self) -> list[Finding | NotJudged]:
-        """What this check has found so far; for boxes."""
+        """The findings so far, for boxes."""
         # A key that is pressed before another is released shows a target of its own, which is no travel.
         targets = {(x + i, y + j) for x, y in self._held for i in (-1, 0, 1) for j in (-1, 0, 1)} | {(0, 0)}
         travelled = sum(count for point, count in self._middles.items() if point not in targets)
@@ -164,7 +164,7 @@ class Fuzzing:
             self._first.setdefault(point, run.first)
 
     def findings(self) -> list[Finding | NotJudged]:
-        """What this check has found so far; for boxes."""
+        """The findings so far, for boxes."""
         left = dict(self._held)
         exact = varied = 0
         frames: list[int] = []
