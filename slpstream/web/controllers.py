@@ -19,7 +19,7 @@ _FOR_OPERATORS = "It is for operators: to everybody else the check appears to be
 
 
 class GameControllers(Schema, kw_only=True):
-    """What the inputs of a game say about the controllers. It says where to look, and is never a verdict."""
+    """Findings about the controllers from the inputs of a game: where to look, never a verdict."""
 
     configured: Annotated[
         bool, Meta(description="Whether controllers are checked, `[controllers]`, and the client may operate.")

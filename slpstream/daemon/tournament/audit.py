@@ -30,7 +30,7 @@ _GATHER_SECONDS = 5.0
 
 @prepared
 class _Started(msgspec.Struct, rename="camel"):
-    """The part of a summary that says when the game began."""
+    """The part of a summary with the beginning of the game."""
 
     started_at: str = ""
 

@@ -1,4 +1,4 @@
-"""The bracket that the configuration describes: its kind, its token, its queue, and what the daemon tells it."""
+"""The bracket that the configuration describes: its kind, its token, its queue, and what the daemon passes to it."""
 
 from __future__ import annotations
 

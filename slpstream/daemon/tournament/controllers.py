@@ -1,7 +1,7 @@
 """Checks the controllers of the games that are played, and those of older games on request.
 
 Each station has a task that reads the finalized log of its games, a few frames at a time. A finding is logged when it
-first comes up, and again when its confidence grows. Reports of running games are made when somebody asks.
+first comes up, and again when its confidence grows. Reports of running games are made on request.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class _Start(msgspec.Struct):
 
 
 class _Known(NamedTuple):
-    """What was said about a finding."""
+    """The last notice of a finding."""
 
     check: str
     part: str

@@ -61,7 +61,7 @@ class Goomwave:
                 self._on_axis.append(run.first)
 
     def findings(self) -> list[Finding | NotJudged]:
-        """What this check has found so far; for analog sticks."""
+        """The findings of this check so far; for analog sticks."""
         if self._beside < _MIN_BESIDE:
             reason = f"the stick was moved close to an axis {self._beside} times; {_MIN_BESIDE} are needed"
             return [NotJudged("goomwave", reason)]
@@ -106,7 +106,7 @@ class TiltRounding:
         self._before = along
 
     def findings(self) -> list[Finding | NotJudged]:
-        """What this check has found so far; for analog sticks."""
+        """The findings of this check so far; for analog sticks."""
         found: list[Finding | NotJudged] = []
         for i, direction in enumerate(_DIRECTIONS):
             counts = self._counts[i]

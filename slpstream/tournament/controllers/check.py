@@ -35,7 +35,7 @@ _NO_RAW = "the replay has no raw values of both axes, which it has from version 
 
 class _Check(Protocol):
     def findings(self) -> list[Finding | NotJudged]:
-        """What the check has found so far."""
+        """The findings of the check so far."""
 
 
 class _Player:
@@ -101,7 +101,7 @@ class ControllerCheck:
                 player.take(number, sample)
 
     def report(self) -> ControllerReport:
-        """What can be said now."""
+        """The report as of now."""
         players = [self._report(index, player) for index, player in sorted(self._players.items())]
         return ControllerReport(players=players, last_frame=self._last)
 

@@ -43,7 +43,7 @@ _RIM_WORDS: Sequence[tuple[int, Confidence]] = ((40, "high"), (20, "medium"), (1
 _RIM_QUANTILE = 0.95
 _TRIGGER_FULL = 140
 _TRIGGER_FRAMES: Sequence[tuple[int, Confidence]] = ((3600, "high"), (2400, "medium"), (1800, "low"))
-"""Frames in which a trigger was hardly ever at zero, and the word: nobody holds it for half a minute."""
+"""Frames in which a trigger was hardly ever at zero, and the word: no player holds it for half a minute."""
 _TRIGGER_ZEROS = 0.01
 """A trigger that is at zero in fewer than this share of the frames is never let go. The worst of the labelled
 controllers are at zero in 5 % of theirs."""
@@ -103,7 +103,7 @@ class Rests:
         self._first, self._frames, self._x, self._y = run.first, run.frames, run.x, run.y
 
     def findings(self) -> list[Finding | NotJudged]:
-        """What this check has found so far."""
+        """The findings of this check so far."""
         rests = self._rests
         if len(rests) < _MIN_RETURNS:
             reason = f"the {self._part} has come to rest {len(rests)} times after a push; {_MIN_RETURNS} are needed"
@@ -207,7 +207,7 @@ class Rim:
                 self._open[i], self._held[i] = 0, False
 
     def findings(self) -> list[Finding | NotJudged]:
-        """What this check has found so far."""
+        """The findings of this check so far."""
         found: list[Finding | NotJudged] = []
         for i, direction in enumerate(_DIRECTIONS):
             pushes = self._peaks[i].total()
@@ -264,7 +264,7 @@ class Trigger:
             self._first.append(number)
 
     def findings(self) -> list[Finding | NotJudged]:
-        """What this check has found so far."""
+        """The findings of this check so far."""
         frames = self._values.total()
         word = next((word for least, word in _TRIGGER_FRAMES if frames >= least), None)
         if word is None:
@@ -339,7 +339,7 @@ class Buttons:
         self._before[bit] = lasted
 
     def findings(self) -> list[Finding | NotJudged]:
-        """What this check has found so far."""
+        """The findings of this check so far."""
         found: list[Finding | NotJudged] = []
         for bit, count in sorted(self._counts.items()):
             word = next((word for least, word in _STUTTER_WORDS if count >= least), None)

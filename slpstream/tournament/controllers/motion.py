@@ -120,7 +120,7 @@ class Travel:
             self._middles[middle.x, middle.y] += 1
 
     def findings(self) -> list[Finding | NotJudged]:
-        """What this check has found so far; for boxes."""
+        """The findings of this check so far; for boxes."""
         # A key that is pressed before another is released shows a target of its own, which is no travel.
         targets = {(x + i, y + j) for x, y in self._held for i in (-1, 0, 1) for j in (-1, 0, 1)} | {(0, 0)}
         travelled = sum(count for point, count in self._middles.items() if point not in targets)
@@ -164,7 +164,7 @@ class Fuzzing:
             self._first.setdefault(point, run.first)
 
     def findings(self) -> list[Finding | NotJudged]:
-        """What this check has found so far; for boxes."""
+        """The findings of this check so far; for boxes."""
         left = dict(self._held)
         exact = varied = 0
         frames: list[int] = []

@@ -105,7 +105,7 @@ class Sdi:
             self._evidence.append(frame)
 
     def findings(self) -> list[Finding | NotJudged]:
-        """What this check has found so far; for boxes."""
+        """The findings of this check so far; for boxes."""
         nats = poisson_nats(self._count, _SDI_PER_GAME * max(1.0, self._frames / _GAME_FRAMES))
         word = confidence_of(nats)
         if word is None:
@@ -146,7 +146,7 @@ class CrouchUptilts:
         self._action = action
 
     def findings(self) -> list[Finding | NotJudged]:
-        """What this check has found so far; for boxes."""
+        """The findings of this check so far; for boxes."""
         nats = poisson_nats(self._count, _UPTILTS_PER_GAME)
         word = confidence_of(nats)
         if word is None:
@@ -185,7 +185,7 @@ class CStick:
                 self._evidence.append(number)
 
     def findings(self) -> list[Finding | NotJudged]:
-        """What this check has found so far; for boxes."""
+        """The findings of this check so far; for boxes."""
         word = next((word for least, word in _C_WORDS if self._count >= least), None)
         if word is None:
             return []

@@ -1,4 +1,4 @@
-"""Defects that are planted into made-up players are found on the right port and frame, and in nobody else."""
+"""Defects that are planted into made-up players are found on the right port and frame, and in no other player."""
 
 from __future__ import annotations
 
