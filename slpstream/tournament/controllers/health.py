@@ -10,7 +10,13 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from slpstream.tournament.controllers.report import MAX_EVIDENCE_FRAMES, Confidence, Finding, NotJudged, evidence
+from slpstream.tournament.controllers.report import (
+    MAX_EVIDENCE_FRAMES,
+    Confidence,
+    ControllerFinding,
+    NotJudged,
+    evidence,
+)
 from slpstream.tournament.controllers.runs import FULL, Run
 
 _REST_FRAMES = 20
@@ -102,7 +108,7 @@ class Rests:
             self._away = True
         self._first, self._frames, self._x, self._y = run.first, run.frames, run.x, run.y
 
-    def findings(self) -> list[Finding | NotJudged]:
+    def findings(self) -> list[ControllerFinding | NotJudged]:
         """The findings of this check so far."""
         rests = self._rests
         if len(rests) < _MIN_RETURNS:
@@ -110,7 +116,7 @@ class Rests:
             return [NotJudged("rest", reason), NotJudged("drift", reason)]
         return [*self._offset(), *self._drift()]
 
-    def _offset(self) -> Iterable[Finding]:
+    def _offset(self) -> Iterable[ControllerFinding]:
         x, y = _median(self._rests)
         offset = math.hypot(x, y)
         if offset < _MIN_OFFSET:
@@ -118,7 +124,7 @@ class Rests:
         there = [rest for rest in self._rests if math.hypot(rest.x - x, rest.y - y) <= _NEAR]
         share = sum(rest.frames for rest in there) / sum(rest.frames for rest in self._rests)
         word = next(w for returns, least, w in _OFFSET_RETURNS if len(there) >= returns and share >= least)
-        yield Finding(
+        yield ControllerFinding(
             check="rest",
             group="health",
             part=self._part,
@@ -132,7 +138,7 @@ class Rests:
             frames=evidence(rest.first for rest in there),
         )
 
-    def _drift(self) -> Iterable[Finding | NotJudged]:
+    def _drift(self) -> Iterable[ControllerFinding | NotJudged]:
         rests = self._rests
         third = len(rests) // 3
         if third < _DRIFT_THIRD or rests[-1].first - rests[0].first < _DRIFT_FRAMES:
@@ -151,7 +157,7 @@ class Rests:
         if distance < _MIN_DRIFT or not (steady and between):
             return
         word = next(w for least, returns, w in _DRIFT_WORDS if distance >= least and third >= returns)
-        yield Finding(
+        yield ControllerFinding(
             check="drift",
             group="health",
             part=self._part,
@@ -206,9 +212,9 @@ class Rim:
                     self._peaks[i][self._open[i]] += 1
                 self._open[i], self._held[i] = 0, False
 
-    def findings(self) -> list[Finding | NotJudged]:
+    def findings(self) -> list[ControllerFinding | NotJudged]:
         """The findings of this check so far."""
-        found: list[Finding | NotJudged] = []
+        found: list[ControllerFinding | NotJudged] = []
         for i, direction in enumerate(_DIRECTIONS):
             pushes = self._peaks[i].total()
             word = next((word for least, word in _RIM_WORDS if pushes >= least), None)
@@ -218,7 +224,7 @@ class Rim:
             if farthest >= FULL:
                 continue
             found.append(
-                Finding(
+                ControllerFinding(
                     check="rim",
                     group="health",
                     part=self._part,
@@ -263,7 +269,7 @@ class Trigger:
         if value and len(self._first) < MAX_EVIDENCE_FRAMES:
             self._first.append(number)
 
-    def findings(self) -> list[Finding | NotJudged]:
+    def findings(self) -> list[ControllerFinding | NotJudged]:
         """The findings of this check so far."""
         frames = self._values.total()
         word = next((word for least, word in _TRIGGER_FRAMES if frames >= least), None)
@@ -278,7 +284,7 @@ class Trigger:
             return []
         lowest = min(value for value in self._values if value)
         return [
-            Finding(
+            ControllerFinding(
                 check="trigger",
                 group="health",
                 part=self._part,
@@ -338,15 +344,15 @@ class Buttons:
         self._gaps.pop(bit, None)
         self._before[bit] = lasted
 
-    def findings(self) -> list[Finding | NotJudged]:
+    def findings(self) -> list[ControllerFinding | NotJudged]:
         """The findings of this check so far."""
-        found: list[Finding | NotJudged] = []
+        found: list[ControllerFinding | NotJudged] = []
         for bit, count in sorted(self._counts.items()):
             word = next((word for least, word in _STUTTER_WORDS if count >= least), None)
             if word is None:
                 continue
             found.append(
-                Finding(
+                ControllerFinding(
                     check="stutter",
                     group="health",
                     part=f"button {_BUTTONS[bit]}",

@@ -24,7 +24,7 @@ that something that happens by chance once in 100,000 times is expected less tha
 _MAX_NATS = math.log(1e12)
 
 
-class Finding(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+class ControllerFinding(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """Something about a controller that people should look at."""
 
     check: str
@@ -62,7 +62,7 @@ class PlayerControls(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """The reasons for the type."""
     frames: int
     """How many final frames the player has."""
-    findings: list[Finding]
+    findings: list[ControllerFinding]
     """Those of high confidence first."""
     not_judged: list[NotJudged]
 
@@ -119,7 +119,7 @@ def evidence(frames: Iterable[int]) -> list[int]:
     return sorted(set(frames))[:MAX_EVIDENCE_FRAMES]
 
 
-def strongest(findings: Iterable[Finding]) -> list[Finding]:
+def strongest(findings: Iterable[ControllerFinding]) -> list[ControllerFinding]:
     """The findings in the order in which people should look at them."""
     order = {"high": 0, "medium": 1, "low": 2}
     return sorted(findings, key=lambda each: (order[each.confidence], each.check, each.part))

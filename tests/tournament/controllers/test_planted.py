@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from slpstream.api import open_replay
-from slpstream.tournament.controllers.report import ControllerReport, Finding
+from slpstream.tournament.controllers.report import ControllerFinding, ControllerReport
 from tests.tournament.controllers.hands import FIRST, Inputs, Player, Point, analog, box, with_inputs
 
 PORTS = (0, 1, 2)
@@ -21,7 +21,7 @@ def report_of(players: Mapping[int, Player], folder: Path) -> ControllerReport:
     return open_replay(path).controllers()
 
 
-def findings(report: ControllerReport) -> dict[int, list[Finding]]:
+def findings(report: ControllerReport) -> dict[int, list[ControllerFinding]]:
     return {player.player_index: player.findings for player in report.players}
 
 
