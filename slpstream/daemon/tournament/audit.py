@@ -95,11 +95,12 @@ class SetupAudit:
             try:
                 for station in stale:
                     found[station] = await self._newest_games(station)
+                games = {station: (found if station in found else self._games)[station] for station in stations}
+                self._audit = await trio.to_thread.run_sync(audit, games, self._limits())
             except BaseException:
                 self._changed |= set(stale)
                 raise
-            self._games = {station: (found if station in found else self._games)[station] for station in stations}
-            self._audit = await trio.to_thread.run_sync(audit, dict(self._games), self._limits())
+            self._games = games
             self._differences = {
                 (setup.setup, finding.name): 1.0
                 for setup in self._audit.setups
