@@ -27,8 +27,8 @@ from slpstream.system.backoff import MAX_PAUSE_SECONDS, backoff_seconds
 from slpstream.system.logs import get_logger
 
 Part = Literal[
-    "bracket",
     "audit",
+    "bracket",
     "broker",
     "chat",
     "console",
