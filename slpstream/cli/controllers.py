@@ -15,7 +15,7 @@ from slpstream.system.text import printable
 
 if TYPE_CHECKING:
     from slpstream.api import Replay
-    from slpstream.tournament.controllers.report import ControllerReport, Finding, PlayerControls
+    from slpstream.tournament.controllers.report import ControllerFinding, ControllerReport, PlayerControls
 
 _SUFFIX = ".slp"
 _FRAMES_PER_SECOND = 60
@@ -83,7 +83,7 @@ def _print_player(replay: Replay, player: PlayerControls, *, show_all: bool) -> 
         click.echo(f"    cannot be judged: {checks}")
 
 
-def _print_finding(heading: str, finding: Finding) -> None:
+def _print_finding(heading: str, finding: ControllerFinding) -> None:
     click.echo(f"    {heading}, {finding.confidence} confidence: {finding.text}")
     click.echo(f"      {finding.basis}")
     click.echo(f"      frames {', '.join(f'{frame} ({at(frame)})' for frame in finding.frames)}")

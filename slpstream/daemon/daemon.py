@@ -368,7 +368,7 @@ class Daemon:
         return {station.id: station.folder for station in self.running.stations if station.id != self.demo.station}
 
     async def setup(self) -> schemas.Setup:
-        """What is watched, see `web.setup.Setup`."""
+        """The watched folders, see `web.setup.Setup`."""
         watched = [station for station in self.running.stations if station.id != self.demo.station]
         exist = await trio.to_thread.run_sync(lambda: [station.folder.is_dir() for station in watched])
         folders = [
@@ -564,7 +564,7 @@ class Daemon:
         )
 
     def _expected_at(self, station: str) -> Sequence[ExpectedPlayer]:
-        """Who plays at a station now, as the bracket has it."""
+        """The players at a station now, as the bracket has it."""
         return () if self.bracket is None else self.bracket.expected(station)
 
     def _make_controllers(self, config: Config) -> DaemonControllers | None:

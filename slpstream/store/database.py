@@ -545,7 +545,7 @@ def _put_pacing(writer: sqlite3.Connection, game_id: str, pacing: Pacing) -> Non
 
 
 def _forget_setup(writer: sqlite3.Connection, game_id: str) -> None:
-    """Delete what a game tells about its setup, and its list of codes if no other game has it."""
+    """Delete the facts of a game about its setup, and its list of codes if no other game has it."""
     found = writer.execute("DELETE FROM setups WHERE game_id = ? RETURNING codes", (game_id,)).fetchall()
     for (fingerprint,) in found:
         writer.execute(

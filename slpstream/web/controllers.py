@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Annotated, Protocol
 
@@ -13,6 +12,7 @@ from starlette.responses import Response
 
 from slpstream.tournament.controllers.report import ControllerReport
 from slpstream.web.endpoint import OPERATING, Endpoint, NoParameters, json_response
+from slpstream.web.game_path import GAME_IN_PATH, game_in_path
 from slpstream.web.schemas import GameId, Schema
 from slpstream.web.station_path import STATION_IN_PATH, no_such_station
 
@@ -20,7 +20,7 @@ _FOR_OPERATORS = "It is for operators: to everybody else the check appears to be
 
 
 class GameControllers(Schema, kw_only=True):
-    """The findings in the inputs of a game. They name controllers to look at, and are never a verdict."""
+    """Findings about the controllers from the inputs of a game: where to look, never a verdict."""
 
     configured: Annotated[
         bool, Meta(description="Whether controllers are checked, `[controllers]`, and the client may operate.")
@@ -56,11 +56,10 @@ def endpoints(controllers: Controllers | None, has_station: Callable[[str], bool
         return await json_response(request, controllers.station(station) or GameControllers(configured=True))
 
     async def of_game(request: Request, _: NoParameters) -> Response:
-        game_id: str = request.path_params["gameId"]
-        is_id = re.fullmatch("[0-9a-f]{32}", game_id) is not None
-        if is_id and (controllers is None or request.scope[OPERATING] is not None):
+        game_id = game_in_path(request)
+        if controllers is None or request.scope[OPERATING] is not None:
             return await json_response(request, GameControllers(configured=False))
-        found = await controllers.game(game_id) if is_id and controllers is not None else None
+        found = await controllers.game(game_id)
         if found is None:
             raise HTTPException(404, "no such game, or it has no controllers to check")
         return await json_response(request, found)
@@ -75,7 +74,7 @@ def endpoints(controllers: Controllers | None, has_station: Callable[[str], bool
         Endpoint(
             "/v1/games/{gameId}/controllers", "getGameControllers",
             f"The same for one game. That of an older game is computed from its file. {_FOR_OPERATORS}",
-            of_game, GameControllers, in_path={"gameId": GameId},
+            of_game, GameControllers, in_path=GAME_IN_PATH,
             statuses={404: "No such game, or it is no game of Melee."},
         ),
     ]  # fmt: skip

@@ -150,7 +150,7 @@ class Sandbox:
             "var/local",
         ):
             (self.root / name).mkdir(parents=True)
-        self.home.mkdir()
+        (self.home / "Slippi").mkdir(parents=True)
         (self.checkout / "game.slp").write_bytes(synthetic_match(seed=1, frames=300, rollbacks=True))
         for name in ("replays", "setups/1", "setups/2"):
             (self.checkout / name).mkdir(parents=True)

@@ -40,7 +40,7 @@ from slpstream.config import (
     Store,
     Watch,
 )
-from slpstream.config.sections import Verify, Webhook
+from slpstream.config.sections import Controllers, Verify, Webhook
 from slpstream.daemon.daemon import Daemon
 from slpstream.system import logs
 from tests.faults.scene import TOPICS, log_lines
@@ -102,6 +102,8 @@ ROWS = (
     Row("reload", "reading the configuration again", "the reload", "nothing"),
     Row("on_air", "choosing the station on air", "a second or more, in which the same station stays on air", "nothing"),
     Row("seats", "names that players claim", "a second or more; then the names are compared with the set", "nothing"),
+    Row("audit", "the comparison of setups", "a second or more; then the setups are compared again", "nothing"),
+    Row("controllers", "the check of a station's controllers", "the check of the games that run", "nothing"),
     Row("upkeep", "figures and memory of the process", "a round, which is done again", "nothing"),
 )
 """The rows about parts in docs/reference/faults.md."""
@@ -364,6 +366,7 @@ async def venue(folder: Path, **changes: Any) -> AsyncIterator[Venue]:
         chat=[Chat(url_file=str(url))],
         scoreboards=[Scoreboard(kind="text", station="s00", path=str(folder / "scoreboard"))],
         verify=Verify(finished_games=True),
+        controllers=Controllers(check=True),
         **changes,
     )
     daemon = Daemon(config, stations, strict=False)

@@ -22,7 +22,9 @@ from slpstream.daemon.station import station as station_module
 from slpstream.daemon.station.counters import StationCounters
 from slpstream.daemon.station.followed_file import FollowedFile
 from slpstream.daemon.station.station import Station
+from slpstream.daemon.tournament.audit import SetupAudit
 from slpstream.daemon.tournament.bracket import DaemonBracket
+from slpstream.daemon.tournament.controllers import DaemonControllers
 from slpstream.formats.registry import of_name
 from slpstream.game import pipeline
 from slpstream.game.log_reader import GrowingLogReader
@@ -322,6 +324,8 @@ async def test_bug_in_any_output_and_shared_task(tmp_path: Path) -> None:
             ("index", index_module, "_store"),
             ("index", GameIndex, "_flush"),
             ("replay_check", ReplayCheck, "_check"),
+            ("audit", SetupAudit, "_newest_games"),
+            ("controllers", DaemonControllers, "_begin"),
             ("upkeep", trio.lowlevel, "current_statistics"),
         ]
         for part, owner, name in shared:

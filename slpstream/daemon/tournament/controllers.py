@@ -20,7 +20,7 @@ from slpstream.model.topics import Topic
 from slpstream.stream import Channel, Game, LogConsumer
 from slpstream.system.logs import get_logger
 from slpstream.tournament.controllers.check import ControllerCheck
-from slpstream.tournament.controllers.report import ControllerReport, Finding
+from slpstream.tournament.controllers.report import ControllerFinding, ControllerReport
 from slpstream.web.controllers import GameControllers
 
 _FORMAT = "slippi"
@@ -59,7 +59,7 @@ class _Start(msgspec.Struct):
 
 
 class _Known(NamedTuple):
-    """Identifies a finding in the log."""
+    """The last notice of a finding."""
 
     check: str
     part: str
@@ -202,7 +202,7 @@ class DaemonControllers:
             self._reports.popitem(last=False)
 
 
-def _findings(report: ControllerReport) -> Iterable[tuple[int, Finding]]:
+def _findings(report: ControllerReport) -> Iterable[tuple[int, ControllerFinding]]:
     return ((player.player_index, finding) for player in report.players for finding in player.findings)
 
 

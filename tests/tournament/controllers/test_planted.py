@@ -1,4 +1,4 @@
-"""Defects that are planted into made-up players are found on the right port and frame, and in nobody else."""
+"""Defects that are planted into made-up players are found on the right port and frame, and in no other player."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from slpstream.api import open_replay
-from slpstream.tournament.controllers.report import ControllerReport, Finding
+from slpstream.tournament.controllers.report import ControllerFinding, ControllerReport
 from tests.marks import slow
 from tests.tournament.controllers.hands import FIRST, Inputs, Player, Point, analog, box, with_inputs
 
@@ -22,7 +22,7 @@ def report_of(players: Mapping[int, Player], folder: Path) -> ControllerReport:
     return open_replay(path).controllers()
 
 
-def findings(report: ControllerReport) -> dict[int, list[Finding]]:
+def findings(report: ControllerReport) -> dict[int, list[ControllerFinding]]:
     return {player.player_index: player.findings for player in report.players}
 
 
