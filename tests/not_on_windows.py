@@ -28,6 +28,7 @@ MODULES: Mapping[str, str] = {
     "web/test_client_js.py": _BROWSER,
     "web/test_client_module.py": _BROWSER,
     "web/test_crews.py": _BROWSER,
+    "web/test_bracket.py": _BROWSER,
     "web/test_controllers.py": _BROWSER,
     "web/test_dashboard.py": _BROWSER,
     "web/test_delta_client.py": _BROWSER,
