@@ -154,6 +154,7 @@ class Sandbox:
         (self.checkout / "game.slp").write_bytes(synthetic_match(seed=1, frames=300, rollbacks=True))
         for name in ("replays", "setups/1", "setups/2"):
             (self.checkout / name).mkdir(parents=True)
+        shutil.copy(self.checkout / "game.slp", self.home / "Slippi")
         for copy in ("replays/game.slp", "setups/1/game.slp", "setups/2/game.slp", "Game_1.slp", "Game_2.slp"):
             shutil.copy(self.checkout / "game.slp", self.checkout / copy)
         subprocess.run(["git", "init", "--quiet"], cwd=self.checkout, check=True)

@@ -120,7 +120,7 @@ def test_a_result_is_confirmed_and_corrected(browser: Browser, tmp_path: Path, v
         winner, games = double.sets["final"].completions[0]
         assert len(games) == GAMES
 
-        # An operator changes the score after the report: the page says so, and only a click replaces the result.
+        # An operator changes the score after the report: the page shows it, and only a click replaces the result.
         played = daemon.get("/v1/stations/setup-1/set")
         lost = 1 - played["winner"]
         points = {side: 3 if side == lost else 0 for side in (0, 1)}
@@ -171,7 +171,7 @@ def test_a_set_is_assigned_called_and_started(browser: Browser, tmp_path: Path, 
 
 @pytest.mark.parametrize(("viewport", "name"), [(WIDE, "wide"), (PHONE, "phone")])
 def test_a_set_is_chosen_or_dropped(browser: Browser, tmp_path: Path, viewport: Any, name: str) -> None:
-    # The bracket does not have the first player's name, so a person says which set it is.
+    # The bracket does not have the first player's name, so a person chooses the set.
     with venue(tmp_path, first="Another name") as (daemon, double), open_page(browser, viewport=viewport) as watched:
         play(daemon, tmp_path)
         page = watched.page

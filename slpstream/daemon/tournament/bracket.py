@@ -283,7 +283,8 @@ def _listed(entries: Sequence[Entry]) -> list[Entry]:
     return [*first, *second, *others[:_MAX_OTHERS]]
 
 
-def _games_left_out(played: Played) -> Literal["score", "length"] | None:
+def games_left_out(played: Played) -> Literal["score", "length"] | None:
+    """Why a set is reported without games, see `web.bracket.QueuedSet`."""
     if played.games is not None:
         return None
     return "length" if played.older_games else "score"
@@ -306,7 +307,7 @@ def _queued(entry: Entry, desk: BracketDesk) -> QueuedSet:
         event=entry.event,
         candidates=list(entry.candidates),
         changed=entry.changed,
-        games_left_out=_games_left_out(entry.played) if entry.set_id else None,
+        games_left_out=games_left_out(entry.played) if entry.set_id else None,
         request=None if rendered is None else dict(rendered),
     )
 
