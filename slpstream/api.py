@@ -186,8 +186,8 @@ class Replay:
     def training_rows(self, *, sending: Sending = "last") -> Rows:
         """The rows that `slpstream export --to training` makes of the game: numpy columns by name, one row a frame.
 
-        `sending` says which sending of a rolled-back frame counts: the last one, with which the game went on, or the
-        first one, which the player saw. Raises as `frames` does, and `Unsupported` for a game without two players.
+        `sending` chooses the sending of a rolled-back frame that counts: the last one, with which the game went on, or
+        the first one, which the player saw. Raises as `frames` does, and `Unsupported` for a game without two players.
         """
         from slpstream.training.rows import NotForTraining, game_rows  # noqa: PLC0415 -- needs numpy
 

@@ -62,7 +62,7 @@ class Part(NamedTuple):
 
 
 class Head(NamedTuple):
-    """What the head of a replay says: its game, or why it is left out."""
+    """The game of a replay by its head, or why it is left out."""
 
     file: str
     game_id: str
@@ -251,7 +251,7 @@ def _games(
 
 
 def _facts(replay: Replay, file: str) -> dict[str, Any]:
-    """What the index says about a game."""
+    """The facts about a game in the index."""
     settings, end = replay.settings, replay.game_end
     return {
         "file": file,

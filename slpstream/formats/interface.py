@@ -103,7 +103,7 @@ class Edits(NamedTuple):
     names: Mapping[int, str] = {}
     """Names of players, by player index. Players who are left out keep theirs."""
     started_at_ms: int | None = None
-    """When the game began, Unix time; `None` keeps what the replay says."""
+    """When the game began, Unix time; `None` keeps that of the replay."""
     last_frame: int | None = None
     """The last frame, for a replay that lacks its metadata."""
 

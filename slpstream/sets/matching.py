@@ -109,7 +109,7 @@ def pair(
 
 
 def crew_places(members: Sequence[Member], stays: Sequence[bool], players: Sequence[Player]) -> tuple[int, ...]:
-    """The crew of each player of a game. `members` played last, and `stays` says which of them have stocks left.
+    """The crew of each player of a game. `members` played last, and `stays` has whether each of them has stocks left.
 
     A player who stays is recognised by name; without names by the port, which a player who stays keeps.
     """

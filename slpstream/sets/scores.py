@@ -215,7 +215,7 @@ def name_of(member: Member) -> str | None:
 def _player(member: Member, place: int, side: Side) -> SetPlayer:
     seat = member.seat
     if seat is not None and member.name and folded(member.name) != folded(seat.name):
-        seat = None  # the operator says that somebody else sits there
+        seat = None  # the operator has named somebody else there
     return SetPlayer(
         player_index=member.index,
         port=member.port,

@@ -95,7 +95,7 @@ class LiveRows:
             self._put_items(row, entry.items)
         else:
             self._slots.take(())
-        complete: np.void = row[()]  # type: ignore[assignment]  # numpy says that this is an array
+        complete: np.void = row[()]  # type: ignore[assignment]  # for numpy this is an array
         return complete
 
     def _put_stage(self, row: Any, entry: FrameEntry) -> None:

@@ -168,7 +168,7 @@ def _has_sane_values(rows: Rows) -> bool:
 
 
 def meta(settings: Settings, rows: Rows, *, last_frame: int, winners: Sequence[int]) -> dict[str, Any]:
-    """What `meta.json` says about the game itself, besides its files."""
+    """The entry of the game in `meta.json`, without its files."""
     match = settings.match_info
     reason = unfit(settings, rows, last_frame)
     return {
@@ -214,7 +214,7 @@ class GameFiles:
         self._games: list[dict[str, Any]] = []
 
     def add(self, rows: Rows, replay: bytes, name: str, about: dict[str, Any]) -> None:
-        """Write a game. `about` is what `meta` says about it. Raises `OSError`."""
+        """Write a game. `about` is its entry by `meta`. Raises `OSError`."""
         md5 = hashlib.md5(replay, usedforsecurity=False).hexdigest()
         content = parquet_file(rows)
         final = self._folder / GAMES / md5

@@ -29,7 +29,7 @@ Array = npt.NDArray[Any]
 
 
 class IncompleteSet(Exception):
-    """The folder has no finished training set of shards. The message says what to do."""
+    """The folder has no finished training set of shards. The message is advice."""
 
 
 class Game(NamedTuple):
@@ -97,7 +97,7 @@ class TrainingSet:
         if content["layout"] != "training":
             raise IncompleteSet(f"{self.folder}: files in the layout of {content['layout']}, which has no shards")
         self.description: dict[str, Any] = {key: value for key, value in content.items() if key != "games"}
-        """What `index.json` says about the whole set."""
+        """The facts about the whole set in `index.json`."""
         self.games = [
             Game(game["gameId"], game["shard"], game["batch"], game["frames"], game["split"], game)
             for game in content["games"]

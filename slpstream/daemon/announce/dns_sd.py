@@ -31,7 +31,7 @@ class DnsSd:
 
     def __init__(self, name: str, host: str, port: int, facts: Callable[[], Mapping[str, str]]) -> None:
         """`name` is that of the daemon for people; empty for one with the name of the machine. `host` is the address on
-        which it listens. `facts` returns what the announcement says about the daemon (TXT), at any time."""
+        which it listens. `facts` returns the facts about the daemon in the announcement (TXT), at any time."""
         self._name = name or f"slpstream on {socket.gethostname().partition('.')[0]}"
         self._host = host
         self._port = port

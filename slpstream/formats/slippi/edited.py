@@ -50,7 +50,7 @@ def edited(data: bytes, edits: Edits) -> Sequence[bytes | memoryview]:
 
 
 def _raw_end(data: bytes, start_at: int, widths: Sequence[int]) -> int:
-    """The offset just past the events: what the raw length says, or else where the walk over the events ends."""
+    """The offset just past the events: by the raw length, or else where the walk over the events ends."""
     said = container.HEADER_BYTES + container.raw_length(data[: container.HEADER_BYTES])
     if container.HEADER_BYTES < said <= len(data):
         return said

@@ -182,7 +182,7 @@ class LiveSituations:
         return self._two_players or bool(post.last_hit_by == player)
 
     def _follow_kill(self, direction: tuple[int, int], new: _Waiting) -> None:
-        """Decide whether the latest hit of a player on an opponent kills, as far as this frame tells."""
+        """Decide whether the latest hit of a player on an opponent kills, as far as this frame shows."""
         player, opponent = direction
         posts, last = new.row.posts, new.before.posts
         if direction in new.hits:

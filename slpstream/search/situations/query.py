@@ -10,7 +10,7 @@ from slpstream.formats.slippi.action_states import StateSet
 
 FRAMES_PER_SECOND = 60
 DEFAULT_WITHIN_FRAMES = 300
-"""A step comes at most this long after the one before, unless the query says otherwise."""
+"""A step comes at most this long after the one before, unless the query has another limit."""
 KILL_FRAMES = 600
 """A hit kills if the opponent begins to die at most this long after it."""
 

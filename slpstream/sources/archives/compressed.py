@@ -34,7 +34,7 @@ _XZ_SNIFFED_BYTES = 4096
 
 
 def read_replay(name: str, stream: BinaryIO, size_bytes: int | None = None, budget: Budget | None = None) -> bytes:
-    """The bytes of the replay in a file, which is decompressed if its name says that it is compressed.
+    """The bytes of the replay in a file, which is decompressed if it has the name of a compressed one.
 
     Raises `OSError` for a file that cannot be decompressed or is too large, and `FormatError` for a damaged `.slpz`.
     """
@@ -53,7 +53,7 @@ def read_replay(name: str, stream: BinaryIO, size_bytes: int | None = None, budg
             if new_decompressor is xz_decompressor and _is_of_slippc(data):
                 raise unreadable(_SLIPPC)
             return data
-    raise unreadable("not compressed by gzip, zstd or xz, although its name says so")
+    raise unreadable("not compressed by gzip, zstd or xz, although it has such a name")
 
 
 def _decompress_block(frame: bytes, size_bytes: int) -> bytes:

@@ -48,7 +48,7 @@ class Member(NamedTuple):
     path: Path
     """Its name: that of the archive, `::`, and the name in it. The archive alone where the problem is that of all."""
     size_bytes: int
-    """Its size in the archive when unpacked, as far as the archive tells the truth."""
+    """Its size in the archive when unpacked, if the archive is right about it."""
     read: Callable[[], bytes]
     """Returns the replay, decompressed. Raises `OSError`, and `FormatError` for a damaged `.slpz`."""
     problem: str | None = None

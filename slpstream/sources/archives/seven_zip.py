@@ -153,7 +153,7 @@ class SevenZipArchive:
             part = _Fields(fields.take(fields.number()), 0)
             if kind == _EMPTY_STREAM:
                 self._empty = part.bits(self._count)
-                self._directories = self._empty  # unless the next part says that they are files
+                self._directories = self._empty  # unless the next part marks them as files
             elif kind == _EMPTY_FILE:
                 files = iter(part.bits(sum(self._empty)))
                 self._directories = bytes(bool(empty) and not next(files) for empty in self._empty)
@@ -375,7 +375,7 @@ class _Fields:
         return bytes(data[i >> 3] >> (7 - (i & 7)) & 1 for i in range(count))
 
     def defined(self, count: int) -> bytes:
-        """The same with a leading byte that says that all are set."""
+        """The same with a leading byte that is not 0 if all are set."""
         return b"\1" * count if self.byte() else self.bits(count)
 
 

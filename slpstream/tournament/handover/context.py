@@ -1,4 +1,4 @@
-"""`context.json`: what a zip of replays says about its set, in the form of replay-manager-for-slippi. Pure.
+"""`context.json`: the facts of a set in a zip of its replays, in the form of replay-manager-for-slippi. Pure.
 
 The document has the score before each replay, so a player of replays can show it without having seen the games.
 """
