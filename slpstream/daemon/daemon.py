@@ -241,6 +241,8 @@ class Daemon:
                 marked = StationMarks(index, self.hub, self._keeps)
                 self.seats = seated = await trio.to_thread.run_sync(self._make_seats, index, state)
                 self._handover = handed_on = Handover(config.handover, index, self.sets, self._keeps, self.metrics)
+                if self.bracket is not None:
+                    handed_on.bracket_of = self.bracket.context_of
                 if self._situations is not None:
                     self._situations.mark(marked)
                 more = [

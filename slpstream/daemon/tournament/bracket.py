@@ -169,6 +169,10 @@ class DaemonBracket:
             raise ActRefused("the bracket is being started")
         return self.desk
 
+    def context_of(self, station: str, set_id: str) -> Mapping[str, Mapping[str, Any]] | None:
+        """The facts about a set for those who get its replays; `None` if it is no set of the bracket."""
+        return None if self.desk is None else self.desk.context_of(station, set_id)
+
     def expected(self, station: str) -> Sequence[ExpectedPlayer]:
         """The players whom the bracket expects at a station."""
         return () if self.desk is None else self.desk.expected(station)

@@ -162,6 +162,12 @@ class BracketDesk:
         """The sets of the bracket, as far as they were read."""
         return self._sets.values()
 
+    def context_of(self, station: str, played_id: str) -> Mapping[str, Mapping[str, Any]] | None:
+        """The members of the bracket in the `context.json` of a played set; `None` if nothing is known about it."""
+        entry = self._entries.get((station, played_id))
+        found = None if entry is None else self._sets.get(entry.set_id)
+        return None if found is None else found.context or None
+
     @property
     def here(self) -> Mapping[str, str]:
         """Our stations by the ids of the bracket's."""

@@ -100,6 +100,9 @@ class BracketSet(msgspec.Struct, frozen=True, kw_only=True):
     """The id will change."""
     updated_at: int = 0
     """The bracket's own time of the last change, to ask for later changes."""
+    context: Mapping[str, Mapping[str, Any]] = {}
+    """The members about the set in the `context.json` of its replays, such as `startgg`; empty if one is not known that
+    its readers need."""
 
     @property
     def entrant_ids(self) -> tuple[str, str]:

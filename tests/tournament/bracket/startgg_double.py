@@ -201,8 +201,7 @@ class StartggDouble:
     def _do_event(self, slug: str) -> Any:
         if slug != EVENT:
             return {"event": None}
-        tournament = {"id": 7, "name": "The Big One", "slug": EVENT.partition("/event/")[0]}
-        return {"event": {"id": 70, "name": "Melee Singles", "tournament": tournament}}
+        return {"event": self._event_node()}
 
     def _do_adminof(self, perPage: int) -> Any:
         slugs = [EVENT.partition("/event/")[0]] if self.admin else []
@@ -224,7 +223,7 @@ class StartggDouble:
     def _do_set(self, setId: Any) -> Any:
         found = self.by_id(setId)
         games = [{"orderNum": game["gameNum"], "winnerId": game.get("winnerId")} for game in found.games]
-        return {"set": {**self._node(found), "event": {"name": "Melee Singles"}, "games": games or None}}
+        return {"set": {**self._node(found), "event": self._event_node(), "games": games or None}}
 
     def _do_call(self, setId: Any) -> Any:
         found = self._found(setId)
@@ -320,6 +319,10 @@ class StartggDouble:
         found.state = state
         found.updated_at = int(self._clock())
 
+    def _event_node(self) -> dict[str, Any]:
+        tournament = {"id": 7, "name": "The Big One", "slug": EVENT.partition("/event/")[0]}
+        return {"id": 70, "name": "Melee Singles", "slug": EVENT, "tournament": tournament}
+
     def _node(self, found: DoubleSet) -> dict[str, Any]:
         station = None
         if found.station is not None:
@@ -338,7 +341,12 @@ class StartggDouble:
             ],
             "station": station,
             "stream": None,
-            "phaseGroup": {"id": found.group, "displayIdentifier": "A", "phase": {"id": 1, "name": "Pools"}},
+            "phaseGroup": {
+                "id": found.group,
+                "displayIdentifier": "A",
+                "bracketType": "DOUBLE_ELIMINATION",
+                "phase": {"id": 1, "name": "Pools"},
+            },
         }
 
     # In place of a network.

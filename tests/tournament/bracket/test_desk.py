@@ -19,9 +19,10 @@ from slpstream.tournament.bracket.desk import BracketDesk, StationSet, Surroundi
 from slpstream.tournament.bracket.interface import BracketSet, Refused
 from slpstream.tournament.bracket.queue import Rules
 from slpstream.tournament.bracket.startgg.client import StartggBracket
-from tests.tournament.bracket.startgg_double import DoubleSet, Entrant, Player, StartggDouble
+from tests.tournament.bracket.startgg_double import EVENT, DoubleSet, Entrant, Player, StartggDouble
 from tests.tournament.bracket.test_exactly_once import in_the_event_loop, now
 from tests.tournament.bracket.venue import PlayedGame, set_payload
+from tests.tournament.handover.validator import STARTGG
 
 ALICE, BOB = Player("Alice", "TSM"), Player("Bob", code="BOB#123")
 KEY = ("setup-1", "a" * 32)
@@ -442,3 +443,20 @@ async def test_unknown_events_are_named() -> None:
     bracket = StartggBracket(event().connection(("tournament/other/event/x",)))
     with pytest.raises(Refused, match="no event tournament/other/event/x"):
         await bracket.check()
+
+
+@in_virtual_time
+async def test_the_replays_of_a_set_get_what_their_readers_need_about_the_bracket(tmp_path: Path) -> None:
+    double = event()
+    async with running(double, tmp_path) as desk:
+        assert desk.context_of(*KEY) is None
+        desk.set_changed(KEY[0], played("0"))
+        await until(lambda: desk.context_of(*KEY) is not None)
+        desk.set_changed(KEY[0], played("00"))
+        await until(lambda: double.sets["one"].state == 3)
+        context = desk.context_of(*KEY) or {}
+    about = context["startgg"]
+    assert [path for path in STARTGG if about.get(path[0], {}).get(path[1]) in (None, "")] == []
+    assert about["event"]["slug"] == EVENT
+    assert about["phaseGroup"]["bracketType"] == 2
+    assert isinstance(about["set"]["id"], int)

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 from slpstream.formats.slippi import container
 
 _LISTS = ("displayNames", "ports", "prefixes", "pronouns")
-_STARTGG = (
+STARTGG = (
     ("tournament", "name"), ("event", "name"), ("event", "slug"), ("phase", "id"), ("phase", "name"),
     ("phaseGroup", "id"), ("phaseGroup", "name"), ("phaseGroup", "bracketType"), ("set", "fullRoundText"),
     ("set", "round"),
@@ -69,5 +69,5 @@ def _problems_of(document: Mapping[str, Any], replays: int) -> list[str]:
         found.append("players without names or characters")
     known = document.get("startgg")
     if known is not None:
-        found += [f"startgg lacks {part}.{key}" for part, key in _STARTGG if known.get(part, {}).get(key) in (None, "")]
+        found += [f"startgg lacks {part}.{key}" for part, key in STARTGG if known.get(part, {}).get(key) in (None, "")]
     return found

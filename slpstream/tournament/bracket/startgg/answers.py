@@ -181,12 +181,14 @@ class _Stream(_Kept):
 
 
 class _Phase(_Kept):
+    id: int | str | None = None
     name: str | None = None
 
 
 class _PhaseGroup(_Kept):
     id: int | str
     display_identifier: str | None = None
+    bracket_type: int | str | None = None
     phase: _Phase | None = None
 
 
@@ -195,8 +197,19 @@ class _Game(_Kept):
     winner_id: int | str | None = None
 
 
-class _Event(_Kept):
+class _Tournament(_Kept):
     name: str | None = None
+    slug: str | None = None
+
+
+@prepared
+class Event(_Kept):
+    """The event of a set."""
+
+    id: int | str | None = None
+    name: str | None = None
+    slug: str | None = None
+    tournament: _Tournament | None = None
 
 
 @prepared
@@ -213,11 +226,19 @@ class _Set(_Kept):
     stream: _Stream | None = None
     phase_group: _PhaseGroup | None = None
     games: list[_Game] | None = None
-    event: _Event | None = None
+    event: Event | None = None
 
 
-def bracket_set_of(node: Any, event: str = "") -> BracketSet:
-    """A set as the neutral value. Raises `Refused` for something else."""
+def event_of(node: Any) -> Event:
+    """An event. Raises `Refused` for something else."""
+    try:
+        return msgspec.convert(node, Event)
+    except msgspec.ValidationError as error:
+        raise Refused("unavailable", f"start.gg describes an event in an unknown way: {error}") from None
+
+
+def bracket_set_of(node: Any, event: Event | None = None) -> BracketSet:
+    """A set as the neutral value. `event` is that of a set without one. Raises `Refused` for something else."""
     try:
         found = msgspec.convert(node, _Set)
     except msgspec.ValidationError as error:
@@ -229,6 +250,7 @@ def bracket_set_of(node: Any, event: str = "") -> BracketSet:
     first_score, second_score = (_score(slot) for slot in slots)
     group = found.phase_group
     games = sorted(found.games or (), key=lambda game: game.order_num or 0)
+    event = found.event or event or Event()
     return BracketSet(
         id=str(found.id),
         state=_STATES.get(found.state if isinstance(found.state, int) else 0, "open"),
@@ -236,7 +258,7 @@ def bracket_set_of(node: Any, event: str = "") -> BracketSet:
         round=found.full_round_text or "",
         place=f"{'' if group is None else group.id}/{found.round}/{found.full_round_text}",
         pool=str(group.id) if group is not None else "",
-        event=found.event.name or event if found.event is not None else event,
+        event=event.name or "",
         best_of=found.total_games,
         station=None if found.station is None else _station(found.station),
         stream=(found.stream.stream_name or "") if found.stream is not None else "",
@@ -245,7 +267,48 @@ def bracket_set_of(node: Any, event: str = "") -> BracketSet:
         games=tuple(_place(game.winner_id, ids) for game in games),
         provisional=str(found.id).startswith(PREVIEW),
         updated_at=found.updated_at or 0,
+        context=_context(found, event),
     )
+
+
+def _context(found: _Set, event: Event) -> dict[str, dict[str, Any]]:
+    """The member `startgg` of `context.json`, as replay-manager-for-slippi writes it. Its readers need all of it."""
+    group = found.phase_group or _PhaseGroup("")
+    phase, tournament = group.phase or _Phase(), event.tournament or _Tournament()
+    kind = group.bracket_type
+    kind = _BRACKET_TYPES.get(kind) if isinstance(kind, str) else kind
+    needed = (
+        tournament.name, event.name, event.slug, phase.id, phase.name, group.id, group.display_identifier, kind,
+        found.full_round_text, found.round,
+    )  # fmt: skip
+    if any(value is None or value == "" for value in needed):
+        return {}
+    set_id = None if str(found.id).startswith(PREVIEW) else _number(found.id)
+    about_set = {"id": set_id, "fullRoundText": found.full_round_text, "ordinal": None, "round": found.round}
+    return {
+        "startgg": {
+            "tournament": {"name": tournament.name, "slug": tournament.slug or "", "location": ""},
+            "event": {"id": _number(event.id), "name": event.name, "slug": event.slug},
+            "phase": {"id": _number(phase.id), "name": phase.name},
+            "phaseGroup": {"id": _number(group.id), "name": group.display_identifier, "bracketType": kind},
+            "set": {**about_set, "stream": None},
+        }
+    }
+
+
+_BRACKET_TYPES = {
+    "SINGLE_ELIMINATION": 1,
+    "DOUBLE_ELIMINATION": 2,
+    "ROUND_ROBIN": 3,
+    "SWISS": 4,
+    "CUSTOM_SCHEDULE": 6,
+    "MATCHMAKING": 7,
+}
+"""The numbers in `context.json` by the names in start.gg's schema."""
+
+
+def _number(id: int | str | None) -> int | str | None:
+    return int(id) if isinstance(id, str) and id.isdecimal() else id
 
 
 def station_of(node: Any) -> BracketStation:

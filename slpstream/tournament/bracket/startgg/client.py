@@ -18,7 +18,15 @@ from slpstream.tournament.bracket.interface import (
     Report,
 )
 from slpstream.tournament.bracket.startgg import queries
-from slpstream.tournament.bracket.startgg.answers import Content, TooComplex, bracket_set_of, content, station_of
+from slpstream.tournament.bracket.startgg.answers import (
+    Content,
+    Event,
+    TooComplex,
+    bracket_set_of,
+    content,
+    event_of,
+    station_of,
+)
 from slpstream.tournament.bracket.startgg.variables import variables
 
 _DONE: Final = 3
@@ -41,8 +49,8 @@ class StartggBracket:
         # The first request waits too, so that a daemon that is restarted again and again keeps the limit.
         self._next_at = trio.current_time() + self._spacing_seconds
         self._per_page = _SETS_PER_PAGE
-        self._events: dict[str, tuple[str, str, str]] = {}
-        """Id and name of each event, and the slug of its tournament, by its own slug."""
+        self._events: dict[str, Event] = {}
+        """Each event by its slug in the configuration."""
 
     def rendered(self, report: Report) -> Mapping[str, Any]:
         """The variables of the mutation."""
@@ -50,7 +58,7 @@ class StartggBracket:
 
     async def check(self) -> str:
         """Check that the token is valid and its owner runs the tournament."""
-        tournaments = {tournament for _, _, tournament in [await self._event(slug) for slug in self._connection.events]}
+        tournaments = {_tournament_of(slug, await self._event(slug)) for slug in self._connection.events}
         found = await self._ask(queries.ADMIN_OF, {"perPage": _TOURNAMENTS})
         nodes = _member(found.data, "currentUser", "tournaments", "nodes")
         owned = {str(node.get("slug")) for node in nodes or () if isinstance(node, dict)}
@@ -76,7 +84,7 @@ class StartggBracket:
 
     async def stations(self) -> Sequence[BracketStation]:
         """The stations of the tournaments."""
-        slugs = {tournament for _, _, tournament in [await self._event(slug) for slug in self._connection.events]}
+        slugs = {_tournament_of(slug, await self._event(slug)) for slug in self._connection.events}
         stations: list[BracketStation] = []
         for slug in sorted(slugs):
             page, pages = 1, 1
@@ -129,10 +137,10 @@ class StartggBracket:
 
     async def _sets(self, filters: Mapping[str, Any]) -> AsyncIterator[BracketSet]:
         for slug in self._connection.events:
-            id, name, _ = await self._event(slug)
+            event = await self._event(slug)
             page, pages = 1, 1
             while page <= pages:
-                asked = {"eventId": id, "page": page, "perPage": self._per_page, "filters": filters}
+                asked = {"eventId": event.id, "page": page, "perPage": self._per_page, "filters": filters}
                 try:
                     found = (await self._ask(queries.SETS, asked)).data
                 except TooComplex:
@@ -147,16 +155,15 @@ class StartggBracket:
                     raise Refused("unavailable", f"start.gg answers nothing about the sets of {slug}")
                 for node in listed.get("nodes") or ():
                     if node is not None:
-                        yield bracket_set_of(node, name)
+                        yield bracket_set_of(node, event)
                 page, pages = page + 1, min(_pages(listed), _MAX_PAGES)
 
-    async def _event(self, slug: str) -> tuple[str, str, str]:
+    async def _event(self, slug: str) -> Event:
         if slug not in self._events:
             event = (await self._ask(queries.EVENT, {"slug": slug})).data.get("event")
             if not isinstance(event, dict):
                 raise Refused("forbidden", f"start.gg has no event {slug}, or the token may not see it")
-            tournament = str(_member(event, "tournament", "slug") or slug.partition("/event/")[0])
-            self._events[slug] = (str(event.get("id")), str(event.get("name") or ""), tournament)
+            self._events[slug] = event_of({"slug": slug, **event})
         return self._events[slug]
 
     async def _ask(self, query: str, asked: Mapping[str, Any]) -> Content:
@@ -186,6 +193,12 @@ def _member(value: Any, *names: str) -> Any:
     for name in names:
         value = value.get(name) if isinstance(value, dict) else None
     return value
+
+
+def _tournament_of(slug: str, event: Event) -> str:
+    """The slug of the tournament of an event."""
+    known = event.tournament.slug if event.tournament is not None else None
+    return known or slug.partition("/event/")[0]
 
 
 def _pages(listed: Mapping[str, Any]) -> int:

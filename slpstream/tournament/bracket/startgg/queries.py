@@ -20,10 +20,10 @@ slots {
 }
 station { id number }
 stream { id streamName }
-phaseGroup { id displayIdentifier phase { id name } }
+phaseGroup { id displayIdentifier bracketType phase { id name } }
 """
 
-EVENT: Final = "query Event($slug: String) { event(slug: $slug) { id name tournament { id name slug } } }"
+EVENT: Final = "query Event($slug: String) { event(slug: $slug) { id name slug tournament { id name slug } } }"
 SETS: Final = f"""
 query Sets($eventId: ID, $page: Int, $perPage: Int, $filters: SetFilters) {{
   event(id: $eventId) {{
@@ -38,7 +38,7 @@ SET: Final = f"""
 query Set($setId: ID!) {{
   set(id: $setId) {{
     {_SET}
-    event {{ name }}
+    event {{ id name slug tournament {{ name slug }} }}
     games {{ orderNum winnerId }}
   }}
 }}
