@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncGenerator, Iterable, Iterator
+from contextlib import aclosing
 from functools import cached_property
 from importlib.util import find_spec
+from io import BytesIO
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, Protocol, TypeVar, cast, overload
 
-from slpstream.formats.interface import REST_SECONDS, SNIFFED_BYTES, Preview, Reader, WholeGame
+from slpstream.formats.interface import REST_SECONDS, SNIFFED_BYTES, Format, Preview, Reader, WholeGame
 from slpstream.formats.registry import of_name
 from slpstream.formats.slplog.open_log import as_replay, is_log, replay_name
 from slpstream.game.described import DescribedGame
@@ -23,16 +25,22 @@ from slpstream.model.events import Diagnostic, Event, GameEnd, GameStart, Metada
 from slpstream.model.messages import FramesMode, LogMessage
 from slpstream.model.setup import CodeList
 from slpstream.model.topics import TOPICS
+from slpstream.sources.archives.packed import is_packed, read_packed
+from slpstream.sources.archives.packed import replay_name as packed_name
 from slpstream.system.files import open_regular, read_start, read_to_end, real_path
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from slpstream.formats.slippi.frames import Frames
     from slpstream.formats.slippi.whole_game import WholeGame as SlippiGame
+    from slpstream.search.situations import Occurrence
     from slpstream.stats import SlippiStats
     from slpstream.stats.home_run import HomeRun
     from slpstream.stats.schema import Stats
     from slpstream.stats.targets import TargetTest
     from slpstream.tournament.controllers.report import ControllerReport
+    from slpstream.training.rows import Rows, Sending
 
 _READ_BYTES = 64 * 1024  # with 256 KiB, stats of a replay before 3.0 take 40 % longer
 _PREVIEW_BYTES = 4096
@@ -65,6 +73,13 @@ class _Decoder(Protocol[Output_co]):
 
     def more(self, max_frames: int) -> Output_co:
         """Decode at most this many further frames."""
+
+
+class _GrowingDecoder(_Decoder[Output_co], Protocol[Output_co]):
+    """The same for a file that is still being written."""
+
+    def rewrite(self, header: bytes) -> Output_co:
+        """Take note that the first bytes of the file were written again."""
 
 
 class Replay:
@@ -168,6 +183,19 @@ class Replay:
         frames: Frames = whole.frames
         return frames
 
+    def training_rows(self, *, sending: Sending = "last") -> Rows:
+        """The rows that `slpstream export --to training` makes of the game: numpy columns by name, one row a frame.
+
+        `sending` says which sending of a rolled-back frame counts: the last one, with which the game went on, or the
+        first one, which the player saw. Raises as `frames` does, and `Unsupported` for a game without two players.
+        """
+        from slpstream.training.rows import NotForTraining, game_rows  # noqa: PLC0415 -- needs numpy
+
+        try:
+            return game_rows(self.frames, self.settings, sending=sending)
+        except NotForTraining as reason:
+            raise Unsupported(f"{self.path}: {reason}", offset=0) from None
+
     @property
     def diagnostics(self) -> list[Diagnostic]:
         """Everything odd about the bytes."""
@@ -186,13 +214,40 @@ class Replay:
         return self._computed(compat=False, crew=False).stadium()
 
     def controllers(self) -> ControllerReport:
-        """What the inputs say about the players' controllers. Raises `Unsupported` for a format without stats."""
+        """Findings about the controllers, from the inputs. Raises `Unsupported` for a format without stats."""
         from slpstream.stats import SlippiStats  # noqa: PLC0415 -- loaded only for those who ask for it
         from slpstream.tournament.controllers.check import checked  # noqa: PLC0415
 
         if self._format.make_stats() is not SlippiStats:
             raise Unsupported(f"{self.path}: {self._format.name} replays have no controllers to check", offset=0)
         return checked(self.settings, _read_to_end(self.path, self.new_reader()))
+
+    def situations(self, query: str) -> list[Occurrence]:
+        """The situations of a query in this game, in the order in which they are complete.
+
+        With the extra `analysis` this is many times faster. Raises `ValueError` for an invalid query, and `Unsupported`
+        for a format other than Slippi.
+        """
+        from slpstream.formats.slippi.game_start import Settings  # noqa: PLC0415 -- loaded only for those who ask
+        from slpstream.search.situations import LiveSituations, parsed  # noqa: PLC0415
+
+        wanted = parsed(query)
+        whole: SlippiGame | None = cast(Any, self._whole)
+        if not isinstance(self.settings if whole is None else whole.start.settings, Settings):
+            raise Unsupported(f"{self.path}: {self._format.name} replays have no situations", offset=0)
+        if whole is not None:
+            from slpstream.search.situations.whole import whole_situations  # noqa: PLC0415
+
+            found = whole_situations(wanted, whole)
+            if found is not None:
+                return found
+        search = LiveSituations(wanted, self.settings)
+        if not search.is_possible:
+            return []
+        occurrences: list[Occurrence] = []
+        for events in _read_to_end(self.path, self.new_reader()):
+            occurrences += search.take(events)
+        return occurrences + search.finish()
 
     def _computed(self, *, compat: bool, crew: bool) -> SlippiStats:
         from slpstream.stats import SlippiStats  # noqa: PLC0415 -- loaded only for those who ask for stats
@@ -233,7 +288,7 @@ class Replay:
 
     @cached_property
     def _data(self) -> bytes:
-        if is_log(self.path):
+        if is_log(self.path) or is_packed(self.path):
             return b"".join(read_chunks(self.path, _WHOLE_FILE))
         try:
             return read_to_end(self.path)
@@ -249,7 +304,7 @@ class Replay:
 
 
 def open_replay(path: str | PathLike[str], *, strict: bool = False, personal: bool = False) -> Replay:
-    """Open a replay on disk.
+    """Open a replay on disk, which may be compressed or in an archive: `archive.zip::game.slp`.
 
     `strict` refuses a file with a wrong checksum. `personal` keeps data that identifies a person beyond the name shown
     in the game. Raises `SourceError` when the file cannot be read and `FormatError` when it is not a replay.
@@ -269,7 +324,7 @@ def preview_replay(path: str | PathLike[str]) -> Preview | None:
         with open_file(file) as opened:
             head = opened.read(_PREVIEW_BYTES)
             size_bytes = opened.seek(0, os.SEEK_END)
-            preview = of_name(file.name, head[:SNIFFED_BYTES], size_bytes).preview
+            preview = of_name(_name(file), head[:SNIFFED_BYTES], size_bytes).preview
             if preview is None:
                 return None
             tail_offset = max(0, size_bytes - _PREVIEW_BYTES)
@@ -321,13 +376,18 @@ def read_codes(path: Path) -> CodeList | None:
 def _read_head(path: Path) -> tuple[str, bytes, int]:
     """The file name of a replay, its first bytes, and its size."""
     try:
-        if not is_log(path):
+        packed = is_packed(path)
+        if not packed and not is_log(path):
             return path.name, *read_start(path, SNIFFED_BYTES)
         with open_file(path) as file:
             head = file.read(SNIFFED_BYTES)
-            return replay_name(path), head, file.seek(0, os.SEEK_END)
+            return packed_name(path) if packed else replay_name(path), head, file.seek(0, os.SEEK_END)
     except OSError as error:
         raise _unreadable(path, error) from error
+
+
+def _name(path: Path) -> str:
+    return packed_name(path) if is_packed(path) else path.name
 
 
 def messages(
@@ -363,21 +423,67 @@ def messages(
         raise pipeline.failure
 
 
-async def follow(
+@overload
+def follow(
     path: str | PathLike[str], *, frames: FramesMode = "live", topics: Iterable[str] = TOPICS
-) -> AsyncGenerator[LogMessage, None]:
+) -> AsyncGenerator[LogMessage, None]: ...
+
+
+@overload
+def follow(
+    path: str | PathLike[str], *, layout: Literal["training"], sending: Sending = "last"
+) -> AsyncGenerator[np.void, None]: ...
+
+
+def follow(
+    path: str | PathLike[str],
+    *,
+    frames: FramesMode = "live",
+    topics: Iterable[str] = TOPICS,
+    layout: Literal["messages", "training"] = "messages",
+    sending: Sending = "last",
+) -> AsyncGenerator[Any, None]:
     """Iterate over the log messages of a replay while it is written, until the game closes the file.
+
+    With `layout="training"` iterate over rows instead, one a frame: the rows that `slpstream export --to training`
+    makes of the finished file, as numpy values with named fields (`row["p0_post_percent"]`). With `sending="last"`,
+    a row comes when its frame is final; with `"first"`, as soon as the frame was sent for the first time. Such a
+    game must have two players, otherwise `Unsupported` is raised.
 
     Requires trio. Wrap the iterator in `contextlib.aclosing` if you may leave it early. A file of a format that is
     written in one go counts as complete once it has not changed for a second. Raises `SourceError` when the file does
     something that a log must not do (it shrinks, is replaced, vanishes) and `FormatError` when it is not a replay.
     """
-    from slpstream.sources.tail import CaughtUp, Grew, Rewritten, tail_of_file  # noqa: PLC0415 -- slow, as trio is
+    if layout == "training":
+        return _follow_rows(Path(path), sending)
+    return _follow_messages(Path(path), frames, frozenset(topics))
 
-    wanted = frozenset(topics)
-    file = real_path(Path(path))
-    if file.is_dir():
-        raise Unreadable(str(path), "is a directory")
+
+async def _follow_rows(path: Path, sending: Sending) -> AsyncGenerator[np.void, None]:
+    """The rows of a game while it is written."""
+    from slpstream.training.live import LiveRows  # noqa: PLC0415 -- needs numpy
+    from slpstream.training.rows import NotForTraining  # noqa: PLC0415
+
+    file = _followed(path)
+    format_ = of_name(file.name)
+    if format_.whole is None:
+        raise Unsupported(f"{path}: {format_.name} replays have no columns", offset=0)
+    reader, rows = format_.new_reader(file.name), LiveRows(sending=sending)
+    async with aclosing(_decoded(file, format_, reader)) as batches:
+        async for events in batches:
+            try:
+                made = list(rows.take(events))
+            except NotForTraining as reason:
+                raise Unsupported(f"{path}: {reason}", offset=0) from None
+            for row in made:
+                yield row
+            if reader.failure is not None and not rows.began:
+                raise reader.failure
+
+
+async def _follow_messages(path: Path, frames: FramesMode, wanted: frozenset[str]) -> AsyncGenerator[LogMessage, None]:
+    """The log messages of a replay while it is written."""
+    file = _followed(path)
     format_ = of_name(file.name)
     if format_.written_whole:
         await _come_to_rest(file)
@@ -385,19 +491,35 @@ async def follow(
             yield message
         return
     pipeline = Pipeline(format_.new_reader(file.name), (frames,))
+    async with aclosing(_decoded(file, format_, pipeline)) as batches:
+        async for batch in batches:
+            for message in _wanted(batch.messages(frames), wanted):
+                yield message
+            if pipeline.failure is not None and pipeline.game_id is None:
+                raise pipeline.failure
+
+
+def _followed(path: Path) -> Path:
+    """The file that is to be followed. Raises `SourceError`."""
+    file = real_path(path)
+    if file.is_dir():
+        raise Unreadable(str(path), "is a directory")
+    return file
+
+
+async def _decoded(file: Path, format_: Format, decoder: _GrowingDecoder[Output_co]) -> AsyncGenerator[Output_co, None]:
+    """What a reader or pipeline makes of a file while it is written, until no further byte can change its log."""
+    from slpstream.sources.tail import Grew, Rewritten, tail_of_file  # noqa: PLC0415 -- slow, as trio is
+
     async with tail_of_file(
         file, rewritable_bytes=format_.rewritable_bytes, poll_seconds=_FOLLOW_POLL_SECONDS
     ) as events:
         async for event in events:
             if isinstance(event, Grew):
-                for message in _wanted(pipeline.feed(event.data).messages(frames), wanted):
-                    yield message
+                yield decoder.feed(event.data)
             elif isinstance(event, Rewritten):
-                for message in _wanted(pipeline.rewrite(event.data).messages(frames), wanted):
-                    yield message
-            if pipeline.failure is not None and pipeline.game_id is None:
-                raise pipeline.failure
-            if pipeline.closed and isinstance(event, (CaughtUp, Rewritten, Grew)):
+                yield decoder.rewrite(event.data)
+            if decoder.closed:
                 return
 
 
@@ -445,18 +567,20 @@ def read_chunks(path: Path, max_bytes: int = _READ_BYTES) -> Iterator[bytes]:
 def open_file(path: Path) -> BinaryIO:
     """Open a regular file for reading; opening anything else (a FIFO, say) could block for ever.
 
-    A file with the name of a replay log (`.slplog`) is opened as the replay packed in it. The name decides, so a file
-    that is named like a replay is never unpacked. Raises `Unreadable`, and `FormatError` for a damaged replay log.
+    A file with the name of a replay log (`.slplog`) is opened as the replay packed in it, a compressed replay and a
+    member of an archive as the replay in memory. The name decides, so a file that is named like a replay is never
+    unpacked. Raises `Unreadable`, and `FormatError` for a damaged replay log or `.slpz`.
     """
     try:
-        file = open_regular(path)
+        file: BinaryIO = BytesIO(read_packed(path)) if is_packed(path) else open_regular(path)
         return as_replay(file) if is_log(path) else file
     except OSError as error:
         raise _unreadable(path, error) from error
 
 
 def _unreadable(path: Path, error: OSError) -> Unreadable:
-    return Unreadable(str(path), (error.strerror or "cannot be read").lower())
+    text = error.strerror or "cannot be read"
+    return Unreadable(str(path), text[:1].lower() + text[1:])
 
 
 def _wanted(batch: list[LogMessage], topics: frozenset[str]) -> Iterator[LogMessage]:

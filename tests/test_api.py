@@ -151,7 +151,8 @@ def test_functions_have_real_signatures() -> None:
     assert list(options) == ["path", "frames", "topics", "strict", "personal", "growing"]
     assert options["frames"].default == "live"
     assert list(inspect.signature(slpstream.open_replay).parameters) == ["path", "strict", "personal"]
-    assert list(inspect.signature(slpstream.follow).parameters) == ["path", "frames", "topics"]
+    followed = ["path", "frames", "topics", "layout", "sending"]
+    assert list(inspect.signature(slpstream.follow).parameters) == followed
 
 
 def test_unreadable_or_invalid_file_raises(tmp_path: Path) -> None:

@@ -9,9 +9,11 @@ from collections.abc import Mapping
 
 USED_ELSEWHERE: Mapping[str, Mapping[str, str]] = {
     "__init__.py": {"__getattr__": "called by Python (PEP 562)"},
+    "api.py": {"training_rows": "for users: docs/data/training.md"},
     "cli/__init__.py": {"format_commands": "called by click"},
     "cli/export.py": {"parameter": "passed by click"},
     "cli/replay_options.py": {"parameter": "passed by click"},
+    "cli/situations.py": {"parameter": "passed by click"},
     "cli/terminal.py": {"on_broken_pipe": "called by rich"},
     "formats/slippi/assembler.py": {"next_number": "parameter of several functions with one signature"},
     "formats/slippi/columns.py": {
@@ -22,12 +24,15 @@ USED_ELSEWHERE: Mapping[str, Mapping[str, str]] = {
     "formats/slippi/reader.py": {"gecko_list": "a part of the file that the reader decodes, for programs that use it"},
     "model/delta.py": {"DeltaDecoder": "for clients: README.md"},
     "outputs/__init__.py": {"__getattr__": "called by Python (PEP 562)"},
+    "sources/archives/compressed.py": {"readinto": "called by `io.BufferedReader`"},
+    "sources/archives/streams.py": {"readinto": "called by `io.BufferedReader`"},
     "sources/tail/folder.py": {"trace": "passed to `__exit__` by Python"},
     "sources/tail/watcher.py": {"trace": "passed to `__exit__` by Python"},
     "system/internal_errors.py": {"trace": "passed to `__exit__` by Python"},
     "stats/punishes.py": {"hit_count": "part of a message"},
     "stats/stocks.py": {"death_animation": "part of a message"},
     "tournament/handover/archive.py": {"compress_type": "read by zipfile"},
+    "training/windows.py": {"TrainingSet": "for users: docs/data/training.md"},
     "web/app.py": {"build_middleware_stack": "called by Starlette"},
     "web/assets.py": {"config_checked": "read by Starlette", "get_response": "called by Starlette"},
     "web/websocket.py": {"parser_exc": "read by websockets", "select_subprotocol": "called by websockets"},

@@ -15,10 +15,9 @@ from slpstream.system.text import printable
 
 if TYPE_CHECKING:
     from slpstream.api import Replay
-    from slpstream.tournament.controllers.report import ControllerReport, Finding, PlayerControls
+    from slpstream.tournament.controllers.report import ControllerFinding, ControllerReport, PlayerControls
 
 _SUFFIX = ".slp"
-_FIRST_FRAME = -123
 _FRAMES_PER_SECOND = 60
 _HEADINGS = {"health": "Health", "legality": "Rules"}
 
@@ -84,13 +83,13 @@ def _print_player(replay: Replay, player: PlayerControls, *, show_all: bool) -> 
         click.echo(f"    cannot be judged: {checks}")
 
 
-def _print_finding(heading: str, finding: Finding) -> None:
+def _print_finding(heading: str, finding: ControllerFinding) -> None:
     click.echo(f"    {heading}, {finding.confidence} confidence: {finding.text}")
     click.echo(f"      {finding.basis}")
     click.echo(f"      frames {', '.join(f'{frame} ({at(frame)})' for frame in finding.frames)}")
 
 
 def at(frame: int) -> str:
-    """The time of a frame since the replay began, as m:ss."""
-    seconds = max(0, frame - _FIRST_FRAME) // _FRAMES_PER_SECOND
+    """The time since GO at a frame, as m:ss, like on the dashboard."""
+    seconds = max(0, frame) // _FRAMES_PER_SECOND
     return f"{seconds // 60}:{seconds % 60:02}"

@@ -9,20 +9,30 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, wait
 from concurrent.futures.process import BrokenProcessPool
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import click
 
-from slpstream.api import Replay, open_replay
+from slpstream.api import Replay
 from slpstream.cli import EXIT_INPUT_OUTPUT, describe_error, fail, report
-from slpstream.cli.process_pool import CONTEXT, interrupts_blocked, process_pool
+from slpstream.cli.process_pool import CONTEXT, map_in_order, process_pool
 from slpstream.cli.progress import progress_bar
-from slpstream.cli.replay_files import fail_without_replays, find_files
+from slpstream.cli.replay_files import (
+    FoundReplay,
+    ReplayFile,
+    at_hand,
+    each_replay,
+    fail_without_replays,
+    find_files,
+    has_archives,
+    open_exportable,
+)
 from slpstream.model.errors import FormatError, SourceError
 from slpstream.system.text import printable
 
@@ -33,6 +43,7 @@ TABLES = ("frames", "items", "game_starts", "game_ends")
 _PART_BYTES = 32 << 20
 """Maximum size of the replays in a part. A larger replay is a part of its own."""
 _PART_FILES = 1024
+_PARTS_AHEAD = 4
 _POLL_SECONDS = 0.1
 
 
@@ -49,7 +60,7 @@ class Part(NamedTuple):
     """Replays that are written to the same file of each table."""
 
     number: int
-    files: tuple[Path, ...]
+    files: tuple[FoundReplay, ...]
 
 
 class Problem(NamedTuple):
@@ -60,9 +71,10 @@ class Problem(NamedTuple):
 
 
 class PartResult(NamedTuple):
-    """The problems of a part, and the numbers of games and of rows that were written."""
+    """The problems of a part, and the numbers of its replays, and of the games and rows that were written."""
 
     problems: list[Problem]
+    replays: int
     games: int
     rows: dict[str, int]
 
@@ -76,9 +88,13 @@ def _parse_tables(context: click.Context, parameter: click.Parameter, value: str
 
 
 @click.command()
-@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE|DIR...")
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE|ARCHIVE|DIR...")
 @click.option(
-    "--to", "kind", type=click.Choice(["parquet", "arrow", "csv"]), required=True, help="Format of the files."
+    "--to",
+    "kind",
+    type=click.Choice(["parquet", "arrow", "csv", "training"]),
+    required=True,
+    help="Format of the files; `training` are rows of both players, in shards.",
 )
 @click.option(
     "-o", "--out", required=True, type=click.Path(path_type=Path, file_okay=False), help="Folder to write into."
@@ -86,10 +102,11 @@ def _parse_tables(context: click.Context, parameter: click.Parameter, value: str
 @click.option("--jobs", type=click.IntRange(min=1), default=None, help="Number of processes.  [default: one per core]")
 @click.option(
     "--revisions",
-    type=click.Choice(["last", "all"]),
+    type=click.Choice(["last", "all", "first"]),
     default="last",
     show_default=True,
-    help="Only the last revision of each frame, or all of them.",
+    help="Only the last revision of each frame, or all of them; for training also the first, which the player saw and "
+    "slippi-ai trains on.",
 )
 @click.option(
     "--tables",
@@ -99,41 +116,82 @@ def _parse_tables(context: click.Context, parameter: click.Parameter, value: str
     help="Tables to write, separated by commas.",
 )
 @click.option("--overwrite", is_flag=True, help="Remove the parts of an earlier export.")
+@click.option(
+    "--shard-mib",
+    type=click.IntRange(min=1, max=1 << 20),
+    default=256,
+    show_default=True,
+    help="For training: maximum size of a shard, in MiB.",
+)
+@click.option(
+    "--validation",
+    type=click.FloatRange(0, 1),
+    default=0.0,
+    show_default=True,
+    help="For training: share of the games that the index marks for validation.",
+)
+@click.option(
+    "--layout",
+    type=click.Choice(["training", "slippi-ai"]),
+    default="training",
+    show_default=True,
+    help="For training: what is in a row. `slippi-ai` writes the folder that slippi-ai trains on.",
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="For training: decides which games these are.")
 def command(
     paths: tuple[Path, ...],
-    kind: FileKind,
+    kind: FileKind | Literal["training"],
     out: Path,
     jobs: int | None,
-    revisions: Literal["last", "all"],
+    revisions: Literal["last", "all", "first"],
     tables: tuple[str, ...],
     overwrite: bool,
+    shard_mib: int,
+    validation: float,
+    layout: Literal["training", "slippi-ai"],
+    seed: int,
 ) -> None:
     """Write tables of frames, items, game starts and game ends to OUT/TABLE/part-0000.KIND and so on.
 
-    Files that cannot be read are reported and left out.
+    Files that cannot be read are reported and left out. Archives stand for the replays in them, and are found in
+    folders too.
     """
     if find_spec("numpy") is None or find_spec("pyarrow") is None:
         fail("export needs numpy and pyarrow: pip install 'slpstream[analysis]'", 2)
-    files = sorted({found.path for found in find_files(paths)})
+    files = [ReplayFile(path, in_folder=True) for path in sorted({found.path for found in find_files(paths)})]
     if not files:
         fail_without_replays(paths)
+    if kind == "training":
+        from slpstream.cli import training_set
+
+        if revisions == "all":
+            fail("--to training: --revisions is first or last", 2)
+        wanted = training_set.Options(layout, revisions, shard_mib << 20, seed, validation)
+        training_set.export(files, out, wanted, jobs=jobs or _cores(), overwrite=overwrite)
+        return
+    if revisions == "first":
+        fail("--revisions first is for --to training", 2)
     _prepare_folders(out, tables, overwrite=overwrite)
-    parts = _parts(files)
-    jobs = min(jobs or _cores(), len(parts))
+    jobs = jobs or _cores()
+    archives = has_archives(files)
+    if not archives:
+        jobs = min(jobs, sum(1 for _ in _parts(each_replay(files))))
+    parts = _parts(each_replay(files, by_name=jobs > 1))
     options = Options(out, kind, revisions, tables)
-    code, games, rows = 0, 0, dict.fromkeys(tables, 0)
-    with progress_bar("exporting", len(files), shown=True) as update:
+    code, replays, games, rows = 0, 0, 0, dict.fromkeys(tables, 0)
+    with progress_bar("exporting", None if archives else len(files), shown=True) as update:
         results = _export_in_processes(options, parts, jobs, update) if jobs > 1 else _export(options, parts, update)
         for result in results:
             for problem in result.problems:
                 report(problem.message)
                 code = max(code, problem.code)
+            replays += result.replays
             games += result.games
             for name, count in result.rows.items():
                 rows[name] += count
     for name, count in rows.items():
         print(printable(f"{out / name}: {count:,} rows"))
-    print(f"{games} of {len(files)} replays")
+    print(f"{games} of {replays} replays")
     sys.exit(code)
 
 
@@ -155,18 +213,23 @@ def _prepare_folders(out: Path, tables: Sequence[str], *, overwrite: bool) -> No
             file.unlink()
 
 
-def _parts(files: Sequence[Path]) -> list[Part]:
-    """Divide the files into parts, in their order and by their sizes alone."""
-    batches: list[list[Path]] = []
+def _parts(replays: Iterable[FoundReplay]) -> Iterator[Part]:
+    """Divide the replays into parts, in their order and by their sizes alone."""
+    batch: list[FoundReplay] = []
+    number = 0
     free_bytes = 0
-    for file in files:
-        size = _size_bytes(file)
-        if not batches or size > free_bytes or len(batches[-1]) == _PART_FILES:
-            batches.append([])
+    for found in replays:
+        size = found.size_bytes or _size_bytes(found.path)
+        if batch and (size > free_bytes or len(batch) == _PART_FILES):
+            yield Part(number, tuple(batch))
+            number += 1
+            batch = []
+        if not batch:
             free_bytes = _PART_BYTES
-        batches[-1].append(file)
+        batch.append(found)
         free_bytes -= size
-    return [Part(number, tuple(batch)) for number, batch in enumerate(batches)]
+    if batch:
+        yield Part(number, tuple(batch))
 
 
 def _size_bytes(file: Path) -> int:
@@ -176,7 +239,7 @@ def _size_bytes(file: Path) -> int:
         return 0  # the error is reported when the file is read
 
 
-def _export(options: Options, parts: Sequence[Part], update: Callable[[int], None]) -> Iterator[PartResult]:
+def _export(options: Options, parts: Iterable[Part], update: Callable[[int], None]) -> Iterator[PartResult]:
     """Export one part after another in this process."""
     done = 0
 
@@ -211,21 +274,24 @@ def _export_in_worker(options: Options, part: Part) -> PartResult:
 
 
 def _export_in_processes(
-    options: Options, parts: Sequence[Part], jobs: int, update: Callable[[int], None]
+    options: Options, parts: Iterable[Part], jobs: int, update: Callable[[int], None]
 ) -> Iterator[PartResult]:
     """Export the parts in several processes. Yield the results in the order of the parts."""
     files_done = CONTEXT.Value("q", 0)
     with process_pool(jobs, _initialize_worker, files_done) as pool:
         try:
-            with interrupts_blocked():
-                futures = [pool.submit(_export_in_worker, options, part) for part in parts]
-            for future in futures:
+            export = partial(_export_in_worker, options)
+            for future in map_in_order(pool, export, parts, ahead=_PARTS_AHEAD * jobs, size_bytes=_bytes_sent):
                 while not wait([future], timeout=_POLL_SECONDS, return_when=FIRST_COMPLETED).done:
                     update(files_done.value)
                 update(files_done.value)
                 yield future.result()
         except BrokenProcessPool:
             fail("a worker process was killed, perhaps for lack of memory", EXIT_INPUT_OUTPUT)
+
+
+def _bytes_sent(part: Part) -> int:
+    return sum(len(found.data or b"") for found in part.files)
 
 
 def export_part(options: Options, part: Part, file_done: Callable[[], None]) -> PartResult:
@@ -235,13 +301,13 @@ def export_part(options: Options, part: Part, file_done: Callable[[], None]) -> 
     """
     tables: dict[str, list[Any]] = {name: [] for name in options.tables}
     problems: list[Problem] = []
-    for file in part.files:
+    for found in part.files:
         try:
-            replay = open_exportable(file)
+            replay = open_exportable(at_hand(found))
             game_tables = tables_of(replay, options)
             warnings = _truncation_warnings(replay)
         except (FormatError, SourceError) as error:
-            message, code = describe_error(file, error)
+            message, code = describe_error(found.path, error)
             problems.append(Problem(code, message))
         else:
             problems += warnings
@@ -251,15 +317,9 @@ def export_part(options: Options, part: Part, file_done: Callable[[], None]) -> 
     games = len(part.files) - sum(1 for problem in problems if problem.code)
     if games:
         _write_part(options, part.number, tables)
-    return PartResult(problems, games, {name: sum(map(len, game_tables)) for name, game_tables in tables.items()})
-
-
-def open_exportable(file: Path) -> Replay:
-    """Open a replay. Raises `SourceError`, and `FormatError` also for formats without columns."""
-    replay = open_replay(file)
-    if not replay.has_columns:
-        raise FormatError(f"{replay.format} replays have no columns and cannot be exported", offset=0)
-    return replay
+    return PartResult(
+        problems, len(part.files), games, {name: sum(map(len, game_tables)) for name, game_tables in tables.items()}
+    )
 
 
 def tables_of(replay: Replay, options: Options) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from slpstream.model.events import GameEnd, GameStart
 from slpstream.model.summary import GameSummary, PlayerSummary
 
 
-def summary_of(format_name: str, settings: Any, end: GameEnd) -> GameSummary:
+def summary_of(format_name: str, settings: Any, end: GameEnd | None) -> GameSummary:
     """The neutral summary of a game, without names that occur only in the metadata."""
     return describe(GameStart(0, format_name, "", settings, (60, 1)), end)
 

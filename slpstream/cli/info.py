@@ -6,6 +6,7 @@ ends are read if they contain the result of the game.
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from importlib.util import find_spec
@@ -16,9 +17,10 @@ import click
 
 from slpstream.cli import report, report_error
 from slpstream.cli.progress import progress_bar
-from slpstream.cli.replay_files import fail_without_replays, find_files
+from slpstream.cli.replay_files import at_hand, each_replay, fail_without_replays, find_files, has_archives
 from slpstream.cli.replay_options import personal_option, strict_option
 from slpstream.model.errors import FormatError, SourceError
+from slpstream.system.member_paths import shown_name
 from slpstream.system.text import printable
 
 if TYPE_CHECKING:
@@ -30,7 +32,7 @@ _MIN_FILES_WITH_PROGRESS_BAR = 20
 
 
 @click.command()
-@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE|DIR...")
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE|ARCHIVE|DIR...")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per file.")
 @click.option("--track", is_flag=True, help="Draw the track of Stunts replays.")
 @strict_option
@@ -39,7 +41,10 @@ _MIN_FILES_WITH_PROGRESS_BAR = 20
     "--full", is_flag=True, help="Read files in folders completely too, to count frames and show codes and diagnostics."
 )
 def command(paths: tuple[Path, ...], as_json: bool, track: bool, strict: bool, personal: bool, full: bool) -> None:
-    """Show players, stage, length, how the game ended, and anything odd."""
+    """Show players, stage, length, how the game ended, and anything odd.
+
+    Archives stand for the replays in them, and are found in folders too.
+    """
     import msgspec
 
     from slpstream.formats.registry import suffixes
@@ -47,21 +52,23 @@ def command(paths: tuple[Path, ...], as_json: bool, track: bool, strict: bool, p
 
     code = 0
     rows: list[dict[str, Any]] = []
-    files = list(find_files(paths, (*suffixes(), SUFFIX)))
-    if not files:
-        fail_without_replays(paths)
+    endings = (*suffixes(), SUFFIX)
+    files = list(find_files(paths, endings))
     began = time.perf_counter()
     lines_on_terminal = as_json and sys.stdout.isatty()
-    shown = len(files) >= _MIN_FILES_WITH_PROGRESS_BAR and not lines_on_terminal
-    with progress_bar("reading", len(files), shown=shown) as update:
-        for done, found in enumerate(files, 1):
+    archives = has_archives(files)
+    shown = (archives or len(files) >= _MIN_FILES_WITH_PROGRESS_BAR) and not lines_on_terminal
+    done = 0
+    with progress_bar("reading", None if archives else len(files), shown=shown) as update:
+        for done, found in enumerate(each_replay(files, endings), 1):
             try:
+                path = at_hand(found)
                 if full or not found.in_folder:
-                    row = describe(found.path, strict=strict, personal=personal)
+                    row = describe(path, strict=strict, personal=personal)
                 else:
-                    row = describe_quickly(found.path, strict=strict, personal=personal)
+                    row = describe_quickly(path, strict=strict, personal=personal)
                 if track and not as_json:
-                    _draw_track(found.path)
+                    _draw_track(path)
             except (FormatError, SourceError) as error:
                 code = max(code, report_error(found.path, error))
             else:
@@ -71,12 +78,14 @@ def command(paths: tuple[Path, ...], as_json: bool, track: bool, strict: bool, p
                 else:
                     rows.append(row)
             update(done)
+    if not done:
+        fail_without_replays(paths)
     seconds = time.perf_counter() - began
     if rows:
         _print_table(rows)
     sys.stdout.flush()
-    if len(files) > 1:
-        report(f"{len(files):,} files in {seconds:.2f} s, {len(files) / seconds:,.0f} files a second")
+    if done > 1:
+        report(f"{done:,} files in {seconds:.2f} s, {done / seconds:,.0f} files a second")
     sys.exit(code)
 
 
@@ -178,7 +187,7 @@ def _print_table(rows: list[dict[str, Any]]) -> None:
         table.add_column(title, overflow="fold", justify="right" if title == "length" else "left")
     listed = []
     for row in rows:
-        file, (version, stage, players) = printable(Path(row["file"]).name), _game(row)
+        file, (version, stage, players) = printable(shown_name(os.fsencode(row["file"]))), _game(row)
         length, end = length_text(row["durationSeconds"]), row["reason"]
         if row.get("basis") == "inferred":
             end += ", winner inferred"

@@ -9,14 +9,19 @@ from __future__ import annotations
 import multiprocessing
 import signal
 import sys
-from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
 from multiprocessing.context import SpawnContext
-from typing import Any
+from typing import Any, TypeVar
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 CONTEXT: SpawnContext = multiprocessing.get_context("spawn")
 """Spawned processes, because forked ones would inherit locks held by threads that do not exist in them."""
+MAX_BYTES_AHEAD = 64 << 20
 
 
 @contextmanager
@@ -33,6 +38,33 @@ def process_pool(
         yield pool
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def map_in_order(
+    pool: ProcessPoolExecutor,
+    function: Callable[[Item], Result],
+    items: Iterable[Item],
+    *,
+    ahead: int,
+    size_bytes: Callable[[Item], int],
+) -> Iterator[Future[Result]]:
+    """Yield the future of `function(item)` for each item, in order, computed by the pool.
+
+    The caller waits for each one. At most `ahead` items, and few bytes more than `MAX_BYTES_AHEAD`, are taken from
+    `items` before it has done so for the first of them.
+    """
+    pending: deque[tuple[int, Future[Result]]] = deque()
+    ahead_bytes = 0
+    for item in items:
+        size = size_bytes(item)
+        while pending and (len(pending) >= ahead or ahead_bytes + size > MAX_BYTES_AHEAD):
+            done_bytes, future = pending.popleft()
+            yield future
+            ahead_bytes -= done_bytes
+        with interrupts_blocked():
+            pending.append((size, pool.submit(function, item)))
+        ahead_bytes += size
+    yield from (future for _, future in pending)
 
 
 @contextmanager

@@ -8,8 +8,12 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def progress_bar(title: str, total: int, *, shown: bool) -> Iterator[Callable[[int], None]]:
+def progress_bar(
+    title: str, total: int | None, *, shown: bool, transient: bool = False
+) -> Iterator[Callable[[int], None]]:
     """Show a progress bar over `total` files on stderr, unless `shown` is false or stderr is no terminal.
+
+    `total` is `None` while the number of files is not known. A `transient` bar is removed at the end.
 
     Yields a function that sets the number of files done so far.
     """
@@ -27,6 +31,6 @@ def progress_bar(title: str, total: int, *, shown: bool) -> Iterator[Callable[[i
     )
 
     columns = (TextColumn(title), BarColumn(), TaskProgressColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True)) as progress:
+    with Progress(*columns, console=Console(stderr=True), transient=transient) as progress:
         task = progress.add_task(title, total=total)
         yield lambda count: progress.update(task, completed=count)

@@ -23,12 +23,15 @@ from slpstream.cli.progress import progress_bar
 from slpstream.cli.replay_files import find_files
 from slpstream.cli.stations import stations_of
 from slpstream.config import Config, recordings_folder, state_folder, station_folder
+from slpstream.daemon.archives import read_archive
 from slpstream.daemon.subfolders import expand
 from slpstream.game.described import describe_stored
 from slpstream.game.record import record_of
+from slpstream.sources.archives.names import is_archive
 from slpstream.store import FILE_NAME, Database, Entry, GameRecord, open_database
-from slpstream.store.backfill import OldFile, path_key, read_entry
+from slpstream.store.backfill import ARCHIVE, OldFile, archive_entry, member_entry, path_key, read_entry
 from slpstream.system.file_times import modified_ns
+from slpstream.system.member_paths import missing
 
 _FILES_PER_TRANSACTION = 200
 _MIN_FILES_FOR_PROCESSES = 400
@@ -74,36 +77,41 @@ def _reindex(database: Database, config: Config, folders: tuple[Path, ...], *, s
     files: list[Job] = []
     missing_paths: list[bytes] = []
     recordings = recordings_folder(config)
-    missing = False
+    folder_missing = False
     for station in expand(stations_of(config, folders)):
         folder = station_folder(station, recordings)
         if not _is_folder(folder):
-            missing = True
+            folder_missing = True
             continue
         found = list(_files(folder))
         files += [Job(station.id, file) for file in found]
         found_paths = {path_key(file.path) for file in found}
         missing_paths += [path for path in database.known_files(station.id) if path not in found_paths]
-    database.remove(path for path in missing_paths if not os.path.lexists(path))
+    database.remove(missing(missing_paths))
     games = broken = 0
+    stale: list[bytes] = []
     reading = closing(_read_all(files, stats=stats, idle_seconds=config.watch.idle_seconds, jobs=jobs))
-    with progress_bar("indexing", len(files), shown=True) as update, reading as entries:
+    archives = any(job.file.is_archive for job in files)
+    with progress_bar("indexing", None if archives else len(files), shown=True) as update, reading as entries:
         while batch := list(islice(entries, _FILES_PER_TRANSACTION)):
             for entry in batch:
-                if entry.problem is not None:
+                if entry.problem == ARCHIVE:
+                    stale += database.stale_members(entry.path, entry.mtime_ns)
+                elif entry.problem is not None:
                     broken += 1
                     report(_problem_text(entry))
                 else:
                     games += 1
             database.put(batch)
             update(games + broken)
+    database.remove(stale)
     seconds = time.perf_counter() - began
-    rate = len(files) / seconds
-    counts = f"{len(files):,} files: {games:,} games, {broken:,} broken"
+    rate = (games + broken) / seconds
+    counts = f"{games + broken:,} files: {games:,} games, {broken:,} broken"
     click.echo(f"{counts}; {seconds:.2f} s, {rate:,.0f} files a second")
     click.echo(str(database.path))
     sys.stdout.flush()
-    if missing:
+    if folder_missing:
         sys.exit(EXIT_INPUT_OUTPUT)
 
 
@@ -128,11 +136,15 @@ def _files(folder: Path) -> Iterator[OldFile]:
             status = found.path.stat()
         except OSError:
             continue  # it was removed in the meantime
-        yield OldFile(found.path, modified_ns(status), status.st_size)
+        yield OldFile(found.path, modified_ns(status), status.st_size, is_archive=is_archive(found.path.name))
 
 
 def _read_all(files: Sequence[Job], *, stats: bool, idle_seconds: float, jobs: int) -> Generator[Entry, None, None]:
     read_file = partial(_read_file, stats=stats, idle_seconds=idle_seconds)
+    for job in files:
+        if job.file.is_archive:
+            yield from _read_archive(job, stats=stats)
+    files = [job for job in files if not job.file.is_archive]
     min_files = _MIN_FILES_FOR_PROCESSES_WITH_STATS if stats else _MIN_FILES_FOR_PROCESSES
     if jobs == 1 or len(files) < min_files:
         yield from map(read_file, files)
@@ -141,6 +153,13 @@ def _read_all(files: Sequence[Job], *, stats: bool, idle_seconds: float, jobs: i
         with interrupts_blocked():
             entries = pool.map(read_file, files, chunksize=1 if stats else 25)
         yield from entries
+
+
+def _read_archive(job: Job, *, stats: bool) -> Iterator[Entry]:
+    """The entries of all replays in an archive, and of the archive itself."""
+    for found in read_archive(job.file.path, stats=stats):
+        yield member_entry(job.station, job.file, found)
+    yield archive_entry(job.station, job.file)
 
 
 def _read_file(job: Job, *, stats: bool, idle_seconds: float) -> Entry:

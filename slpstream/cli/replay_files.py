@@ -1,12 +1,17 @@
-"""The replay files that the FILE and DIR arguments of a command name."""
+"""The replay files that the FILE and DIR arguments of a command name, and the replays in archives among them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple, NoReturn
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from slpstream.cli import EXIT_NO, fail
+from slpstream.model.errors import FormatError, SourceError, Unreadable
+from slpstream.sources.archives.names import holds_replay, is_archive
+
+if TYPE_CHECKING:
+    from slpstream.api import Replay
 
 
 class ReplayFile(NamedTuple):
@@ -17,11 +22,25 @@ class ReplayFile(NamedTuple):
     """Whether it was found in a folder, rather than named as an argument."""
 
 
-def find_files(paths: tuple[Path, ...], endings: tuple[str, ...] | None = None) -> Iterator[ReplayFile]:
-    """Yield the files among `paths`, and all replays in the folders among them and their subfolders.
+class FoundReplay(NamedTuple):
+    """A replay for a command to read: a file, or a member of an archive."""
 
-    Replays of one folder come in the order of their paths. `endings` are the lower-case file name endings to look for
-    in folders, by default those of all formats.
+    path: Path
+    in_folder: bool
+    """Whether it was found in a folder or an archive."""
+    data: bytes | None = None
+    """The replay, if it was read with its archive; `None` if it is to be read by its name."""
+    size_bytes: int = 0
+    """The size of a member of an archive."""
+    error: FormatError | SourceError | None = None
+    """Why it cannot be read."""
+
+
+def find_files(paths: tuple[Path, ...], endings: tuple[str, ...] | None = None) -> Iterator[ReplayFile]:
+    """Yield the files among `paths`, and all replays and archives in the folders among them and their subfolders.
+
+    Replays of one folder come in the order of their paths. `endings` are the lower-case file name endings of replays to
+    look for in folders, by default those of all formats.
     """
     if endings is None:
         from slpstream.formats.registry import suffixes
@@ -29,10 +48,82 @@ def find_files(paths: tuple[Path, ...], endings: tuple[str, ...] | None = None) 
         endings = suffixes()
     for path in paths:
         if path.is_dir():
-            found = sorted(p for p in path.rglob("*") if p.suffix.lower() in endings and p.is_file())
+            found = sorted(p for p in path.rglob("*") if _is_wanted(p.name, endings) and p.is_file())
             yield from (ReplayFile(file, in_folder=True) for file in found)
         else:
             yield ReplayFile(path, in_folder=False)
+
+
+def _is_wanted(name: str, endings: tuple[str, ...]) -> bool:
+    return is_archive(name) or holds_replay(name, endings)
+
+
+def has_archives(files: Iterable[ReplayFile]) -> bool:
+    """Whether there are archives among the files, so that the number of replays is not known."""
+    return any(is_archive(file.path.name) for file in files)
+
+
+def each_replay(
+    files: Iterable[ReplayFile], endings: tuple[str, ...] | None = None, *, by_name: bool = False
+) -> Iterator[FoundReplay]:
+    """Yield the replays: the files themselves and, in place of each archive, its members with these endings.
+
+    By default these are the endings of all formats.
+
+    Members come in the order of their archive and are read in passing, each archive once. With `by_name` members of zip
+    archives are not read, because other processes can do that. A member that cannot be read comes with its error.
+    """
+    if endings is None:
+        from slpstream.formats.registry import suffixes
+
+        endings = suffixes()
+    for file in files:
+        if is_archive(file.path.name) and file.path.is_file():
+            yield from _members(file.path, endings, by_name=by_name and file.path.name.lower().endswith(".zip"))
+        else:
+            yield FoundReplay(file.path, file.in_folder)
+
+
+def _members(archive: Path, endings: tuple[str, ...], *, by_name: bool) -> Iterator[FoundReplay]:
+    from slpstream.sources.archives.members import members
+
+    for member in members(archive, endings):
+        path = member.path
+        if member.problem is not None:
+            yield FoundReplay(path, in_folder=True, error=Unreadable(str(path), member.problem))
+        elif by_name:
+            yield FoundReplay(path, in_folder=True, size_bytes=member.size_bytes)
+        else:
+            try:
+                data = member.read()
+            except OSError as error:
+                problem = Unreadable(str(path), error.strerror or "cannot be read")
+                yield FoundReplay(path, in_folder=True, error=problem)
+            except FormatError as error:
+                yield FoundReplay(path, in_folder=True, error=error)
+            else:
+                yield FoundReplay(path, in_folder=True, data=data, size_bytes=len(data))
+
+
+def at_hand(found: FoundReplay) -> Path:
+    """The path of a replay, by which it can be read now. Raises the error of one that cannot be read."""
+    if found.error is not None:
+        raise found.error
+    if found.data is not None:
+        from slpstream.sources.archives.packed import keep
+
+        keep(found.path, found.data)
+    return found.path
+
+
+def open_exportable(file: Path) -> Replay:
+    """Open a replay. Raises `SourceError`, and `FormatError` also for formats without columns."""
+    from slpstream.api import open_replay
+
+    replay = open_replay(file)
+    if not replay.has_columns:
+        raise FormatError(f"{replay.format} replays have no columns and cannot be exported", offset=0)
+    return replay
 
 
 def fail_without_replays(paths: tuple[Path, ...]) -> NoReturn:

@@ -118,11 +118,11 @@ def _skew_at(ended: datetime, last: IndexedGame) -> ClockSkew | None:
 
 
 def _indexed(record: GameRecord, mtime_ns: int) -> IndexedGame:
-    standings: Mapping[str, Any] = msgspec.json.decode(record.standings or b"{}")
+    standings: Mapping[str, Mapping[str, Any]] = msgspec.json.decode(record.standings or b"{}")
     return IndexedGame(
         record.game_id,
         record.summary,
-        {int(index): msgspec.convert(standing, Standing) for index, standing in standings.items()},
+        {int(index): Standing(**standing) for index, standing in standings.items()},
         listed_at_ms=mtime_ns // 1_000_000 if record.said_at_ms is None else record.said_at_ms,
         said_at_ms=record.said_at_ms,
         mtime_ns=mtime_ns,

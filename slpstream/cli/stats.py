@@ -9,16 +9,26 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import partial
+from itertools import islice
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import click
 
 from slpstream.cli import EXIT_NO, describe_error, report, report_error
-from slpstream.cli.replay_files import fail_without_replays, find_files
+from slpstream.cli.progress import progress_bar
+from slpstream.cli.replay_files import (
+    FoundReplay,
+    ReplayFile,
+    at_hand,
+    each_replay,
+    fail_without_replays,
+    find_files,
+    has_archives,
+)
 from slpstream.model.errors import FormatError, SourceError
+from slpstream.sources.archives.names import is_archive
 
 if TYPE_CHECKING:
     import msgspec
@@ -29,6 +39,9 @@ if TYPE_CHECKING:
 MIN_PARALLEL_BYTES = 24_000_000
 """For less data, starting processes takes longer than it saves."""
 _FILES_PER_CHUNK = 4
+_CHUNKS_AHEAD = 4
+_ARCHIVE_RATIO = 5
+"""About how much smaller replays are in archives."""
 
 Compat = Literal["slippi-js"]
 
@@ -75,7 +88,7 @@ class FileResult(NamedTuple):
 
 
 @click.command()
-@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE|DIR...")
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE|ARCHIVE|DIR...")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per file, with absent values as null.")
 @click.option(
     "--compat", type=click.Choice(["slippi-js"]), help="Use the numbers, and with --json the shape, of slippi-js 9.1.2."
@@ -98,18 +111,19 @@ class FileResult(NamedTuple):
 def command(
     paths: tuple[Path, ...], as_json: bool, compat: Compat | None, crew: bool, jobs: int | None, by: Grouping
 ) -> None:
-    """Show the stats of games. For several files, show a row for each player of every game, and a summary of each."""
-    from slpstream.formats.slplog.container import SUFFIX
+    """Show the stats of games. For several files, show a row for each player of every game, and a summary of each.
 
-    candidates = find_files(paths, (*_endings(), SUFFIX))
-    files = [found.path for found in candidates if not found.in_folder or _has_stats(found.path)]
+    Archives stand for the replays in them, and are found in folders too.
+    """
+    candidates = find_files(paths, _stats_endings())
+    files = [found for found in candidates if not found.in_folder or _has_stats(found.path)]
+    options = Options(as_json, compat is not None, crew)
     if not files:
         fail_without_replays(paths)
-    options = Options(as_json, compat is not None, crew)
     if as_json:
         code = _print_lines(files, options, jobs)
-    elif len(files) == 1:
-        code = _print_game(files[0], options)
+    elif len(files) == 1 and not has_archives(files):
+        code = _print_game(files[0].path, options)
     else:
         code = _print_rows(files, options, jobs, by)
     sys.stdout.flush()
@@ -146,22 +160,22 @@ def _tag(value: msgspec.Struct) -> Any:
     return value.__struct_config__.tag
 
 
-def examine(options: Options, file: Path) -> FileResult:
-    """Compute the stats of a file. `FormatError` and `SourceError` become the error message of the result."""
+def examine(options: Options, found: FoundReplay) -> FileResult:
+    """Compute the stats of a replay. `FormatError` and `SourceError` become the error message of the result."""
     import msgspec
 
     from slpstream.api import open_replay
     from slpstream.cli.stats_rows import game_row
 
     try:
-        replay = open_replay(file)
+        replay = open_replay(at_hand(found))
         error, code = _damage(replay)
         if options.as_json:
             shown = json_object(replay, compat=options.compat, crew=options.crew)
             return FileResult(msgspec.json.encode(shown) + b"\n", None, error, code)
         return FileResult(None, game_row(replay, compat=options.compat, crew=options.crew), error, code)
     except (FormatError, SourceError) as problem:
-        message, code = describe_error(file, problem)
+        message, code = describe_error(found.path, problem)
         return FileResult(error=message, code=code)
 
 
@@ -173,7 +187,7 @@ def _damage(replay: Replay) -> tuple[str | None, int]:
     return f"{replay.path}: {worst.message}, at offset {worst.offset}; the stats cover the game up to there", EXIT_NO
 
 
-def _print_lines(files: list[Path], options: Options, jobs: int | None) -> int:
+def _print_lines(files: list[ReplayFile], options: Options, jobs: int | None) -> int:
     out = sys.stdout.buffer
     code = 0
     for result in _results(files, options, jobs):
@@ -183,7 +197,7 @@ def _print_lines(files: list[Path], options: Options, jobs: int | None) -> int:
     return code
 
 
-def _print_rows(files: list[Path], options: Options, jobs: int | None, by: Grouping) -> int:
+def _print_rows(files: list[ReplayFile], options: Options, jobs: int | None, by: Grouping) -> int:
     from slpstream.cli.stats_tables import print_rows
 
     rows = []
@@ -216,40 +230,59 @@ def _report_error(result: FileResult) -> int:
     return result.code
 
 
-def _results(files: list[Path], options: Options, jobs: int | None) -> Iterator[FileResult]:
+def _results(files: list[ReplayFile], options: Options, jobs: int | None) -> Iterator[FileResult]:
     """Yield the results in the order of the files, with a progress bar if stderr is a terminal."""
-    with _computed(files, options, jobs) as results:
-        if len(files) < 2 or not sys.stderr.isatty() or (options.as_json and sys.stdout.isatty()):
-            yield from results
-            return
-        from rich.console import Console
-        from rich.progress import track
-
-        console = Console(stderr=True)
-        yield from track(results, "stats", total=len(files), console=console, transient=True)
+    archives = has_archives(files)
+    shown = (archives or len(files) > 1) and not (options.as_json and sys.stdout.isatty())
+    with progress_bar("stats", None if archives else len(files), shown=shown, transient=True) as update:
+        for done, result in enumerate(_computed(files, options, jobs), 1):
+            yield result
+            update(done)
 
 
-@contextmanager
-def _computed(files: list[Path], options: Options, jobs: int | None) -> Iterator[Iterator[FileResult]]:
-    """Yield an iterator of the results in the order of the files, computed by `jobs` processes."""
-    count = min(len(files), jobs or _jobs(files))
+def _computed(files: list[ReplayFile], options: Options, jobs: int | None) -> Iterator[FileResult]:
+    """Yield the results in the order of the files, computed by `jobs` processes."""
+    count = jobs or _jobs(files)
+    if not has_archives(files):
+        count = min(len(files), count)
     if count < 2:
-        yield map(partial(examine, options), files)
+        yield from map(partial(examine, options), each_replay(files, _stats_endings()))
         return
-    from slpstream.cli.process_pool import interrupts_blocked, process_pool
+    from slpstream.cli.process_pool import map_in_order, process_pool
 
+    size = _FILES_PER_CHUNK if len(files) > 64 or has_archives(files) else 1
+    chunks = _batched(each_replay(files, _stats_endings(), by_name=True), size)
     with process_pool(count) as pool:
-        with interrupts_blocked():
-            results = pool.map(partial(examine, options), files, chunksize=_FILES_PER_CHUNK if len(files) > 64 else 1)
-        yield results
+        examine_all = partial(_examine_all, options)
+        for chunk in map_in_order(pool, examine_all, chunks, ahead=_CHUNKS_AHEAD * count, size_bytes=_bytes_sent):
+            yield from chunk.result()
 
 
-def _jobs(files: list[Path]) -> int:
+def _batched(replays: Iterator[FoundReplay], size: int) -> Iterator[list[FoundReplay]]:
+    while batch := list(islice(replays, size)):
+        yield batch
+
+
+def _bytes_sent(replays: list[FoundReplay]) -> int:
+    return sum(len(found.data or b"") for found in replays)
+
+
+def _stats_endings() -> tuple[str, ...]:
+    from slpstream.formats.slplog.container import SUFFIX
+
+    return (*_endings(), SUFFIX)
+
+
+def _examine_all(options: Options, replays: list[FoundReplay]) -> list[FileResult]:
+    return [examine(options, found) for found in replays]
+
+
+def _jobs(files: list[ReplayFile]) -> int:
     """The default number of processes: one per core if there is enough data, otherwise 1."""
     size = 0
     for file in files:
         try:
-            size += file.stat().st_size
+            size += file.path.stat().st_size * (_ARCHIVE_RATIO if is_archive(file.path.name) else 1)
         except OSError:
             continue  # the error is reported when the file is read
         if size >= MIN_PARALLEL_BYTES:

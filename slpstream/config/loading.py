@@ -84,11 +84,22 @@ def check(table: Mapping[str, Any], *, file: str = "configuration") -> Config:
     _check_seats(config.seats, file)
     _check_handover(config.handover, file)
     _check_announce(config, file)
+    _check_situations(config, file)
     if config.on_air.operator_seconds and config.on_air.choose != "rule":
         raise ConfigError(file, "on_air.operator_seconds", 'applies only with on_air.choose = "rule"')
     if config.watch.idle_seconds < config.watch.stalled_seconds:
         raise ConfigError(file, "watch.idle_seconds", "expected at least watch.stalled_seconds")
     return config
+
+
+def _check_situations(config: Config, file: str) -> None:
+    """Names and stations. The daemon checks the queries."""
+    names = [wanted.name for wanted in config.situations]
+    for i, name in enumerate(names):
+        if name in names[:i]:
+            raise ConfigError(file, f"situations[{i}].name", f"is there twice: {name!r}")
+        if not name.isprintable():
+            raise ConfigError(file, f"situations[{i}].name", "expected printable characters")
 
 
 _LIST_INDEX = re.compile(r"\[\d+\]")

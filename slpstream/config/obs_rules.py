@@ -21,6 +21,7 @@ _CONDITIONS = (
     ("event", ("event",)),
     ("min_damage", ("event",)),
     ("kill", ("event",)),
+    ("situation", ("situation",)),
     ("after_seconds", ("station_idle",)),
 )
 """Keys, and the values of `on` for which they have a meaning."""
@@ -37,6 +38,10 @@ def check_obs(config: Config, file: str) -> None:
         key = f"obs_rules[{i}]"
         _check_conditions(rule, file, key)
         _check_actions(rule, file, key)
+        if rule.on == "situation" and rule.situation not in ("", *(each.name for each in config.situations)):
+            raise ConfigError(file, f"{key}.situation", f"no such situation: {rule.situation!r}")
+        if rule.on == "situation" and not config.situations:
+            raise ConfigError(file, f"{key}.on", "there are no [[situations]]")
         if not _can_exist(rule.station, config):
             raise ConfigError(file, f"{key}.station", f"no such station: {rule.station!r}")
 

@@ -295,6 +295,7 @@ class Seats(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     ] = 30.0
 
 
+@prepared
 class Audit(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """`[audit]`: the comparison of setups."""
 
@@ -388,7 +389,7 @@ class Webhook(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     ]
     stations: Annotated[list[str], Meta(description="Stations to include. Empty: all.")] = []
     events: Annotated[
-        list[Literal["game_start", "game_end", "set"]], Meta(description="Events to deliver. Empty: all.")
+        list[Literal["game_start", "game_end", "set", "situation"]], Meta(description="Events to deliver. Empty: all.")
     ] = []
     timeout_seconds: Annotated[Positive, Meta(description="Time limit for an answer.")] = 10.0
     keep_hours: Annotated[
@@ -495,7 +496,7 @@ class ObsRule(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """`[[obs_rules]]`: what OBS does when something happens at a station. Rules apply in their order."""
 
     on: Annotated[
-        Literal["game_start", "game_end", "set_end", "station_idle", "event"],
+        Literal["game_start", "game_end", "set_end", "station_idle", "event", "situation"],
         Meta(description="When the rule applies."),
     ]
     station: Annotated[
@@ -529,6 +530,9 @@ class ObsRule(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
         ],
         Meta(description="For `event`: the kind of event."),
     ] = ""
+    situation: Annotated[
+        str, Meta(description="For `situation`: the name of one of `[[situations]]`. Empty: any of them.")
+    ] = ""
     min_damage: Annotated[
         float, Meta(ge=0, description="For the end of a combo or conversion: the least damage, in percent.")
     ] = 0.0
@@ -547,6 +551,22 @@ class ObsRule(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     chapter: Annotated[
         str, Meta(description="Name of a chapter to begin in the recording. Needs OBS 30.2 and Hybrid MP4.")
     ] = ""
+
+
+class Situation(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """`[[situations]]`: a situation that is looked for in the games of stations while they are played."""
+
+    name: Annotated[str, Meta(min_length=1, max_length=100, description="Name in webhooks, rules and marks. Unique.")]
+    query: Annotated[
+        str,
+        Meta(
+            description="The situation, such as `fox: upthrow -> upair, kill`; docs/data/situations.md has the words."
+        ),
+    ]
+    stations: Annotated[list[str], Meta(description="Stations to include. Empty: all.")] = []
+    mark: Annotated[
+        bool, Meta(description="Mark the moment, so that it is on the dashboard and can be shown again.")
+    ] = False
 
 
 SCOREBOARD_VALUES = (
@@ -802,6 +822,7 @@ class Config(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     jsonl: list[JsonLines] = []
     scoreboards: list[Scoreboard] = []
     obs_rules: list[ObsRule] = []
+    situations: list[Situation] = []
 
 
 SECTIONS: Mapping[str, type[msgspec.Struct]] = {
@@ -831,8 +852,9 @@ SECTIONS: Mapping[str, type[msgspec.Struct]] = {
     "jsonl": JsonLines,
     "scoreboards": Scoreboard,
     "obs_rules": ObsRule,
+    "situations": Situation,
 }
-LISTED = frozenset({"stations", "webhooks", "chat", "jsonl", "scoreboards", "obs_rules"})
+LISTED = frozenset({"stations", "webhooks", "chat", "jsonl", "scoreboards", "obs_rules", "situations"})
 """Sections that may occur several times, such as `[[stations]]`."""
 
 

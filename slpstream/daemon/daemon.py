@@ -27,6 +27,7 @@ from slpstream.config import (
 )
 from slpstream.daemon import fanout
 from slpstream.daemon.announce import Announcement, announcements, check_announce
+from slpstream.daemon.archives import ArchiveSearch, read_archive
 from slpstream.daemon.clips import DaemonClips
 from slpstream.daemon.consoles import Consoles, check_sources, same_consoles
 from slpstream.daemon.demo import Demo
@@ -74,6 +75,7 @@ from slpstream.web.server import WebServer
 
 if TYPE_CHECKING:
     from slpstream.daemon.playback import Playback
+    from slpstream.daemon.situations import DaemonSituations
     from slpstream.daemon.tournament.bracket import DaemonBracket
     from slpstream.daemon.tournament.controllers import DaemonControllers
     from slpstream.daemon.tournament.seats import DaemonSeats
@@ -129,6 +131,7 @@ class Daemon:
         )
         self.running = RunningStations(self.hub, errors)
         self._obs = self._make_obs(config)
+        self._situations = self._make_situations(config)
         self.demo = Demo(self.running)
         self.on_air = StationOnAir(
             self.hub,
@@ -224,6 +227,7 @@ class Daemon:
                     on_change=self._games_changed,
                     temporary=trouble,
                     errors=self.errors,
+                    read_archive=read_archive,
                 )
                 background.start_soon(index.run)
                 limiter = trio.CapacityLimiter(_READER_THREADS)
@@ -237,6 +241,8 @@ class Daemon:
                 marked = StationMarks(index, self.hub, self._keeps)
                 self.seats = seated = await trio.to_thread.run_sync(self._make_seats, index, state)
                 self._handover = handed_on = Handover(config.handover, index, self.sets, self._keeps, self.metrics)
+                if self._situations is not None:
+                    self._situations.mark(marked)
                 more = [
                     *seats.endpoints(seated),
                     *seat_codes.endpoints(seated),
@@ -278,6 +284,9 @@ class Daemon:
                 background.start_soon(self.errors.keep_running, "station", self.demo.run)
                 retention = Retention(recordings_folder(config), index, self.hub, self.running, self.metrics)
                 background.start_soon(self.errors.keep_running, "retention", partial(retention.run, self._limits))
+                if config.store.index_old_files:
+                    archives = ArchiveSearch(index, self._folders_by_station)
+                    background.start_soon(self.errors.keep_running, "archives", archives.run)
                 background.start_soon(self.errors.keep_running, "sets", partial(self.sets.run, index))
                 background.start_soon(self.errors.keep_running, "on_air", partial(self.on_air.run, index))
                 if self.bracket is not None:
@@ -314,11 +323,17 @@ class Daemon:
         """Starts what runs beside a station: outputs, console, relay ports. A demo has none of them."""
         if running.origin == "demo":
             return
-        running.nursery.start_soon(self.outputs.follow, running.station.channel)
+        channel = running.station.channel
+        running.nursery.start_soon(self.outputs.follow, channel)
         if self.controllers is not None:
-            check = partial(self.controllers.follow, running.station.channel)
+            check = partial(self.controllers.follow, channel)
             keep_running = partial(self.errors.keep_running, "controllers", check, station=running.station.id)
             running.nursery.start_soon(keep_running)
+        if self._situations is not None and self._index is not None:
+            search = partial(self._situations.follow, self._index, channel)
+            running.nursery.start_soon(
+                partial(self.errors.keep_running, "situations", search, station=running.station.id)
+            )
         with self.errors.contain("console", station=running.station.id):
             self.consoles.start(running)
 
@@ -349,8 +364,11 @@ class Daemon:
         """The folders whose games the index keeps up to date."""
         return [station.folder for station in self.running.stations]
 
+    def _folders_by_station(self) -> dict[str, Path]:
+        return {station.id: station.folder for station in self.running.stations if station.id != self.demo.station}
+
     async def setup(self) -> schemas.Setup:
-        """What is watched, see `web.setup.Setup`."""
+        """The watched folders, see `web.setup.Setup`."""
         watched = [station for station in self.running.stations if station.id != self.demo.station]
         exist = await trio.to_thread.run_sync(lambda: [station.folder.is_dir() for station in watched])
         folders = [
@@ -546,7 +564,7 @@ class Daemon:
         )
 
     def _expected_at(self, station: str) -> Sequence[ExpectedPlayer]:
-        """Who plays at a station now, as the bracket has it."""
+        """The players at a station now, as the bracket has it."""
         return () if self.bracket is None else self.bracket.expected(station)
 
     def _make_controllers(self, config: Config) -> DaemonControllers | None:
@@ -559,6 +577,21 @@ class Daemon:
                 "slpstream_controller_findings_total", check, confidence
             ).inc()
         )
+
+    def _make_situations(self, config: Config) -> DaemonSituations | None:
+        if not config.situations:
+            return None
+        from slpstream.daemon.situations import DaemonSituations  # noqa: PLC0415 -- few daemons look for situations
+
+        situations = DaemonSituations(config.situations, self.metrics)
+        situations.tell(self.outputs.situation_found)
+        situations.tell(self._tell_obs)
+        return situations
+
+    async def _tell_obs(self, station: str, payload: Mapping[str, Any]) -> None:
+        if self._obs is not None:
+            with self.errors.contain("obs", station=station):
+                self._obs.situation_found(station, payload["gameId"], payload["name"])
 
     def _make_replay_check(self, background: trio.Nursery) -> ReplayCheck | None:
         """Starts to decode finished games again, if that is configured."""

@@ -18,7 +18,7 @@ _KEPT_LISTS = 32
 
 
 class GameCodes:
-    """The codes of the games of one daemon. They are read when somebody asks for them, never while a game begins."""
+    """The codes of the games of one daemon. They are read on request, never while a game begins."""
 
     def __init__(self, index: GameIndex, read: Callable[[Path], CodeList | None]) -> None:
         """`read` reads the codes of a file, see `slpstream.api.read_codes`. Called in a worker thread."""
@@ -31,7 +31,7 @@ class GameCodes:
     async def codes(
         self, game_id: str, fingerprint: str | None, paths: Iterable[bytes], *, has_ended: bool
     ) -> CodeList | None:
-        """The codes of a game with these files; `None` if no file tells.
+        """The codes of a game with these files; `None` if no file reveals them.
 
         `fingerprint` is what the index knows: it is empty for a replay without codes, and `None` for one that was not
         read yet. The answer for a game that has not ended is kept only when there are codes.

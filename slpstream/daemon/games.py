@@ -17,16 +17,16 @@ from typing import Any
 import msgspec
 import trio
 
-from slpstream.api import open_file
 from slpstream.daemon.game_codes import GameCodes
 from slpstream.daemon.game_log import links_of, read_frames, read_highlights, stats_of
 from slpstream.game.log_reader import archived_game, peek_game_id
-from slpstream.model.errors import CursorGone, SourceError
+from slpstream.model.errors import CursorGone
 from slpstream.model.messages import START, LogMessage, timestamp
 from slpstream.model.summary import GameSummary, stats_summary
+from slpstream.sources.archives.packed import open_replay_file, origin_of, replay_name
 from slpstream.store import WHOLE, FileRow, GameIndex, GameRow, GamesQuery, StoredGame
 from slpstream.stream import Game, Hub
-from slpstream.system.file_times import modified_ns
+from slpstream.system.member_paths import shown_name
 from slpstream.web import launcher, schemas
 from slpstream.web.games import EncodedFrames, EncodedStats, FramesQuery, ReplayFile
 
@@ -266,15 +266,11 @@ def _raw(text: str | None) -> Any:
 
 def _file(file: FileRow) -> schemas.GameFile:
     return schemas.GameFile(
-        name=_name(file.path),
+        name=shown_name(file.path),
         station=file.station,
         modified_at=timestamp(file.mtime_ns / 1e9),
         size_bytes=file.size_bytes,
     )
-
-
-def _name(path: bytes) -> str:
-    return os.path.basename(os.fsdecode(path)).encode("utf-8", "replace").decode()  # noqa: PTH119 -- names that are not UTF-8
 
 
 def _has(path: Path, game_id: str) -> bool:
@@ -289,15 +285,17 @@ def _open(row: FileRow, game_id: str) -> ReplayFile | None:
     """Opens a file if it contains the game. Blocks."""
     path = Path(os.fsdecode(row.path))
     try:
-        file = open_file(path)
-    except SourceError:
+        file = open_replay_file(path)
+    except OSError:
         return None
     try:
-        status = os.fstat(file.fileno())
+        origin = origin_of(path)
+        size_bytes = file.seek(0, os.SEEK_END)
+        file.seek(0)
     except OSError:
         file.close()
         return None
-    if (modified_ns(status), status.st_size) != (row.mtime_ns, row.size_bytes) and not _has(path, game_id):
+    if (origin.mtime_ns, size_bytes) != (row.mtime_ns, row.size_bytes) and not _has(path, game_id):
         file.close()
         return None
-    return ReplayFile(_name(row.path), file, status.st_size, modified_ns(status) / 1e9)
+    return ReplayFile(replay_name(path), file, size_bytes, origin.mtime_ns / 1e9)

@@ -13,6 +13,7 @@ from slpstream.daemon.game_log import links_of
 from slpstream.daemon.sets import StationSets
 from slpstream.model.messages import timestamp
 from slpstream.model.summary import GameSummary
+from slpstream.sources.archives.packed import is_packed
 from slpstream.store import GameIndex, GameRow, HighlightPage, HighlightRow, HighlightsQuery, StoredGame
 from slpstream.web import schemas
 from slpstream.web.launcher import FORMAT
@@ -20,14 +21,18 @@ from slpstream.web.launcher import FORMAT
 
 def replay_path(game: StoredGame) -> Path | None:
     """The replay of a game that Dolphin can play; `None` if there is none."""
-    if game.row.format != FORMAT or not game.files:
+    if game.row.format != FORMAT:
         return None
-    path = game.files[0].path
-    try:
-        path.decode()
-    except UnicodeDecodeError:
-        return None  # the file that Dolphin reads is JSON, which has no such names
-    return Path(os.fsdecode(path))
+    for file in game.files:
+        path = Path(os.fsdecode(file.path))
+        if is_packed(path):
+            continue  # Dolphin reads neither archives nor compressed replays
+        try:
+            file.path.decode()
+        except UnicodeDecodeError:
+            return None  # the file that Dolphin reads is JSON, which has no such names
+        return path
+    return None
 
 
 class DaemonHighlights:

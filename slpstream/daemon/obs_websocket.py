@@ -54,6 +54,7 @@ def rule_of(wanted: ObsRule) -> Rule:
         on=wanted.on,
         station=wanted.station,
         event=wanted.event,
+        situation=wanted.situation,
         min_damage=wanted.min_damage,
         kill=wanted.kill,
         after_seconds=wanted.after_seconds,

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from slpstream.outputs.chat.sink import ChatSink
 
 _WRITER_THREADS = 4
-_ALL_EVENTS: frozenset[EventName] = frozenset({"game_start", "game_end", "set"})
+_ALL_EVENTS: frozenset[EventName] = frozenset({"game_start", "game_end", "set", "situation"})
 _ALL_BUT_FRAMES: frozenset[Topic] = frozenset(TOPICS) - {"frame"}
 
 Follow = Callable[[Channel], Awaitable[None]]
@@ -124,6 +124,12 @@ class Outputs:
             for webhook in self._webhooks:
                 with self._errors.contain("webhook", station=station, webhook=webhook.name):
                     webhook.set_changed(station, with_bracket)
+
+    async def situation_found(self, station: str, payload: Mapping[str, Any]) -> None:
+        """Take a situation that was found in a game of a station; returns when webhooks have stored it."""
+        for webhook in self._webhooks:
+            with self._errors.contain("webhook", station=station, webhook=webhook.name):
+                await webhook.situation_found(station, payload)
 
     def not_ready(self) -> list[str]:
         """The reasons why outputs do not work. The receiver of a webhook may be down: its deliveries wait."""

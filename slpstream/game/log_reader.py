@@ -26,8 +26,9 @@ from slpstream.game.pipeline import Pipeline
 from slpstream.model.errors import CursorGone
 from slpstream.model.events import GameStart, first_of
 from slpstream.model.messages import START, FramesMode, LogMessage, Position
+from slpstream.sources.archives.packed import is_packed, open_replay_file, replay_name
 from slpstream.stream import Game
-from slpstream.system.files import WHOLE_FILE_BYTES, open_regular, read_regular
+from slpstream.system.files import WHOLE_FILE_BYTES, read_regular
 
 SLICE_BYTES = 64 * 1024
 _SLICES_PER_CHECKPOINT = 4
@@ -157,7 +158,8 @@ class GrowingLogReader:
         limit = self._limit_bytes()
         path = self._path()
         with self._open(path) as file:
-            size = limit or 0 if self._read_unwritten is not None else os.fstat(file.fileno()).st_size
+            size = limit or 0 if self._read_unwritten is not None else file.seek(0, os.SEEK_END)
+            file.seek(0)
             end = _end_of(index, size if limit is None else min(size, limit))
             if cached is not None and cached.end == end:
                 return cached
@@ -165,7 +167,7 @@ class GrowingLogReader:
                 return None
             pipeline = cache.nearest(index * SLICE_BYTES, path)
             if pipeline.bytes_read:  # the header may have changed since this pipeline read it
-                pipeline.rewrite(self._read(file, path, 0, of_name(path.name).rewritable_bytes))
+                pipeline.rewrite(self._read(file, path, 0, of_name(replay_name(path)).rewritable_bytes))
             file.seek(pipeline.bytes_read)
             for i in range(pipeline.bytes_read // SLICE_BYTES, index + 1):
                 offset = pipeline.bytes_read
@@ -190,7 +192,7 @@ class GrowingLogReader:
 
     def _open(self, path: Path) -> BinaryIO:
         try:
-            return open_regular(path)
+            return open_replay_file(path)
         except FileNotFoundError:
             if self._read_unwritten is None:
                 raise
@@ -238,7 +240,20 @@ class _Cached:
         checkpoint = self.checkpoints.get(start)
         if checkpoint is not None:
             return checkpoint.copy()
-        return Pipeline(of_name(path.name).new_reader(path.name), MODES)
+        return _new_pipeline(path)
+
+
+def _read_whole(path: Path) -> bytes:
+    """A file that its game writes in one go. Raises `OSError`."""
+    if not is_packed(path):
+        return read_regular(path)
+    with open_replay_file(path) as file:
+        return file.read()
+
+
+def _new_pipeline(path: Path) -> Pipeline:
+    name = replay_name(path)
+    return Pipeline(of_name(name).new_reader(name), MODES)
 
 
 class WholeFileLogReader:
@@ -321,8 +336,9 @@ class WholeFileLogReader:
         """In a worker thread: run the pipeline up to and through one batch."""
         if not self._starts:
             path = self._path()
-            data = read_regular(path)
-            pipeline = Pipeline(of_name(path.name, data[:SNIFFED_BYTES], len(data)).new_reader(path.name), MODES)
+            data = _read_whole(path)
+            name = replay_name(path)
+            pipeline = Pipeline(of_name(name, data[:SNIFFED_BYTES], len(data)).new_reader(name), MODES)
             pipeline.feed(data)
             self._starts.append(pipeline)
         logs: Mapping[FramesMode, Sequence[LogMessage]] | None = None
@@ -346,7 +362,7 @@ FileLogReader = GrowingLogReader | WholeFileLogReader
 def archived_game(path: Callable[[], Path], mtime_ns: int, game_id: str, limiter: trio.CapacityLimiter) -> Game:
     """A game that is known from its file alone. `path` returns where the file is now."""
     reader: FileLogReader
-    name = path().name
+    name = replay_name(path())
     if of_name(name).written_whole:
         reader = WholeFileLogReader(path, lambda mode: None, game_id, limiter)
     else:
@@ -359,9 +375,10 @@ def peek_game_id(path: Path) -> str | None:
 
     Blocks. Raises `OSError`.
     """
-    format_ = of_name(path.name)
-    reader = format_.new_reader(path.name)
-    with open_regular(path) as file:
+    name = replay_name(path)
+    format_ = of_name(name)
+    reader = format_.new_reader(name)
+    with open_replay_file(path) as file:
         if format_.written_whole:
             start = first_of(GameStart, [*reader.feed(file.read(WHOLE_FILE_BYTES)), *reader.finish()])
         else:

@@ -11,6 +11,8 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from slpstream.model.prepared import prepared
+
 Kind = Literal["machine", "rules"]
 
 
@@ -67,6 +69,7 @@ class CodeList(_Revealed, frozen=True, kw_only=True):
     codes: list[Code] = []
 
 
+@prepared
 class Pacing(_Revealed, frozen=True, kw_only=True):
     """How evenly the frames of a game arrived, as the daemon saw it that received them."""
 

@@ -114,6 +114,9 @@ class Standing(msgspec.Struct, frozen=True):
     percent: float | None = None
 
 
+msgspec.json.Decoder(Standing)
+
+
 class IndexedGame(NamedTuple):
     """A game as the index has it, with the times that tell when it was played."""
 

@@ -1,9 +1,9 @@
 """Signed webhooks: the games and sets of stations are posted to a URL, at least once, in order.
 
-Deliveries are made from the log (`game_start`, `game_end`) or from `set_changed` (`set`), stored, and posted from the
-store by `delivery`. A delivery is stored together with the offset in the log after it, so a crash neither loses a
-delivery nor makes one twice. Only a crash between the response and its recording posts a delivery again, with the same
-`Idempotency-Key`.
+Deliveries are made from the log (`game_start`, `game_end`), from `set_changed` (`set`) or from `situation_found`
+(`situation`), stored, and posted from the store by `delivery`. A delivery is stored together with the offset in the log
+after it, so a crash neither loses a delivery nor makes one twice. Only a crash between the response and its recording
+posts a delivery again, with the same `Idempotency-Key`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from slpstream.store.deliveries import Delivery, DeliveryStore
 from slpstream.stream import Channel, ConsumedBatch, ConsumerOffsets, LogConsumer
 from slpstream.system.logs import get_logger
 
-EventName = Literal["game_start", "game_end", "set"]
+EventName = Literal["game_start", "game_end", "set", "situation"]
 Describe = Callable[[Mapping[str, Any], Mapping[str, Any] | None], GameSummary]
 """(payload of `game_start`, payload of `game_end` or `None`) to the neutral summary of the game."""
 
@@ -108,6 +108,30 @@ class WebhookSink:
             self._sets[station, str(payload.get("setId") or UPCOMING)] = payload
             self._sets_changed.set()
 
+    async def situation_found(self, station: str, payload: Mapping[str, Any]) -> None:
+        """Take a situation that was found in a game of a station, and return when its delivery is stored.
+
+        The situations of a game come in order, and again from the first one after a restart. `number` counts those of
+        one query in one game, so a situation that was delivered before is known by it.
+        """
+        if "situation" not in self._events or not self.wants(station) or self.gone:
+            return
+        if await self._deliverer.call_store(partial(self._store_situation, station, payload, self._wall_clock())):
+            self._deliverer.wake()
+
+    def _store_situation(self, station: str, payload: Mapping[str, Any], now: float) -> bool:
+        """Store a delivery of a situation unless it was made before. Returns whether it was stored. Blocks."""
+        game_id, number = payload["gameId"], payload["number"]
+        digest = _digest(_encode([payload["name"], payload["query"]]))
+        of_game = f"situation/{game_id}/{digest}"
+        last = self._store.last_of_set(self._id, station, of_game)
+        if last is not None and int(last[0]) >= number:
+            return False
+        body = _encode({"type": "situation", "station": station, "at": timestamp(now), **payload})
+        delivery = Delivery(f"{of_game}/{number}", "situation", body)
+        self._store.store_set(self._id, station, delivery, int(now * 1000), set_id=of_game, digest=str(number))
+        return True
+
     async def run(self) -> None:
         """Post deliveries, and make deliveries of sets, until cancelled or until the receiver is gone."""
         async with trio.open_nursery() as nursery:
@@ -117,7 +141,7 @@ class WebhookSink:
 
     async def follow(self, channel: Channel) -> None:
         """Make deliveries of the games of a station until cancelled or until the receiver is gone."""
-        if self.wants(channel.station) and self._events - {"set"}:
+        if self.wants(channel.station) and self._events - {"set", "situation"}:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._follow, channel)
                 await self._deliverer.gone.wait()

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from slpstream.model.prepared import prepared
 from slpstream.sets.corrections import (
     EMPTY,
     NO_DETAILS,
@@ -86,6 +87,7 @@ class SeatPatch(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True,
     pronouns: _Short | None = None
 
 
+@prepared
 class SetPatch(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, forbid_unknown_fields=True):
     """A change to the newest set, as in RFC 7396: keys that are left out stay, null removes a value."""
 

@@ -16,9 +16,11 @@ import msgspec
 from msgspec import UNSET
 
 from slpstream.formats.slippi.commands import FIRST_FRAME, FIRST_PLAYABLE_FRAME
+from slpstream.formats.slippi.damage import HURT_THEMSELVES, is_magnifying_glass
 from slpstream.formats.slippi.falls import Fall, FallCounter, PlayerScore
 from slpstream.formats.slippi.game_start import Settings
 from slpstream.formats.slippi.names import stage_edge
+from slpstream.formats.slippi.stage_places import BELOW
 from slpstream.model import highlight
 from slpstream.model.events import Event, Frame, GameEnd, GameEvent, StatsUpdate
 from slpstream.model.highlight import Highlight
@@ -26,12 +28,11 @@ from slpstream.stats import compat as slippi_js
 from slpstream.stats.conversions import opening_type, with_opening_types
 from slpstream.stats.extra import Extra, FirstBlood, PlayerExtra
 from slpstream.stats.highlights import highlight_of_conversion, highlight_of_stock
-from slpstream.stats.hits import HURT_THEMSELVES, is_magnifying_glass
 from slpstream.stats.home_run import MAJOR_SCENE_HOME_RUN, SANDBAG, HomeRun, home_run
 from slpstream.stats.overall import overall, playable_frame_count, ratio
 from slpstream.stats.pauses import Pauses, RollbackCounter
 from slpstream.stats.player import Lists, Player
-from slpstream.stats.positions import BELOW, CONTROL_MARGIN
+from slpstream.stats.positions import CONTROL_MARGIN
 from slpstream.stats.punishes import RESET_FRAMES
 from slpstream.stats.schema import Conversion, Stats, entry_count
 from slpstream.stats.selected import Selection

@@ -30,14 +30,6 @@ from msgspec.structs import replace
 from slpstream.stats.extra import HitTotals, KillMove
 from slpstream.stats.schema import Conversion
 
-HURT_THEMSELVES = frozenset({23, 24, 26})
-"""Internal character ids of Pichu, Mr. Game & Watch and Roy."""
-
-
-def is_magnifying_glass(damage: float) -> bool:
-    """Whether damage without hitstun is that of the magnifying glass: 1 %, as precisely as a replay has it."""
-    return abs(damage - 1.0) < 1e-4
-
 
 class Hits:
     """The hits of one player on the others."""

@@ -19,10 +19,9 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+from slpstream.formats.slippi.stage_places import BELOW
 from slpstream.stats.states import DYING, LEDGE, SHIELD
 
-BELOW = -10.0
-"""A player lower than this, in game units, is below the stage, wherever the ledges are."""
 CONTROL_MARGIN = 10.0
 """Game units by which a player must be nearer to the middle than the others."""
 

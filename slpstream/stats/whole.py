@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Self
 import msgspec
 from msgspec import UNSET
 
-from slpstream.formats.slippi.game_start import MAJOR_SCENE_ONLINE
 from slpstream.model.events import Event, Frame, GameEnd
 from slpstream.stats.game import SlippiStats
 from slpstream.stats.selected import SelectedEntry, SelectedPlayer, SelectedPost, SelectedPre, SelectedStart
@@ -24,9 +23,6 @@ if TYPE_CHECKING:
     from slpstream.formats.slippi.columns import Character, EventColumns
     from slpstream.formats.slippi.frames import Frames
     from slpstream.formats.slippi.whole_game import WholeGame
-
-_MAX_FRAMES_BACK = 7
-"""Longest rollback. With longer ones, or a finalized frame that lags further, the events have to be read one by one."""
 
 
 class WithoutEvents:
@@ -52,32 +48,13 @@ class WithoutEvents:
 def whole_stats(game: WholeGame, *, compat: bool = False, crew: bool = False) -> SlippiStats | None:
     """The stats of a finished game; `None` when its events have to be read one by one."""
     settings = game.start.settings
-    if game.failure is not None or settings.game_mode == MAJOR_SCENE_TARGET_TEST:  # target tests need the items
+    if settings.game_mode == MAJOR_SCENE_TARGET_TEST or not game.is_plain:  # target tests need the items
         return None
     end = game.end
-    if end.game_end is None or not _plain(game.frames, online=settings.game_mode == MAJOR_SCENE_ONLINE):
-        return None
     stats = SlippiStats(settings, compat=compat, crew=crew)
     stats.feed_all(_frames(game.frames, [player.player_index for player in settings.players], end.end_offset))
     stats.finish(end)
     return stats
-
-
-def _plain(frames: Frames, *, online: bool) -> bool:
-    """Whether the last sending of each number is the one that became final, and they became final in order."""
-    import numpy as np  # noqa: PLC0415 -- numpy loads only on request
-
-    sendings = frames.sendings
-    numbers = sendings.number
-    if not len(numbers) or bool((numbers[1:] > numbers[:-1]).all()):
-        return True
-    bookend = sendings.bookend
-    if not online or "latest_finalized_frame" not in bookend.fields or not bool(bookend.present.all()):
-        return False
-    newest = np.maximum.accumulate(numbers)
-    final = np.maximum.accumulate(np.minimum(bookend["latest_finalized_frame"], numbers))
-    in_time = (numbers[1:] > final[:-1]) & (numbers[1:] > newest[:-1] - _MAX_FRAMES_BACK)
-    return bool(in_time.all() and (newest - final <= _MAX_FRAMES_BACK + 1).all())
 
 
 def _frames(frames: Frames, of_players: Iterable[int], end_offset: int) -> Iterator[Frame]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,6 +20,25 @@ class OldFile(NamedTuple):
     path: Path
     mtime_ns: int
     size_bytes: int
+    is_archive: bool = False
+
+
+class ArchivedGame(NamedTuple):
+    """The game in a member of an archive. Without one `record` is `None` and `problem` is the reason."""
+
+    path: Path
+    """The path of the archive, and the name in it."""
+    size_bytes: int
+    record: GameRecord | None
+    problem: str | None = None
+
+
+ReadArchive = Callable[[Path], Iterator[ArchivedGame]]
+"""Reads the games in an archive, in order, each when it is asked for. Called in a worker thread. Problems do not
+raise."""
+
+ARCHIVE = "an archive; the games in it have names of their own"
+"""The `Entry.problem` of an archive that was read to its end."""
 
 
 def read_entry(read: Read, station: str, file: OldFile) -> Entry:
@@ -30,6 +49,26 @@ def read_entry(read: Read, station: str, file: OldFile) -> Entry:
     except (FormatError, SourceError) as error:
         entry.problem = str(error)
     return entry
+
+
+def member_entry(station: str, archive: OldFile, found: ArchivedGame) -> Entry:
+    """The index entry of a member, which is as old as its archive."""
+    path = path_key(found.path)
+    return Entry(
+        station=station,
+        path=path,
+        mtime_ns=archive.mtime_ns,
+        size_bytes=found.size_bytes,
+        record=found.record,
+        problem=found.problem,
+    )
+
+
+def archive_entry(station: str, archive: OldFile) -> Entry:
+    """The index entry of an archive that was read to its end, so that it is not read again until it changes."""
+    path = path_key(archive.path)
+    mtime_ns, size_bytes = archive.mtime_ns, archive.size_bytes
+    return Entry(station=station, path=path, mtime_ns=mtime_ns, size_bytes=size_bytes, problem=ARCHIVE)
 
 
 def path_key(path: Path) -> bytes:

@@ -33,6 +33,7 @@ from slpstream.store.highlights_query import (
     highlights_statement,
     tenths,
 )
+from slpstream.system.member_paths import members_prefix
 
 _BUSY_MILLISECONDS = 5000
 _IDLE_READERS = 4
@@ -384,6 +385,16 @@ class Database:
             )
             return {path: (mtime_ns, size_bytes) for path, mtime_ns, size_bytes in rows}
 
+    def stale_members(self, archive: bytes, mtime_ns: int) -> list[bytes]:
+        """The members of an archive that were read when it had another modification time than `mtime_ns`."""
+        prefix = members_prefix(archive)
+        with self._reader() as reader:
+            rows = reader.execute(
+                "SELECT path FROM files WHERE path > ? AND path < ? AND mtime_ns <> ?",
+                (prefix, prefix + b"\xff", mtime_ns),
+            )
+            return [path for (path,) in rows]
+
     def game_ids(self, station: str) -> dict[bytes, tuple[int, int, str]]:
         """The games in the files of a station: modification time in nanoseconds, size in bytes and game id, by path."""
         with self._reader() as reader:
@@ -534,7 +545,7 @@ def _put_pacing(writer: sqlite3.Connection, game_id: str, pacing: Pacing) -> Non
 
 
 def _forget_setup(writer: sqlite3.Connection, game_id: str) -> None:
-    """Delete what a game tells about its setup, and its list of codes if no other game has it."""
+    """Delete the facts of a game about its setup, and its list of codes if no other game has it."""
     found = writer.execute("DELETE FROM setups WHERE game_id = ? RETURNING codes", (game_id,)).fetchall()
     for (fingerprint,) in found:
         writer.execute(

@@ -9,6 +9,7 @@ logged and counted, and streaming continues. Games that could not be written are
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
 import sqlite3
@@ -25,7 +26,16 @@ from slpstream.model.highlight import Highlight
 from slpstream.model.setup import CodeList, Pacing
 from slpstream.model.summary import IndexedGame
 from slpstream.store.arrival_times import ArrivalTimes
-from slpstream.store.backfill import OldFile, Read, path_key, read_entry
+from slpstream.store.backfill import (
+    ArchivedGame,
+    OldFile,
+    Read,
+    ReadArchive,
+    archive_entry,
+    member_entry,
+    path_key,
+    read_entry,
+)
 from slpstream.store.database import Database, Page, SetupRow, StoredGame, is_damage
 from slpstream.store.game_record import Entry, GameRecord
 from slpstream.store.games_query import GamesQuery
@@ -34,6 +44,7 @@ from slpstream.store.schema import open_database, set_aside
 from slpstream.system.files import is_placeholder
 from slpstream.system.internal_errors import InternalErrors
 from slpstream.system.logs import get_logger
+from slpstream.system.member_paths import missing
 
 _THREADS = 4
 _FILES_PER_BATCH = 50
@@ -42,6 +53,8 @@ _RETRY_SECONDS = 10.0
 """How often a database that fails is tried while there is nothing to write."""
 _MIN_PAUSE_SECONDS = 0.002
 """Minimum pause between two old files, which must not delay live games."""
+_MAX_LOGGED_MEMBERS = 20
+"""Members of an archive whose problem is logged; those of all others are in the index."""
 
 T = TypeVar("T")
 
@@ -59,15 +72,18 @@ class GameIndex:
         temporary: str | None = None,
         arrivals: ArrivalTimes | None = None,
         errors: InternalErrors | None = None,
+        read_archive: ReadArchive | None = None,
     ) -> None:
-        """`read` reads old files; with `None` they are not indexed. `temporary` is why the database is lost at the end
-        of this run; with `None` it is kept. `arrivals` has the clocks; by default they are those of the machine.
+        """`read` reads old files and `read_archive` archives; with `None` they are not indexed. `temporary` is why the
+        database is lost at the end of this run; with `None` it is kept. `arrivals` has the clocks; by default they are
+        those of the machine.
 
         `on_error` is called whenever SQLite fails. `on_change` is called with the station whose games have changed, or
         with `None` if the station is not known. Neither call may block.
         """
         self._database = database
         self._read = read
+        self._read_games = read_archive
         self._on_error = on_error
         self._on_change = on_change
         self.temporary = temporary
@@ -87,7 +103,7 @@ class GameIndex:
         self._work = trio.Event()
         self._idle = trio.Event()
         self._idle.set()
-        self._listed: dict[str, list[tuple[Path, int, int]]] = {}
+        self._listed: dict[str, list[OldFile]] = {}
         self._to_read = trio.Event()
         self._waiting = 0
         self._reported: set[bytes] = set()
@@ -144,15 +160,16 @@ class GameIndex:
         known = self._pending.get(entry.path)
         self._put(entry if known is None else known.updated(entry))
 
-    def listed(self, station: str, files: Iterable[tuple[Path, int, int]]) -> None:
+    def listed(self, station: str, files: Iterable[tuple[Path, int, int]], archives: Iterable[OldFile] = ()) -> None:
         """Index files that a station has found and that are not being written to. Returns at once.
 
         `files` are tuples of path, modification time in nanoseconds and size in bytes. New or changed files are read in
-        the background.
+        the background, each of the `archives` once from its beginning to its end.
         """
         if self._read is None:
             return
-        self._listed[station] = [*self._listed.get(station, ()), *files]
+        found = [*(OldFile(*file) for file in files), *archives]
+        self._listed[station] = [*self._listed.get(station, ()), *found]
         self._to_read.set()
 
     def gone(self, path: Path) -> None:
@@ -384,6 +401,11 @@ class GameIndex:
                 for first in range(0, len(unknown), _FILES_PER_BATCH):
                     for file in unknown[first : first + _FILES_PER_BATCH]:
                         began = trio.current_time()
+                        if file.is_archive:
+                            with self._errors.contain("index", file=str(file.path)):
+                                await self._read_archive(station, file, limiter)
+                            self._waiting -= 1
+                            continue
                         with self._errors.contain("index", file=str(file.path)):
                             entry = await trio.to_thread.run_sync(read_entry, read, station, file, limiter=limiter)
                             if entry.path not in self._reported and entry.path not in self._pending:
@@ -396,7 +418,44 @@ class GameIndex:
             if not self._listed:
                 self._reported.clear()
 
-    async def _unknown(self, station: str, files: Sequence[tuple[Path, int, int]]) -> list[OldFile]:
+    async def _read_archive(self, station: str, archive: OldFile, limiter: trio.CapacityLimiter) -> None:
+        """Read the games in an archive, one at a time, with the same pauses. Forgets those that are not in it any
+        more."""
+        if self._read_games is None:
+            return
+        games = self._read_games(archive.path)
+        problems = 0
+        try:
+            for count in itertools.count(1):
+                began = trio.current_time()
+                found = await trio.to_thread.run_sync(next, games, None, limiter=limiter)
+                if found is None:
+                    break
+                if found.problem is not None:
+                    problems += 1
+                    if problems <= _MAX_LOGGED_MEMBERS:
+                        self._log.warning("replay in an archive cannot be read", what=found.problem)
+                if _can_be_indexed(found):
+                    self._put(member_entry(station, archive, found))
+                if count % _FILES_PER_BATCH == 0:
+                    await self.written()
+                await trio.sleep(max(_MIN_PAUSE_SECONDS, trio.current_time() - began))
+        finally:
+            close = getattr(games, "close", None)
+            if close is not None:
+                with trio.CancelScope(shield=True):
+                    await trio.to_thread.run_sync(close)
+        await self.written()
+        path = path_key(archive.path)
+        stale = await self._call(partial(self._database.stale_members, path, archive.mtime_ns)) or []
+        for member in stale:
+            self._pending[member] = None
+        self._put(archive_entry(station, archive))
+        if problems:
+            self._log.warning("archive has replays that cannot be read", file=str(archive.path), replays=problems)
+        await self.written()
+
+    async def _unknown(self, station: str, files: Sequence[OldFile]) -> list[OldFile]:
         """The files that are new or have changed, newest first. Removes files that no longer exist from the index."""
         known: Mapping[bytes, tuple[int, int]] = await self._call(partial(self._database.known_files, station)) or {}
         missing, unknown = await trio.to_thread.run_sync(_compare, known, files)
@@ -405,6 +464,12 @@ class GameIndex:
             if count % _FILES_PER_BATCH == 0:
                 await trio.lowlevel.checkpoint()
         return unknown
+
+
+def _can_be_indexed(found: ArchivedGame) -> bool:
+    """Whether the path of a member stays what it is when it is stored. Names like `../..` do not."""
+    path = os.fspath(found.path)
+    return os.path.isabs(path) and os.path.normpath(path) == path  # noqa: PTH117 -- `Path` is slower
 
 
 def _is_placeholder(path: Path) -> bool:
@@ -420,15 +485,16 @@ def _store(database: Database, pending: Mapping[bytes, Entry | None]) -> None:
     database.remove([path for path, entry in pending.items() if entry is None])
 
 
-def _compare(
-    known: Mapping[bytes, tuple[int, int]], files: Iterable[tuple[Path, int, int]]
-) -> tuple[list[bytes], list[OldFile]]:
-    """The known files that no longer exist, and the listed ones that are new or have changed. Blocks."""
-    listed = {path_key(file[0]): OldFile(*file) for file in files}
-    missing = [path for path in known if path not in listed and not os.path.lexists(path)]
+def _compare(known: Mapping[bytes, tuple[int, int]], files: Iterable[OldFile]) -> tuple[list[bytes], list[OldFile]]:
+    """The known files that no longer exist, and the listed ones that are new or have changed. Blocks.
+
+    Whether an archive still has a member is found out when the archive has changed and is read again.
+    """
+    listed = {path_key(file.path): file for file in files}
+    gone = missing(path for path in known if path not in listed)
     unknown = [
         file
         for path, file in listed.items()
         if known.get(path) != (file.mtime_ns, file.size_bytes) and not _is_placeholder(file.path)
     ]
-    return missing, sorted(unknown, key=lambda file: file.mtime_ns, reverse=True)
+    return gone, sorted(unknown, key=lambda file: file.mtime_ns, reverse=True)

@@ -1,6 +1,6 @@
 """Stores the queue of a bracket in a database of its own: the played sets, and what was reported of them.
 
-The store does not know what an entry says. Entries that change together are stored in one transaction. A damaged
+The store does not know the content of an entry. Entries that change together are stored in one transaction. A damaged
 database is set aside: what waited in it is lost, and the sets of the stations are taken up again.
 """
 

@@ -179,7 +179,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CREATE INDEX highlights_by_score ON highlights (score, game_id, number)",
     ),
     (
-        # What games reveal about their setups beyond their settings.
+        # The facts that games reveal about their setups beyond their settings.
         """CREATE TABLE setups (
             game_id TEXT PRIMARY KEY NOT NULL,
             codes TEXT,                        -- fingerprint; empty for a replay without a list, NULL until it is read

@@ -27,9 +27,10 @@ from slpstream.system.backoff import MAX_PAUSE_SECONDS, backoff_seconds
 from slpstream.system.logs import get_logger
 
 Part = Literal[
-    "bracket",
-    "audit",
     "announce",
+    "archives",
+    "audit",
+    "bracket",
     "broker",
     "chat",
     "console",
@@ -51,6 +52,7 @@ Part = Literal[
     "scoreboard",
     "seats",
     "sets",
+    "situations",
     "station",
     "stream",
     "subfolders",

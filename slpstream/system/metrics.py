@@ -115,6 +115,7 @@ TABLE = (
         ("outcome",),
         known_values=("done", "failed", "missed"),
     ),
+    Row("slpstream_situations_total", "counter", "Situations found in the games of stations.", ("station",)),
     Row("slpstream_obs_reconnects_total", "counter", "Lost connections to OBS."),
     Row(
         "slpstream_seat_requests_total",

@@ -1,1 +1,1 @@
-"""What a tournament needs beyond sets: equal setups, the right names, results in the bracket, replays handed on."""
+"""The needs of a tournament beyond sets: equal setups, the right names, results in the bracket, replays handed on."""

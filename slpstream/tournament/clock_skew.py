@@ -1,8 +1,8 @@
 """How far the clock of a console is from the clock of this machine. Pure.
 
-A replay says when its game began, by the clock of the console; this machine saw its first bytes arrive a moment after
-that. The difference is the skew. It contains the time zone where the replay gives a time without one: such a time is
-the console's local time, which the index reads as UTC.
+A replay has the time when its game began, by the clock of the console; this machine saw its first bytes arrive a
+moment after that. The difference is the skew. It contains the time zone where the replay gives a time without one: such
+a time is the console's local time, which the index reads as UTC.
 
 A single difference can be wrong: when a game was joined in the middle, its first bytes arrived late. The median of
 several games is right as long as most of them were seen from their beginning.

@@ -71,6 +71,13 @@ class QueuedSet(Schema, kw_only=True):
         msgspec.field(default_factory=list)
     )
     changed: Annotated[bool, Meta(description="The set has changed since it was reported.")]
+    games_left_out: Annotated[
+        Literal["score", "length"] | None,
+        Meta(
+            description="Why the result is sent without games: they do not add up to the `score`, because an operator "
+            "changed it, or the `length` of the set is such that its first games are not kept. Left out otherwise."
+        ),
+    ] = None
     request: Annotated[
         dict[str, Any] | None, Meta(description="What is sent, or would be sent, as the bracket gets it.")
     ] = None
@@ -87,6 +94,9 @@ class BracketState(Schema, kw_only=True):
     dry_run: Annotated[bool, Meta(description="Nothing is changed in the bracket.")]
     confirm: Annotated[bool, Meta(description="A person confirms each result.")]
     reads: Annotated[bool, Meta(description="Its sets can be read. Not so for a webhook.")]
+    stations: Annotated[
+        list[str], Meta(description="Our stations that the bracket has too. Sets can be assigned to them.")
+    ] = msgspec.field(default_factory=list)
     waiting: Annotated[int, Meta(description="Number of sets that wait.")]
     queue: Annotated[list[QueuedSet], Meta(description="Those that wait come first, then the newest.")]
 

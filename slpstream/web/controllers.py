@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from slpstream.tournament.controllers.report import ControllerReport
 from slpstream.web.endpoint import OPERATING, Endpoint, NoParameters, json_response
+from slpstream.web.game_path import GAME_IN_PATH, game_in_path
 from slpstream.web.schemas import GameId, Schema
 from slpstream.web.station_path import STATION_IN_PATH, no_such_station
 
@@ -19,7 +20,7 @@ _FOR_OPERATORS = "It is for operators: to everybody else the check appears to be
 
 
 class GameControllers(Schema, kw_only=True):
-    """What the inputs of a game say about the controllers. It says where to look, and is never a verdict."""
+    """Findings about the controllers from the inputs of a game: where to look, never a verdict."""
 
     configured: Annotated[
         bool, Meta(description="Whether controllers are checked, `[controllers]`, and the client may operate.")
@@ -55,9 +56,10 @@ def endpoints(controllers: Controllers | None, has_station: Callable[[str], bool
         return await json_response(request, controllers.station(station) or GameControllers(configured=True))
 
     async def of_game(request: Request, _: NoParameters) -> Response:
+        game_id = game_in_path(request)
         if controllers is None or request.scope[OPERATING] is not None:
             return await json_response(request, GameControllers(configured=False))
-        found = await controllers.game(request.path_params["gameId"])
+        found = await controllers.game(game_id)
         if found is None:
             raise HTTPException(404, "no such game, or it has no controllers to check")
         return await json_response(request, found)
@@ -65,14 +67,14 @@ def endpoints(controllers: Controllers | None, has_station: Callable[[str], bool
     return [
         Endpoint(
             "/v1/stations/{station}/controllers", "getStationControllers",
-            "What the inputs of a station's newest game say about the controllers, while it is played or after it. "
+            "The findings about the controllers in a station's newest game, while it is played or after it. "
             f"{_FOR_OPERATORS}",
             of_station, GameControllers, in_path=STATION_IN_PATH, statuses={404: "No such station."},
         ),
         Endpoint(
             "/v1/games/{gameId}/controllers", "getGameControllers",
             f"The same for one game. That of an older game is computed from its file. {_FOR_OPERATORS}",
-            of_game, GameControllers, in_path={"gameId": GameId},
+            of_game, GameControllers, in_path=GAME_IN_PATH,
             statuses={404: "No such game, or it is no game of Melee."},
         ),
     ]  # fmt: skip

@@ -16,14 +16,14 @@ from slpstream.store import GamesQuery
 from slpstream.web import schemas
 from slpstream.web.endpoint import Endpoint, NoParameters, json_response
 from slpstream.web.file_response import OpenFileResponse, disposition
+from slpstream.web.game_path import GAME_IN_PATH, game_in_path, no_such_game, shown_id
 from slpstream.web.launcher import launcher_link
 
 MAX_FRAMES = 1200
-_GAME_IN_PATH = {"gameId": schemas.GameId}
 _FIRST_FRAME = -123
 _REPLAY_NAME = "[A-Za-z0-9_]{1,80}"
 _NAMED_REPLAY = {
-    **_GAME_IN_PATH,
+    **GAME_IN_PATH,
     "name": Annotated[str, Meta(pattern=f"^{_REPLAY_NAME}$", description="From the links of the game.")],
 }
 _NOT_FOUND = {404: "No such game."}
@@ -115,9 +115,9 @@ def endpoints(games: Games) -> list[Endpoint]:
         return await json_response(request, await games.games(query))
 
     async def one_game(request: Request, _: NoParameters) -> Response:
-        game = await games.game(_game_id(request))
+        game = await games.game(game_in_path(request))
         if game is None:
-            raise _no_such_game(request)
+            raise no_such_game(request)
         if game.links.file is not None:
             launcher = launcher_link(request, game.links.file, _FIRST_FRAME)
             links = msgspec.structs.replace(game.links, launcher=launcher)
@@ -125,24 +125,24 @@ def endpoints(games: Games) -> list[Endpoint]:
         return await json_response(request, game, final=game.reason is not None and not game.in_progress)
 
     async def frames(request: Request, query: FramesQuery) -> Response:
-        found = await games.frames(_game_id(request), query)
+        found = await games.frames(game_in_path(request), query)
         if found is None:
-            raise _no_such_game(request)
+            raise no_such_game(request)
         page = schemas.FrameList(frames=[msgspec.Raw(frame) for frame in found.frames], next=found.next)
         return await json_response(request, page, final=found.final)
 
     async def stats(request: Request, _: NoParameters) -> Response:
-        found = await games.stats(_game_id(request))
+        found = await games.stats(game_in_path(request))
         if found is None:
-            raise HTTPException(404, f"no stats for game {_shown_id(request)}")
+            raise HTTPException(404, f"no stats for game {shown_id(request)}")
         return await json_response(request, msgspec.Raw(found.body), final=found.final)
 
     async def replay(request: Request, _: NoParameters) -> Response:
         if not re.fullmatch(_REPLAY_NAME, request.path_params.get("name", "replay")):
-            raise HTTPException(404, f"no such replay of game {_shown_id(request)}")
-        found = await games.replay(_game_id(request))
+            raise HTTPException(404, f"no such replay of game {shown_id(request)}")
+        found = await games.replay(game_in_path(request))
         if found is None:
-            raise HTTPException(404, f"no replay of game {_shown_id(request)}")
+            raise HTTPException(404, f"no replay of game {shown_id(request)}")
         name = f"Game_{request.path_params['name']}.slp" if "name" in request.path_params else found.name
         headers = {"content-type": "application/octet-stream", "content-disposition": disposition(name)}
         return OpenFileResponse(request, found.file, found.size_bytes, found.modified_seconds, headers)
@@ -154,22 +154,22 @@ def endpoints(games: Games) -> list[Endpoint]:
         ),
         Endpoint(
             "/v1/games/{gameId}", "getGame", "One game: settings, players, how it ended, links.",
-            one_game, schemas.Game, in_path=_GAME_IN_PATH, statuses=_NOT_FOUND | _FINAL,
+            one_game, schemas.Game, in_path=GAME_IN_PATH, statuses=_NOT_FOUND | _FINAL,
         ),
         Endpoint(
             "/v1/games/{gameId}/frames", "getFrames", "Final frames of a game: each number once, in order.",
             frames, schemas.FrameList,
-            parameters=FramesQuery, in_path=_GAME_IN_PATH, statuses=_NOT_FOUND | _FINAL,
+            parameters=FramesQuery, in_path=GAME_IN_PATH, statuses=_NOT_FOUND | _FINAL,
         ),
         Endpoint(
             "/v1/games/{gameId}/stats", "getStats",
             "The stats of a game (slippi-js `StatsType`): final, or the newest of a running game.",
-            stats, dict, in_path=_GAME_IN_PATH, statuses=_NOT_FOUND | _FINAL,
+            stats, dict, in_path=GAME_IN_PATH, statuses=_NOT_FOUND | _FINAL,
         ),
         Endpoint(
             "/v1/games/{gameId}/replay", "getReplay",
             "The replay file; of a running game, the bytes written so far.",
-            replay, media_type="application/octet-stream", in_path=_GAME_IN_PATH,
+            replay, media_type="application/octet-stream", in_path=GAME_IN_PATH,
             statuses=_NOT_FOUND | _REPLAY_STATUSES, headers={"Range": "One range of bytes."},
         ),
         Endpoint(
@@ -179,19 +179,3 @@ def endpoints(games: Games) -> list[Endpoint]:
             statuses=_NOT_FOUND | _REPLAY_STATUSES, headers={"Range": "One range of bytes."},
         ),
     ]  # fmt: skip
-
-
-def _game_id(request: Request) -> str:
-    game_id: str = request.path_params["gameId"]
-    if not re.fullmatch("[0-9a-f]{32}", game_id):
-        raise _no_such_game(request)
-    return game_id
-
-
-def _shown_id(request: Request) -> str:
-    shown: str = request.path_params["gameId"]
-    return shown[:80]
-
-
-def _no_such_game(request: Request) -> HTTPException:
-    return HTTPException(404, f"no such game: {_shown_id(request)}")

@@ -12,6 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from slpstream.model.prepared import prepared
 from slpstream.web.endpoint import BODY_REFUSED, Endpoint, NoParameters, json_response, read_body
 from slpstream.web.schemas import Schema
 from slpstream.web.seats import PAGE_PREFIX
@@ -29,6 +30,7 @@ class SeatCode(Schema, kw_only=True):
     url: Annotated[str, Meta(description="The address in the code: the page of the station, with its token.")]
 
 
+@prepared
 class SeatCodes(Schema, kw_only=True):
     """The codes of all stations."""
 

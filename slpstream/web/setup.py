@@ -23,7 +23,7 @@ class Setup(Protocol):
     """The set-up of a daemon, as the web server sees it. A gateway has none."""
 
     async def setup(self) -> schemas.Setup:
-        """What the daemon watches, and the station of its demo."""
+        """The folders that the daemon watches, and the station of its demo."""
 
     async def start_demo(self) -> None:
         """Starts a demo in a station of its own. Does nothing while one runs. Raises `DemoRefused`."""

@@ -26,6 +26,7 @@ REQUIRED: dict[str, dict[str, str]] = {
     "jsonl": {"folder": "/x"},
     "scoreboards": {"kind": "text", "station": "a", "path": "/x"},
     "obs_rules": {"on": "game_start", "scene": "Game"},
+    "situations": {"name": "kill", "query": "kill"},
 }
 """The required keys of the sections that have any."""
 SHIPPED = ROOT / "config" / "slpstream.toml"
@@ -291,6 +292,9 @@ OBS = {"url": "ws://127.0.0.1:4455"}
         ({"on": "game_end", "text": {"Score": "{score1:>9}"}}, ".text.Score", "unknown placeholder"),
         ({"on": "game_end", "chapter": "{"}, ".chapter", "{{ for a brace"),
         ({"on": "game_end", "station": "side", "scene": "A"}, ".station", "no such station: 'side'"),
+        ({"on": "game_end", "situation": "kill", "scene": "A"}, ".situation", "applies only with on = 'situation'"),
+        ({"on": "situation", "situation": "kill", "scene": "A"}, ".situation", "no such situation: 'kill'"),
+        ({"on": "situation", "scene": "A"}, ".on", "there are no [[situations]]"),
     ],
 )
 def test_rule_for_obs_that_can_never_apply_is_refused(rule: dict[str, Any], key: str, expected: str) -> None:
@@ -298,6 +302,21 @@ def test_rule_for_obs_that_can_never_apply_is_refused(rule: dict[str, Any], key:
         config.check({"obs": OBS, "obs_rules": [rule], "stations": [{"id": "main", "folder": "/x"}]})
     assert refused.value.key == f"obs_rules[0]{key}"
     assert expected in refused.value.expected
+
+
+def test_situations_need_different_names_that_can_be_printed() -> None:
+    kill = {"name": "kill", "query": "kill"}
+    rules = [{"on": "situation", "situation": "kill", "save_replay": True}, {"on": "situation", "scene": "A"}]
+    config.check({"obs": OBS, "obs_rules": rules, "situations": [kill]})
+    for second, key in (
+        (kill, "situations[1].name"),
+        ({"name": "a\x1b", "query": "hit"}, "situations[1].name"),
+        ({"name": "", "query": "hit"}, "situations[1].name"),
+        ({"name": "hit"}, "situations[1].query"),
+    ):
+        with pytest.raises(ConfigError) as refused:
+            config.check({"situations": [kill, second]})
+        assert refused.value.key == key
 
 
 def test_rules_for_obs_that_apply_are_accepted() -> None:
@@ -333,6 +352,21 @@ def test_address_of_obs_is_checked(url: str) -> None:
 def test_rules_for_obs_need_its_address() -> None:
     with pytest.raises(ConfigError, match=r"obs\.url: expected the address"):
         config.check({"obs_rules": [{"on": "game_start", "scene": "A"}]})
+
+
+@pytest.mark.parametrize(
+    ("handover", "key", "what"),
+    [
+        ({"replay_name": "{stgae}"}, "handover.replay_name", "found {stgae}"),
+        ({"zip_name": "{stage}"}, "handover.zip_name", "found {stage}"),
+        ({"folder": __file__}, "handover.folder", "is a file"),
+    ],
+)
+def test_handover_that_can_never_work(handover: dict[str, str], key: str, what: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        config.check({"handover": handover})
+    assert refused.value.key == key
+    assert what in refused.value.expected
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,7 @@ REASONS: Mapping[str, str] = {
     r"sudo systemd-sysusers|sudo userdel": USERS,
     r"sudo setfacl": "needs the user slpstream and a file system with ACLs",
     r"slpstream import-pictures": "needs the folder of another tool; tests/cli/test_import_pictures.py makes some",
+    r"slpstream replays ~/Slippi": "needs a folder of games that count; tests/tournament/handover/test_command.py",
     r"dolphin-emu": "needs Dolphin and the game; tests/daemon/test_playback.py reads the file as Dolphin does",
     r"curl -X POST \S*instant-replay": "needs a game that is played; tests/daemon/test_playback.py",
     r"(mkdir -p|chmod 600|slpstream .*) ~/production|slpstream simulate game\.slp --into ~/Slippi": (
@@ -150,10 +151,11 @@ class Sandbox:
             "var/local",
         ):
             (self.root / name).mkdir(parents=True)
-        self.home.mkdir()
+        (self.home / "Slippi").mkdir(parents=True)
         (self.checkout / "game.slp").write_bytes(synthetic_match(seed=1, frames=300, rollbacks=True))
         for name in ("replays", "setups/1", "setups/2"):
             (self.checkout / name).mkdir(parents=True)
+        shutil.copy(self.checkout / "game.slp", self.home / "Slippi")
         for copy in ("replays/game.slp", "setups/1/game.slp", "setups/2/game.slp", "Game_1.slp", "Game_2.slp"):
             shutil.copy(self.checkout / "game.slp", self.checkout / copy)
         subprocess.run(["git", "init", "--quiet"], cwd=self.checkout, check=True)

@@ -35,11 +35,12 @@ from slpstream.config import (
     Recordings,
     Scoreboard,
     Server,
+    Situation,
     StationConfig,
     Store,
     Watch,
 )
-from slpstream.config.sections import Verify, Webhook
+from slpstream.config.sections import Controllers, Verify, Webhook
 from slpstream.daemon.daemon import Daemon
 from slpstream.system import logs
 from tests.faults.scene import TOPICS, log_lines
@@ -79,6 +80,7 @@ ROWS = (
     Row("jsonl", "JSON lines of a station", "nothing: the file goes on where it ended", "nothing"),
     Row("scoreboard", "a scoreboard", "a second of updates", "nothing"),
     Row("obs", "files for OBS of a station, and OBS over its websocket", "a second of updates", "nothing"),
+    Row("controllers", "the check of a station's controllers", "a second or more, caught up afterwards", "nothing"),
     Row("playback", "what the Playback Dolphin shows", "a second or more, until it is started again", "nothing"),
     Row("bracket", "reports to the bracket", "nothing: results wait", "nothing"),
     Row("handover", "writing the zips of sets", "nothing: sets wait", "nothing"),
@@ -86,9 +88,11 @@ ROWS = (
     Row("chat", "a chat", "nothing: messages wait", "nothing"),
     Row("broker", "the broker sink", "nothing: messages are sent later", "nothing"),
     Row("sets", "the set of a station", "this update of the set", "nothing"),
+    Row("situations", "looking for the situations of a station", "nothing: the games are searched again", "nothing"),
     Row("index", "the index of games", "this entry, until the next scan or `reindex`", "nothing"),
     Row("replay_check", "the check of finished games", "this check", "nothing"),
     Row("retention", "limits by age and size", "a round, which is done again", "nothing"),
+    Row("archives", "finding archives in watched folders", "a second or more", "nothing"),
     Row("subfolders", "finding stations in subfolders", "a second or more", "nothing"),
     Row("discovery", "finding consoles", "a second or more", "nothing"),
     Row("announce", "announcing the daemon or a relayed station", "a second or more, until it goes on", "nothing"),
@@ -98,6 +102,8 @@ ROWS = (
     Row("reload", "reading the configuration again", "the reload", "nothing"),
     Row("on_air", "choosing the station on air", "a second or more, in which the same station stays on air", "nothing"),
     Row("seats", "names that players claim", "a second or more; then the names are compared with the set", "nothing"),
+    Row("audit", "the comparison of setups", "a second or more; then the setups are compared again", "nothing"),
+    Row("controllers", "the check of a station's controllers", "the check of the games that run", "nothing"),
     Row("upkeep", "figures and memory of the process", "a round, which is done again", "nothing"),
 )
 """The rows about parts in docs/reference/faults.md."""
@@ -122,12 +128,12 @@ _SECTION = """## Bugs
 A bug in slpstream, which is any exception that is not expected, ends only the part that it is in. The table lists the
 parts as `slpstream_internal_errors_total` counts them. Exceptions were raised in every HTTP endpoint (before the
 response and in the middle of it), in streams, for every kind of tail event, in every stage of the pipeline, and in
-JSON lines, OBS files, webhooks, chats, scoreboards, the broker sink, sets, the index and the check of finished games,
-while 16 stations played games: each time, the subscribers of the other 15 stations received every message, byte for
-byte and in order. `uv run pytest --all -s tests/faults/test_blast_radius.py` does it again and prints what each one
-ended. The other parts of the table are contained in the same way, but no exceptions were raised in them. Only what all
-parts share can end the daemon: the listening sockets, the event loop, signals and the watchdog. With `--strict`, as in
-the tests, every bug does.
+JSON lines, OBS files, webhooks, chats, scoreboards, the broker sink, sets, situations, the index and the check of
+finished games, while 16 stations played games: each time, the subscribers of the other 15 stations received every
+message, byte for byte and in order. `uv run pytest --all -s tests/faults/test_blast_radius.py` does it again and
+prints what each one ended. The other parts of the table are contained in the same way, but no exceptions were raised in
+them. Only what all parts share can end the daemon: the listening sockets, the event loop, signals and the watchdog.
+With `--strict`, as in the tests, every bug does.
 """
 
 
@@ -352,6 +358,7 @@ async def venue(folder: Path, **changes: Any) -> AsyncIterator[Venue]:
         watch=Watch(scan_seconds=0.5),
         jsonl=[JsonLines(folder=str(folder / "jsonl"))],
         obs=Obs(folder=str(folder / "obs")),
+        situations=[Situation(name="kill", query="kill")],
         playback=Playback(file=str(folder / "playback.txt"), station="s00"),
         bracket=Bracket(kind="webhook", url="http://127.0.0.1:9/", token_file=str(secret), report=True),
         handover=Handover(folder=str(folder / "zips")),
@@ -359,6 +366,7 @@ async def venue(folder: Path, **changes: Any) -> AsyncIterator[Venue]:
         chat=[Chat(url_file=str(url))],
         scoreboards=[Scoreboard(kind="text", station="s00", path=str(folder / "scoreboard"))],
         verify=Verify(finished_games=True),
+        controllers=Controllers(check=True),
         **changes,
     )
     daemon = Daemon(config, stations, strict=False)

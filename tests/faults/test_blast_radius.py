@@ -17,11 +17,14 @@ from slpstream.config import Fanout, StationConfig
 from slpstream.daemon import outputs
 from slpstream.daemon.playback import Playback
 from slpstream.daemon.sets import StationSets
+from slpstream.daemon.situations import DaemonSituations
 from slpstream.daemon.station import station as station_module
 from slpstream.daemon.station.counters import StationCounters
 from slpstream.daemon.station.followed_file import FollowedFile
 from slpstream.daemon.station.station import Station
+from slpstream.daemon.tournament.audit import SetupAudit
 from slpstream.daemon.tournament.bracket import DaemonBracket
+from slpstream.daemon.tournament.controllers import DaemonControllers
 from slpstream.formats.registry import of_name
 from slpstream.game import pipeline
 from slpstream.game.log_reader import GrowingLogReader
@@ -317,9 +320,12 @@ async def test_bug_in_any_output_and_shared_task(tmp_path: Path) -> None:
             ("bracket", BracketDesk, "_take"),
             ("sets", StationSets, "_make"),
             ("sets", StationSets, "_publish"),
+            ("situations", DaemonSituations, "_search"),
             ("index", index_module, "_store"),
             ("index", GameIndex, "_flush"),
             ("replay_check", ReplayCheck, "_check"),
+            ("audit", SetupAudit, "_newest_games"),
+            ("controllers", DaemonControllers, "_begin"),
             ("upkeep", trio.lowlevel, "current_statistics"),
         ]
         for part, owner, name in shared:

@@ -1,6 +1,6 @@
 """Runs the npm package slp-enforcer as a black box in its own process, to compare its controller check with ours.
 
-It is licensed under the GPL and not part of the project; `slippi_js` tells how it is installed.
+It is licensed under the GPL and not part of the project; `slippi_js` says how it is installed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def version() -> str:
 
 
 def enforced(replays: Sequence[Path]) -> list[Any]:
-    """What it says about each replay."""
+    """Its findings about each replay."""
     run = subprocess.run(
         ["node", str(HERE / "slp_enforcer.mjs"), str(MODULES)],
         input=b"".join(bytes(path) + b"\n" for path in replays),

@@ -24,7 +24,7 @@ from tests.stream.fakes import FakeLog, FakeStation
 
 EPOCH = 1_800_000_000.0
 """Unix time at virtual time 0."""
-ALL: frozenset[EventName] = frozenset({"game_start", "game_end", "set"})
+ALL: frozenset[EventName] = frozenset({"game_start", "game_end", "set", "situation"})
 
 
 async def inline(work: Callable[..., Any], *arguments: Any, **options: Any) -> Any:

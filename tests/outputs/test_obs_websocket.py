@@ -499,3 +499,29 @@ async def test_clock_that_is_set_back_delays_a_scene_no_longer_than_ever() -> No
     assert desk.due() == []
     now += 31
     assert [request.value for request in desk.due()] == ["Game"]
+
+
+async def test_situations_of_the_game_that_is_played(autojump_clock: MockClock) -> None:
+    rules = [
+        Rule(on="situation", station="main", situation="kill", actions=Actions(save_replay=True)),
+        Rule(on="situation", station="*", actions=Actions(scene="Game")),
+    ]
+    production = Production("main", "side", rules=rules)
+    async with production.running() as control:
+        await production.play(1)
+        game = production.fakes["main"].channel.current
+        assert game is not None
+        for station, game_id, name in (
+            ("main", "another game", "kill"),
+            ("side", game.game_id, "kill"),
+            ("unknown", game.game_id, "kill"),
+        ):
+            control.situation_found(station, game_id, name)
+            await trio.sleep(1)
+        assert (production.obs.saved_replays, production.obs.shown) == (0, [])
+        control.situation_found("main", game.game_id, "combo")
+        await trio.sleep(1)
+        assert (production.obs.saved_replays, production.obs.shown) == (0, ["Game"])
+        control.situation_found("main", game.game_id, "kill")
+        await trio.sleep(1)
+        assert production.obs.saved_replays == 1

@@ -1,4 +1,4 @@
-"""What `slpstream obs-scenes` makes in OBS: everything that rules name and OBS lacks, and nothing else."""
+"""The things that `slpstream obs-scenes` makes in OBS: everything that rules name and OBS lacks, and nothing else."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ import ssl
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trio
@@ -440,3 +441,27 @@ async def test_errors_of_sqlite_become_sink_errors(tmp_path: Path) -> None:
     with pytest.raises(SinkError, match="no such table"):
         store.progress("hook", "main")
     store.close()
+
+
+async def test_situations_are_delivered_once_although_they_come_again(store: DeliveryStore, clock: MockClock) -> None:
+    station, receiver = FakeStation(), FakeReceiver()
+
+    def found(number: int, query: str = "kill", game_id: str = "g1") -> dict[str, Any]:
+        return {"gameId": game_id, "name": "Kill", "query": query, "number": number, "frames": [number]}
+
+    async with Hook(store, receiver).running(station) as hook:
+        for number in (1, 2):
+            await hook.sink.situation_found("main", found(number))
+        await trio.sleep(5)
+    async with Hook(store, receiver).running(station) as hook:  # like after a restart in the middle of the game
+        for payload in (found(1), found(2), found(3), found(1, "hit"), found(1, game_id="g2")):
+            await hook.sink.situation_found("main", payload)
+        await trio.sleep(5)
+    sent = [(request.json["gameId"], request.json["query"], request.json["number"]) for request in receiver.accepted]
+    assert sent == [("g1", "kill", 1), ("g1", "kill", 2), ("g1", "kill", 3), ("g1", "hit", 1), ("g2", "kill", 1)]
+    assert len(set(receiver.keys)) == 5
+    assert receiver.accepted[0].json.items() >= {"type": "situation", "station": "main", "frames": [1]}.items()
+    async with Hook(store, receiver, events=ALL - {"situation"}).running(station) as hook:
+        await hook.sink.situation_found("main", found(4))
+        await trio.sleep(5)
+    assert len(receiver.accepted) == 5

@@ -1,4 +1,4 @@
-"""What the index keeps about setups: codes once for each build, and the pacing of games."""
+"""Facts about setups in the index: codes once for each build, and the pacing of games."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ _DRAW = """async ([svg, size]) => {
 
 
 def text_in(svg: str, page: Page) -> str:
-    """What the QR code in an SVG image says. `page` draws it."""
+    """The text of the QR code in an SVG image. `page` draws it."""
     grey = base64.b64decode(page.evaluate(_DRAW, [svg, _PIXELS]))
     picture = np.frombuffer(grey, dtype=np.uint8).reshape(_PIXELS, _PIXELS)
     found = zxingcpp.read_barcodes(picture)

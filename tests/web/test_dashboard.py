@@ -338,6 +338,8 @@ def test_game_that_ended_before_the_page_was_opened(browser: Browser, tmp_path: 
         watched.page.goto(f"{daemon.url}/")
         ending = setups.ending(path)
         expect(watched.page.locator(".panel")).to_have_attribute("data-ended", "true")
+        widths = watched.page.locator(".panel .player .who").evaluate_all("all => all.map((who) => who.clientWidth)")
+        assert len(set(widths)) == 1, "the winner's name has as much room"
         check_summary(watched.page, ending)
         expect(watched.page.locator(".panel .kills li")).to_have_count(1)
         lost = next(stock for stock in ending.stats["stocks"] if "endPercent" in stock)

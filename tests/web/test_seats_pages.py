@@ -164,7 +164,7 @@ def test_two_phones_at_once(browser: Browser, daemon: DaemonProcess) -> None:
             page.goto(url)
             port_of(page, 1).get_by_text("I sit here").tap()
             page.get_by_role("textbox").fill(name)
-        # Bob's page does not hear of Ann's claim before his tap.
+        # Bob's page does not hear of Ann's claim before the tap.
         second.route("**/v1/seats/main?after=*", lambda route: None)
         first.get_by_role("button", name="OK", exact=True).tap()
         expect(port_of(first, 1).locator(".name")).to_have_text("Ann")

@@ -30,7 +30,7 @@ _GATHER_SECONDS = 5.0
 
 @prepared
 class _Started(msgspec.Struct, rename="camel"):
-    """The part of a summary that says when the game began."""
+    """The part of a summary with the beginning of the game."""
 
     started_at: str = ""
 
@@ -95,11 +95,12 @@ class SetupAudit:
             try:
                 for station in stale:
                     found[station] = await self._newest_games(station)
+                games = {station: (found if station in found else self._games)[station] for station in stations}
+                self._audit = await trio.to_thread.run_sync(audit, games, self._limits())
             except BaseException:
                 self._changed |= set(stale)
                 raise
-            self._games = {station: (found if station in found else self._games)[station] for station in stations}
-            self._audit = await trio.to_thread.run_sync(audit, dict(self._games), self._limits())
+            self._games = games
             self._differences = {
                 (setup.setup, finding.name): 1.0
                 for setup in self._audit.setups

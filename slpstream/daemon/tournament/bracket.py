@@ -1,4 +1,4 @@
-"""The bracket that the configuration describes: its kind, its token, its queue, and what the daemon tells it."""
+"""The bracket that the configuration describes: its kind, its token, its queue, and what the daemon passes to it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import trio
@@ -28,6 +28,7 @@ from slpstream.system.metrics import Metrics
 from slpstream.tournament.bracket.desk import BracketDesk, StationSet, Surroundings, Wishes
 from slpstream.tournament.bracket.interface import BracketKind, BracketSet, Connection, Headers, HttpAnswer, Refused
 from slpstream.tournament.bracket.kinds import kind_called
+from slpstream.tournament.bracket.played import Played
 from slpstream.tournament.bracket.queue import WAITING, Entry, Rules
 from slpstream.tournament.expected_player import ExpectedPlayer
 from slpstream.web.bracket import BracketEntrant, BracketState, Decision, ListedSet, QueuedSet, SetChange
@@ -123,6 +124,7 @@ class DaemonBracket:
         """The queue with its reasons, see `web.bracket.TournamentBracket`."""
         desk = self.desk
         entries = [] if desk is None else list(desk.entries)[::-1]
+        known = set() if desk is None else set(desk.here.values())
         return BracketState(
             configured=True,
             kind=self._config.kind,
@@ -132,6 +134,7 @@ class DaemonBracket:
             dry_run=self.dry_run,
             confirm=self._config.confirm,
             reads=self._kind.reads,
+            stations=[station for station in self._stations() if station in known],
             waiting=0 if desk is None else desk.waiting,
             queue=[_queued(entry, desk) for entry in _listed(entries) if desk is not None],
         )
@@ -280,6 +283,13 @@ def _listed(entries: Sequence[Entry]) -> list[Entry]:
     return [*first, *second, *others[:_MAX_OTHERS]]
 
 
+def games_left_out(played: Played) -> Literal["score", "length"] | None:
+    """Why a set is reported without games, see `web.bracket.QueuedSet`."""
+    if played.games is not None:
+        return None
+    return "length" if played.older_games else "score"
+
+
 def _queued(entry: Entry, desk: BracketDesk) -> QueuedSet:
     rendered = desk.rendered(entry)
     return QueuedSet(
@@ -297,6 +307,7 @@ def _queued(entry: Entry, desk: BracketDesk) -> QueuedSet:
         event=entry.event,
         candidates=list(entry.candidates),
         changed=entry.changed,
+        games_left_out=games_left_out(entry.played) if entry.set_id else None,
         request=None if rendered is None else dict(rendered),
     )
 

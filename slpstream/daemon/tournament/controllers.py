@@ -1,7 +1,7 @@
 """Checks the controllers of the games that are played, and those of older games on request.
 
 Each station has a task that reads the finalized log of its games, a few frames at a time. A finding is logged when it
-first comes up, and again when its confidence grows. Reports of running games are made when somebody asks.
+first comes up, and again when its confidence grows. Reports of running games are made on request.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from slpstream.model.topics import Topic
 from slpstream.stream import Channel, Game, LogConsumer
 from slpstream.system.logs import get_logger
 from slpstream.tournament.controllers.check import ControllerCheck
-from slpstream.tournament.controllers.report import ControllerReport, Finding
+from slpstream.tournament.controllers.report import ControllerFinding, ControllerReport
 from slpstream.web.controllers import GameControllers
 
 _FORMAT = "slippi"
@@ -32,6 +32,7 @@ _FRAMES_BETWEEN_REPORTS = 600
 _KEPT_GAMES = 4
 """Games of a station that are checked at the same time. Only a broken one leaves more of them unfinished."""
 _KEPT_REPORTS = 32
+_COUNTED_GAMES = 1024
 
 CountFinding = Callable[[str, str], None]
 """Called with the check and the confidence of each finding in a game that is over."""
@@ -44,6 +45,7 @@ class _Player(msgspec.Struct, rename="camel"):
     type: int = 0
 
 
+@prepared
 class _Settings(msgspec.Struct):
     players: list[_Player] = []
 
@@ -57,7 +59,7 @@ class _Start(msgspec.Struct):
 
 
 class _Known(NamedTuple):
-    """What was said about a finding."""
+    """The last notice of a finding."""
 
     check: str
     part: str
@@ -71,7 +73,8 @@ class _CheckedGame:
         self.game_id = game_id
         self.check = check
         self.frames = 0
-        self.over = False
+        self.final: GameControllers | None = None
+        """The report of a game that is over."""
         self.logged: dict[_Known, str] = {}
 
 
@@ -85,6 +88,8 @@ class DaemonControllers:
         """The newest games of each station, the newest one last."""
         self._reports: OrderedDict[str, GameControllers] = OrderedDict()
         """Reports of games that are over."""
+        self._counted: OrderedDict[str, None] = OrderedDict()
+        """The newest games whose findings were counted."""
         self._computing = trio.Lock()
         self._log = get_logger()
 
@@ -103,9 +108,11 @@ class DaemonControllers:
                     game = games.get(batch.game_id)
                     if message.type == "game_start":
                         self._begin(games, batch.game_id, message)
-                    elif game is not None and message.type == "frame":
+                    elif game is None or game.final is not None:
+                        continue
+                    elif message.type == "frame":
                         await self._frame(station, game, message)
-                    elif game is not None and message.type == "game_end":
+                    elif message.type == "game_end":
                         self._end(station, game)
         finally:
             del self._games[station]
@@ -129,10 +136,15 @@ class DaemonControllers:
     def _end(self, station: str, game: _CheckedGame) -> None:
         report = game.check.report()
         self._tell(station, game, report)
-        game.over = True
-        self._keep(GameControllers(configured=True, game_id=game.game_id, final=True, report=report))
-        for _, finding in _findings(report):
-            self._count(finding.check, finding.confidence)
+        game.final = GameControllers(configured=True, game_id=game.game_id, final=True, report=report)
+        game.check = ControllerCheck({})  # frees what the check has counted
+        self._keep(game.final)
+        if game.game_id not in self._counted:  # after a bug, the station's games are read again
+            self._counted[game.game_id] = None
+            while len(self._counted) > _COUNTED_GAMES:
+                self._counted.popitem(last=False)
+            for _, finding in _findings(report):
+                self._count(finding.check, finding.confidence)
 
     def _tell(self, station: str, game: _CheckedGame, report: ControllerReport) -> None:
         """Log what is new."""
@@ -180,10 +192,9 @@ class DaemonControllers:
             return made
 
     def _running(self, game: _CheckedGame) -> GameControllers:
-        kept = self._reports.get(game.game_id) if game.over else None
-        return kept or GameControllers(
-            configured=True, game_id=game.game_id, final=game.over, report=game.check.report()
-        )
+        if game.final is not None:
+            return game.final
+        return GameControllers(configured=True, game_id=game.game_id, final=False, report=game.check.report())
 
     def _keep(self, made: GameControllers) -> None:
         self._reports[str(made.game_id)] = made
@@ -191,7 +202,7 @@ class DaemonControllers:
             self._reports.popitem(last=False)
 
 
-def _findings(report: ControllerReport) -> Iterable[tuple[int, Finding]]:
+def _findings(report: ControllerReport) -> Iterable[tuple[int, ControllerFinding]]:
     return ((player.player_index, finding) for player in report.players for finding in player.findings)
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 import msgspec
 import trio
@@ -22,6 +22,7 @@ import trio
 from slpstream.config import Handover as HandoverConfig
 from slpstream.daemon.sets import StationSets
 from slpstream.model.errors import StoreError
+from slpstream.model.prepared import prepared
 from slpstream.model.summary import GameSummary
 from slpstream.store import GameIndex, StoredGame
 from slpstream.system.logs import get_logger
@@ -42,6 +43,7 @@ BracketOf = Callable[[str, str], Mapping[str, Mapping[str, Any]] | None]
 """(station, id of a set) to the members that a bracket adds to `context.json`."""
 
 
+@prepared
 class _Remembered(msgspec.Struct):
     """The sets that are remembered beyond the end of a run, by id."""
 
@@ -221,7 +223,8 @@ class Handover:
     def _temporary_zip(self, handed: HandedSet) -> BinaryIO:
         from slpstream.tournament.handover.archive import write_zip  # noqa: PLC0415 -- loads what makes zips
 
-        file: BinaryIO = tempfile.TemporaryFile("w+b", prefix="slpstream-")  # noqa: SIM115 -- the response closes it
+        opened = tempfile.TemporaryFile("w+b", prefix="slpstream-")  # noqa: SIM115 -- the response closes it
+        file = cast(BinaryIO, opened)  # on Windows it is a wrapper
         try:
             write_zip(handed, file, self._report)
         except BaseException:

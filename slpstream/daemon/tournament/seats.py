@@ -70,7 +70,7 @@ class DaemonSeats:
         expected: Expected = lambda station: (),
     ) -> None:
         """`stations` returns the names of all stations by their ids, `listening` the host and port on which the daemon
-        listens, and `expected` who plays at a station now, as far as a bracket says. Blocks for a moment, to read the
+        listens, and `expected` the players at a station now, if a bracket has them. Blocks for a moment, to read the
         `key_file`."""
         self._config = config
         self._sets = sets
@@ -266,7 +266,7 @@ class DaemonSeats:
         return _converted(await self._index.remembered(_key(station)), Seats) or Seats()
 
     def _keep(self, station: str, seats: Seats, payload: Mapping[str, Any]) -> None:
-        """Remembers the seats, and tells those who wait for a change."""
+        """Remembers the seats, and wakes those who wait for a change."""
         known = self._known.get(station)
         if known is not None and (known.seats, known.payload) == (seats, payload):
             return

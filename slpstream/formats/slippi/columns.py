@@ -116,6 +116,30 @@ class EventColumns:
             column = self._columns[name]
         return column
 
+    def alone(self, name: str) -> Array:
+        """One column in the machine's byte order, read for itself: faster than `[name]` for callers that read a few."""
+        if self._layout is None:
+            raise KeyError(name)
+        if self._offsets_have_stride or "rows" in self.__dict__:
+            values = self.rows[name]
+        else:
+            fields: Any = _dtype(self._layout).fields
+            field, offset = fields[name][:2]
+            opaque = np.dtype(f"V{field.itemsize}")
+            shape = (len(self._data) - self._layout.payload_size_bytes,)
+            values = np.ndarray(shape, opaque, self._data, offset, (1,))[self.offsets].view(field)
+            absent = ~self.present
+            if absent.any():
+                values[absent] = np.nan if field.kind == "f" else 0
+        if values.dtype.kind == "b":  # a flag can have any value
+            flags: Array = values.view(np.uint8) != 0
+            return flags
+        return values.astype(values.dtype.newbyteorder("="))
+
+    @cached_property
+    def _offsets_have_stride(self) -> bool:
+        return not len(self.offsets) or stride_of(self.offsets) is not None
+
     def __getattr__(self, name: str) -> Any:
         """The column of a field, or the columns of a nested object."""
         if not name.startswith("_"):

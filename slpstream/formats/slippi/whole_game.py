@@ -11,15 +11,23 @@ from functools import cached_property
 from itertools import repeat
 from typing import Any
 
+import numpy as np
 from msgspec import UNSET
 
 from slpstream.formats.slippi import container
-from slpstream.formats.slippi.commands import EVENT_PAYLOADS, FRAME_BOOKEND, GAME_START, POST_FRAME, PRE_FRAME
+from slpstream.formats.slippi.commands import (
+    EVENT_PAYLOADS,
+    FRAME_BOOKEND,
+    GAME_END,
+    GAME_START,
+    POST_FRAME,
+    PRE_FRAME,
+)
 from slpstream.formats.slippi.frame_entry import FrameEntry, PlayerFrame
 from slpstream.formats.slippi.frame_index import frame_index
 from slpstream.formats.slippi.frames import Frames
 from slpstream.formats.slippi.framing import EventPayloads, read_event_payloads, width_of_event_payloads
-from slpstream.formats.slippi.game_start import size_at
+from slpstream.formats.slippi.game_start import MAJOR_SCENE_ONLINE, size_at
 from slpstream.formats.slippi.ledge_grabs import LedgeGrabs
 from slpstream.formats.slippi.offsets import ABSENT, FrameIndex
 from slpstream.formats.slippi.preview import Head, read_head
@@ -27,7 +35,10 @@ from slpstream.formats.slippi.reader import Stage
 from slpstream.model.errors import FormatError, FramingError
 from slpstream.model.events import Event, Frame, GameEnd, GameStart, Metadata, first_of
 
+_GAME_END = bytes([GAME_END.command])
 _MIN_GAME_START_BYTES = size_at((0, 1, 0))
+_MAX_FRAMES_BACK = 7
+"""Longest rollback of a plain game."""
 _FIRST_FRAME_BYTES = 64 * 1024
 """Enough for the first frame, which completes the settings in replays before 1.6."""
 
@@ -96,6 +107,41 @@ class WholeGame:
     def metadata(self) -> Metadata | None:
         """The metadata; `None` when the file has none."""
         return first_of(Metadata, self._late)
+
+    @cached_property
+    def is_plain(self) -> bool:
+        """Whether the game is sound and has a Game End, and its columns have the final frames: the last sending of each
+        number is the one that became final, and they became final in order.
+
+        The events of other games have to be read one by one to know their final frames.
+        """
+        if self.failure is not None or not self._has_game_end:
+            return False
+        sendings = self.frames.sendings
+        numbers = sendings.number
+        if not len(numbers) or bool((numbers[1:] > numbers[:-1]).all()):
+            return True
+        bookend = sendings.bookend
+        online = self.start.settings.game_mode == MAJOR_SCENE_ONLINE
+        if not online or "latest_finalized_frame" not in bookend.fields or not bool(bookend.present.all()):
+            return False
+        newest = np.maximum.accumulate(numbers)
+        final = np.maximum.accumulate(np.minimum(bookend["latest_finalized_frame"], numbers))
+        in_time = (numbers[1:] > final[:-1]) & (numbers[1:] > newest[:-1] - _MAX_FRAMES_BACK)
+        return bool(in_time.all() and (newest - final <= _MAX_FRAMES_BACK + 1).all())
+
+    @property
+    def _has_game_end(self) -> bool:
+        """Whether the game has a Game End, which is usually the event after the frames.
+
+        `end` would tell it too, but reads all frames of games without stocks.
+        """
+        stop, width = self.index.stop, self._payloads.widths[GAME_END.command]
+        raw = container.raw_length(self.data)
+        limit = min(len(self.data), container.HEADER_BYTES + raw) if raw else len(self.data)
+        if self.data[stop : stop + 1] == _GAME_END and 1 < width <= limit - stop:
+            return True
+        return self.end.game_end is not None
 
     @cached_property
     def _late(self) -> list[Event]:

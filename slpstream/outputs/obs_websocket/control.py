@@ -124,6 +124,22 @@ class ObsControl:
         """The configuration was read again: connect, even if OBS has closed the connection for good."""
         self._link.resume()
 
+    def situation_found(self, station: str, game_id: str, name: str) -> None:
+        """Apply the rules about a situation that was found in a game. Returns at once.
+
+        Nothing happens unless the game is being played, or was until now.
+        """
+        for watched in list(self._readers):
+            game = watched.channel.current
+            if watched.channel.station == station and game is not None and game.game_id == game_id and _is_played(game):
+                rules = self._rules[watched.scope]
+                self._apply(
+                    watched,
+                    [rule for rule in rules if rule.on == "situation" and rule.situation in ("", name)],
+                    live=True,
+                    event={},
+                )
+
     async def run(self, remembered: Any, remember: Callable[[Remembered], None]) -> None:
         """Drive OBS until cancelled. `remembered` is what an earlier run gave to `remember`; `None` without one."""
         self._load(remembered)

@@ -16,7 +16,7 @@ from slpstream.model.summary import GameSummary
 from slpstream.outputs.obs import station_state
 from slpstream.stream import Channel
 
-Occasion = Literal["game_start", "game_end", "set_end", "station_idle", "event"]
+Occasion = Literal["game_start", "game_end", "set_end", "station_idle", "event", "situation"]
 
 
 class Actions(msgspec.Struct, frozen=True):
@@ -43,6 +43,8 @@ class Rule(msgspec.Struct, frozen=True):
     station: str
     actions: Actions
     event: str = ""
+    situation: str = ""
+    """For `situation`: its name; empty for any."""
     min_damage: float = 0.0
     kill: bool = False
     after_seconds: float = 0.0

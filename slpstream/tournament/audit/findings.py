@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from slpstream.model.prepared import prepared
 from slpstream.model.setup import Kind
 
 Mark = Literal["", "differs", "split"]
@@ -66,6 +67,7 @@ class Finding(_Shown, frozen=True, kw_only=True):
     words: Annotated[str, Meta(description="The finding as a sentence.")]
 
 
+@prepared
 class Audit(_Shown, frozen=True, kw_only=True):
     """The comparison of all setups."""
 

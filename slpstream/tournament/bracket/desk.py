@@ -65,7 +65,7 @@ class Wishes(NamedTuple):
     rules: Rules = Rules()
     match: Rule = "players"
     hold_seconds: float = 20.0
-    """How long a result that nobody confirmed waits, so that it can be corrected."""
+    """How long an unconfirmed result waits, so that it can be corrected."""
     poll_seconds: float = 15.0
     call: bool = False
     start: bool = False
@@ -130,7 +130,7 @@ class BracketDesk:
         self._full_read_due = float("-inf")
         self._newest_change = 0
         self._look: set[Key] = set()
-        """Entries whose set was changed in the bracket by somebody else."""
+        """Entries whose set was changed in the bracket by others."""
         self._looked: dict[str, int] = {}
         """The time of the last change of those sets that were looked at."""
         self._retry_at: dict[Key, float] = {}

@@ -31,6 +31,8 @@ class Played(msgspec.Struct, frozen=True, kw_only=True):
     games: tuple[ReportedGame, ...] | None = None
     """The games that count. `None` when they do not add up to the score: an operator changed it, or the payload lacks
     some."""
+    older_games: int = 0
+    """Games that the payload lacks, because it has only the newest."""
     players: tuple[tuple[PlayedPlayer, ...], tuple[PlayedPlayer, ...]] = ((), ())
     """The players of each side."""
 
@@ -60,6 +62,7 @@ def played_set(payload: Mapping[str, Any]) -> Played | None:
         score=(sides[0].get("score") or 0, sides[1].get("score") or 0),
         best_of=payload.get("bestOf") or 0,
         games=reported_games(payload),
+        older_games=payload.get("olderGames") or 0,
         players=(first, second),
     )
 

@@ -125,7 +125,7 @@ def report_of(entry: Entry) -> Report:
 
 
 def digest_of(report: Report) -> str:
-    """Identifies what a report says, whatever the id of the set."""
+    """Identifies the content of a report, whatever the id of the set."""
     said = (report.entrants, report.winner, report.score, report.games)
     return hashlib.sha256(msgspec.json.encode(said)).hexdigest()[:24]
 
@@ -195,7 +195,7 @@ def taken_as_result(entry: Entry, rules: Rules) -> Entry:
 
 
 def left_behind(entry: Entry, rules: Rules) -> Entry:
-    """The entry after the next set of its station has begun. A person says whether the leader has won."""
+    """The entry after the next set of its station has begun. A person decides whether the leader has won."""
     if entry.played.over or entry.left_behind:
         return entry
     return planned(msgspec.structs.replace(entry, left_behind=True), rules)

@@ -1,5 +1,5 @@
-"""The controller check: what the inputs of a Melee game say about the players' controllers. Pure.
+"""The controller check: findings about the players' controllers from the inputs of a Melee game. Pure.
 
-It says where people should look, and never that a controller is broken or illegal. `check` puts the checks together,
+It shows where people should look, and never that a controller is broken or illegal. `check` puts the checks together,
 and `report` has what they return.
 """

@@ -1,7 +1,7 @@
 """Ranges of values that a firmware removes: the checks of analog sticks.
 
 A stick that is moved by hand passes through all values. A firmware that replaces a range of them by one value leaves a
-gap, which is told from chance by how often the values beside it occur.
+gap, which is distinguished from chance by how often the values beside it occur.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections import Counter
 
 from slpstream.tournament.controllers.report import (
     MAX_EVIDENCE_FRAMES,
-    Finding,
+    ControllerFinding,
     NotJudged,
     chance,
     confidence_of,
@@ -60,8 +60,8 @@ class Goomwave:
             elif major >= DEAD_ZONE and len(self._on_axis) < MAX_EVIDENCE_FRAMES:
                 self._on_axis.append(run.first)
 
-    def findings(self) -> list[Finding | NotJudged]:
-        """What this check has found so far; for analog sticks."""
+    def findings(self) -> list[ControllerFinding | NotJudged]:
+        """The findings of this check so far; for analog sticks."""
         if self._beside < _MIN_BESIDE:
             reason = f"the stick was moved close to an axis {self._beside} times; {_MIN_BESIDE} are needed"
             return [NotJudged("goomwave", reason)]
@@ -70,7 +70,7 @@ class Goomwave:
         if word is None or self._inside > _STRIP_REMAINS * self._beside:
             return []
         return [
-            Finding(
+            ControllerFinding(
                 check="goomwave",
                 group="legality",
                 part="stick",
@@ -105,9 +105,9 @@ class TiltRounding:
                     self._frames[i].append(run.first)
         self._before = along
 
-    def findings(self) -> list[Finding | NotJudged]:
-        """What this check has found so far; for analog sticks."""
-        found: list[Finding | NotJudged] = []
+    def findings(self) -> list[ControllerFinding | NotJudged]:
+        """The findings of this check so far; for analog sticks."""
+        found: list[ControllerFinding | NotJudged] = []
         for i, direction in enumerate(_DIRECTIONS):
             counts = self._counts[i]
             pile, gap = counts[DEAD_ZONE], sum(counts[value] for value in _TILT_GAP)
@@ -122,7 +122,7 @@ class TiltRounding:
             if word is None:
                 continue
             found.append(
-                Finding(
+                ControllerFinding(
                     check="tilt_rounding",
                     group="legality",
                     part="stick",

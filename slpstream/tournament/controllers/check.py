@@ -13,9 +13,9 @@ from slpstream.tournament.controllers.health import Buttons, Rests, Rim, Trigger
 from slpstream.tournament.controllers.motion import Fuzzing, Motion, Travel
 from slpstream.tournament.controllers.patterns import CrouchUptilts, CStick, Sdi
 from slpstream.tournament.controllers.report import (
+    ControllerFinding,
     ControllerReport,
     ControllerType,
-    Finding,
     NotJudged,
     PlayerControls,
     strongest,
@@ -34,8 +34,8 @@ _NO_RAW = "the replay has no raw values of both axes, which it has from version 
 
 
 class _Check(Protocol):
-    def findings(self) -> list[Finding | NotJudged]:
-        """What the check has found so far."""
+    def findings(self) -> list[ControllerFinding | NotJudged]:
+        """The findings of the check so far."""
 
 
 class _Player:
@@ -82,7 +82,7 @@ class _Player:
 class ControllerCheck:
     """The check of one Melee game. It takes final frames, each number once, in order, and can report at any time.
 
-    What it reports depends on the frames alone, not on when or how often it was asked.
+    The report depends on the frames alone, not on when or how often it is made.
     """
 
     def __init__(self, players: Mapping[int, int]) -> None:
@@ -101,7 +101,7 @@ class ControllerCheck:
                 player.take(number, sample)
 
     def report(self) -> ControllerReport:
-        """What can be said now."""
+        """The report as of now."""
         players = [self._report(index, player) for index, player in sorted(self._players.items())]
         return ControllerReport(players=players, last_frame=self._last)
 
@@ -118,7 +118,7 @@ class ControllerCheck:
             )
         controller: ControllerType = "unknown"
         basis = _NO_RAW
-        results: list[Finding | NotJudged] = []
+        results: list[ControllerFinding | NotJudged] = []
         results += _results(player.other_health)
         if player.has_raw:
             controller, basis = player.motion.conclusion()
@@ -127,18 +127,20 @@ class ControllerCheck:
         else:
             results += _all_of(("rest", "drift", "rim", *LEGALITY_CHECKS), _NO_RAW)
         if player.has_raw_c:
-            results += [r for r in _results(player.c_stick_health) if isinstance(r, Finding)]
+            results += [r for r in _results(player.c_stick_health) if isinstance(r, ControllerFinding)]
         return PlayerControls(
             player_index=index,
             port=index + 1,
             controller=controller,
             controller_basis=basis,
             frames=player.frames,
-            findings=strongest(r for r in results if isinstance(r, Finding)),
+            findings=strongest(r for r in results if isinstance(r, ControllerFinding)),
             not_judged=list(dict.fromkeys(each for each in results if isinstance(each, NotJudged))),
         )
 
-    def _legality(self, player: _Player, controller: ControllerType, basis: str) -> Iterable[Finding | NotJudged]:
+    def _legality(
+        self, player: _Player, controller: ControllerType, basis: str
+    ) -> Iterable[ControllerFinding | NotJudged]:
         if player.frames < MIN_LEGALITY_FRAMES:
             reason = (
                 f"too short: {player.frames} frames with this player, and {MIN_LEGALITY_FRAMES} (a minute) are needed"
@@ -151,11 +153,11 @@ class ControllerCheck:
         return _results(player.of_type[controller])
 
 
-def _results(checks: Iterable[_Check]) -> list[Finding | NotJudged]:
+def _results(checks: Iterable[_Check]) -> list[ControllerFinding | NotJudged]:
     return [result for check in checks for result in check.findings()]
 
 
-def _all_of(checks: Iterable[str], reason: str) -> list[Finding | NotJudged]:
+def _all_of(checks: Iterable[str], reason: str) -> list[ControllerFinding | NotJudged]:
     return [NotJudged(check, reason) for check in checks]
 
 

@@ -10,13 +10,19 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from slpstream.tournament.controllers.report import MAX_EVIDENCE_FRAMES, Confidence, Finding, NotJudged, evidence
+from slpstream.tournament.controllers.report import (
+    MAX_EVIDENCE_FRAMES,
+    Confidence,
+    ControllerFinding,
+    NotJudged,
+    evidence,
+)
 from slpstream.tournament.controllers.runs import FULL, Run
 
 _REST_FRAMES = 20
 """A third of a second within one unit: a hand that holds a stick half way does not keep it that still."""
 _REST_RADIUS = 40
-"""Half a push. A stick that rests further out than this cannot be told from one that is held."""
+"""Half a push. A stick that rests further out than this cannot be distinguished from one that is held."""
 _SAME = 1
 """A stick at rest may flicker by this much on each axis."""
 _AWAY_RADIUS = 56
@@ -43,7 +49,7 @@ _RIM_WORDS: Sequence[tuple[int, Confidence]] = ((40, "high"), (20, "medium"), (1
 _RIM_QUANTILE = 0.95
 _TRIGGER_FULL = 140
 _TRIGGER_FRAMES: Sequence[tuple[int, Confidence]] = ((3600, "high"), (2400, "medium"), (1800, "low"))
-"""Frames in which a trigger was hardly ever at zero, and the word: nobody holds it for half a minute."""
+"""Frames in which a trigger was hardly ever at zero, and the word: no player holds it for half a minute."""
 _TRIGGER_ZEROS = 0.01
 """A trigger that is at zero in fewer than this share of the frames is never let go. The worst of the labelled
 controllers are at zero in 5 % of theirs."""
@@ -102,15 +108,15 @@ class Rests:
             self._away = True
         self._first, self._frames, self._x, self._y = run.first, run.frames, run.x, run.y
 
-    def findings(self) -> list[Finding | NotJudged]:
-        """What this check has found so far."""
+    def findings(self) -> list[ControllerFinding | NotJudged]:
+        """The findings of this check so far."""
         rests = self._rests
         if len(rests) < _MIN_RETURNS:
             reason = f"the {self._part} has come to rest {len(rests)} times after a push; {_MIN_RETURNS} are needed"
             return [NotJudged("rest", reason), NotJudged("drift", reason)]
         return [*self._offset(), *self._drift()]
 
-    def _offset(self) -> Iterable[Finding]:
+    def _offset(self) -> Iterable[ControllerFinding]:
         x, y = _median(self._rests)
         offset = math.hypot(x, y)
         if offset < _MIN_OFFSET:
@@ -118,7 +124,7 @@ class Rests:
         there = [rest for rest in self._rests if math.hypot(rest.x - x, rest.y - y) <= _NEAR]
         share = sum(rest.frames for rest in there) / sum(rest.frames for rest in self._rests)
         word = next(w for returns, least, w in _OFFSET_RETURNS if len(there) >= returns and share >= least)
-        yield Finding(
+        yield ControllerFinding(
             check="rest",
             group="health",
             part=self._part,
@@ -132,7 +138,7 @@ class Rests:
             frames=evidence(rest.first for rest in there),
         )
 
-    def _drift(self) -> Iterable[Finding | NotJudged]:
+    def _drift(self) -> Iterable[ControllerFinding | NotJudged]:
         rests = self._rests
         third = len(rests) // 3
         if third < _DRIFT_THIRD or rests[-1].first - rests[0].first < _DRIFT_FRAMES:
@@ -151,7 +157,7 @@ class Rests:
         if distance < _MIN_DRIFT or not (steady and between):
             return
         word = next(w for least, returns, w in _DRIFT_WORDS if distance >= least and third >= returns)
-        yield Finding(
+        yield ControllerFinding(
             check="drift",
             group="health",
             part=self._part,
@@ -206,9 +212,9 @@ class Rim:
                     self._peaks[i][self._open[i]] += 1
                 self._open[i], self._held[i] = 0, False
 
-    def findings(self) -> list[Finding | NotJudged]:
-        """What this check has found so far."""
-        found: list[Finding | NotJudged] = []
+    def findings(self) -> list[ControllerFinding | NotJudged]:
+        """The findings of this check so far."""
+        found: list[ControllerFinding | NotJudged] = []
         for i, direction in enumerate(_DIRECTIONS):
             pushes = self._peaks[i].total()
             word = next((word for least, word in _RIM_WORDS if pushes >= least), None)
@@ -218,7 +224,7 @@ class Rim:
             if farthest >= FULL:
                 continue
             found.append(
-                Finding(
+                ControllerFinding(
                     check="rim",
                     group="health",
                     part=self._part,
@@ -263,8 +269,8 @@ class Trigger:
         if value and len(self._first) < MAX_EVIDENCE_FRAMES:
             self._first.append(number)
 
-    def findings(self) -> list[Finding | NotJudged]:
-        """What this check has found so far."""
+    def findings(self) -> list[ControllerFinding | NotJudged]:
+        """The findings of this check so far."""
         frames = self._values.total()
         word = next((word for least, word in _TRIGGER_FRAMES if frames >= least), None)
         if word is None:
@@ -278,7 +284,7 @@ class Trigger:
             return []
         lowest = min(value for value in self._values if value)
         return [
-            Finding(
+            ControllerFinding(
                 check="trigger",
                 group="health",
                 part=self._part,
@@ -338,15 +344,15 @@ class Buttons:
         self._gaps.pop(bit, None)
         self._before[bit] = lasted
 
-    def findings(self) -> list[Finding | NotJudged]:
-        """What this check has found so far."""
-        found: list[Finding | NotJudged] = []
+    def findings(self) -> list[ControllerFinding | NotJudged]:
+        """The findings of this check so far."""
+        found: list[ControllerFinding | NotJudged] = []
         for bit, count in sorted(self._counts.items()):
             word = next((word for least, word in _STUTTER_WORDS if count >= least), None)
             if word is None:
                 continue
             found.append(
-                Finding(
+                ControllerFinding(
                     check="stutter",
                     group="health",
                     part=f"button {_BUTTONS[bit]}",

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from slpstream.tournament.controllers.report import (
     MAX_EVIDENCE_FRAMES,
+    ControllerFinding,
     ControllerType,
-    Finding,
     NotJudged,
     at_most,
     chance,
@@ -67,7 +67,7 @@ class Motion:
         self._point = (run.x, run.y)
 
     def conclusion(self) -> Conclusion:
-        """The type of the controller, as far as it can be told."""
+        """The type of the controller, as far as the moves show it."""
         if self._moves < _MIN_MOVES:
             return Conclusion("unknown", f"the stick has moved in {self._moves} frames; {_MIN_MOVES} are needed")
         jumps, steps = self._jumps / self._moves, self._steps / self._moves
@@ -119,8 +119,8 @@ class Travel:
         if 0 < along < distance and aside <= _ASIDE:
             self._middles[middle.x, middle.y] += 1
 
-    def findings(self) -> list[Finding | NotJudged]:
-        """What this check has found so far; for boxes."""
+    def findings(self) -> list[ControllerFinding | NotJudged]:
+        """The findings of this check so far; for boxes."""
         # A key that is pressed before another is released shows a target of its own, which is no travel.
         targets = {(x + i, y + j) for x, y in self._held for i in (-1, 0, 1) for j in (-1, 0, 1)} | {(0, 0)}
         travelled = sum(count for point, count in self._middles.items() if point not in targets)
@@ -134,7 +134,7 @@ class Travel:
             return []
         share = travelled / transitions
         return [
-            Finding(
+            ControllerFinding(
                 check="travel_time",
                 group="legality",
                 part="stick",
@@ -163,8 +163,8 @@ class Fuzzing:
             self._held[point] += 1
             self._first.setdefault(point, run.first)
 
-    def findings(self) -> list[Finding | NotJudged]:
-        """What this check has found so far; for boxes."""
+    def findings(self) -> list[ControllerFinding | NotJudged]:
+        """The findings of this check so far; for boxes."""
         left = dict(self._held)
         exact = varied = 0
         frames: list[int] = []
@@ -190,7 +190,7 @@ class Fuzzing:
         if word is None:
             return []
         return [
-            Finding(
+            ControllerFinding(
                 check="input_fuzzing",
                 group="legality",
                 part="stick",

@@ -6,7 +6,7 @@ from slpstream.formats.slippi.commands import FIRST_FRAME
 from slpstream.tournament.controllers.report import (
     MAX_EVIDENCE_FRAMES,
     Confidence,
-    Finding,
+    ControllerFinding,
     NotJudged,
     chance,
     confidence_of,
@@ -104,14 +104,14 @@ class Sdi:
         if len(self._evidence) < MAX_EVIDENCE_FRAMES:
             self._evidence.append(frame)
 
-    def findings(self) -> list[Finding | NotJudged]:
-        """What this check has found so far; for boxes."""
+    def findings(self) -> list[ControllerFinding | NotJudged]:
+        """The findings of this check so far; for boxes."""
         nats = poisson_nats(self._count, _SDI_PER_GAME * max(1.0, self._frames / _GAME_FRAMES))
         word = confidence_of(nats)
         if word is None:
             return []
         return [
-            Finding(
+            ControllerFinding(
                 check="sdi",
                 group="legality",
                 part="stick",
@@ -145,14 +145,14 @@ class CrouchUptilts:
                 self._evidence.append(number)
         self._action = action
 
-    def findings(self) -> list[Finding | NotJudged]:
-        """What this check has found so far; for boxes."""
+    def findings(self) -> list[ControllerFinding | NotJudged]:
+        """The findings of this check so far; for boxes."""
         nats = poisson_nats(self._count, _UPTILTS_PER_GAME)
         word = confidence_of(nats)
         if word is None:
             return []
         return [
-            Finding(
+            ControllerFinding(
                 check="crouch_uptilt",
                 group="legality",
                 part="stick",
@@ -184,13 +184,13 @@ class CStick:
             if len(self._evidence) < MAX_EVIDENCE_FRAMES:
                 self._evidence.append(number)
 
-    def findings(self) -> list[Finding | NotJudged]:
-        """What this check has found so far; for boxes."""
+    def findings(self) -> list[ControllerFinding | NotJudged]:
+        """The findings of this check so far; for boxes."""
         word = next((word for least, word in _C_WORDS if self._count >= least), None)
         if word is None:
             return []
         return [
-            Finding(
+            ControllerFinding(
                 check="disallowed_cstick",
                 group="legality",
                 part="C-stick",

@@ -1,4 +1,4 @@
-"""What the controller check reports: findings with evidence, and what cannot be judged and why."""
+"""Reports of the controller check: findings with evidence, and what cannot be judged and why."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Group = Literal["health", "legality"]
 ControllerType = Literal["box", "analog", "unclear", "unknown"]
 
 MAX_EVIDENCE_FRAMES = 12
-"""A finding names at most this many frames; `count` tells how many there are."""
+"""A finding names at most this many frames; `count` has their number."""
 _NATS: Sequence[tuple[float, Confidence]] = (
     (math.log(100_000), "high"),
     (math.log(1_000), "medium"),
@@ -24,7 +24,7 @@ that something that happens by chance once in 100,000 times is expected less tha
 _MAX_NATS = math.log(1e12)
 
 
-class Finding(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+class ControllerFinding(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """Something about a controller that people should look at."""
 
     check: str
@@ -46,7 +46,7 @@ class Finding(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
 
 
 class NotJudged(msgspec.Struct, frozen=True, rename="camel"):
-    """A check that says nothing about this player, and why."""
+    """A check without a result for this player, and why."""
 
     check: str
     reason: str
@@ -59,10 +59,10 @@ class PlayerControls(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     port: int
     controller: ControllerType
     controller_basis: str
-    """What the type was concluded from."""
+    """The reasons for the type."""
     frames: int
     """How many final frames the player has."""
-    findings: list[Finding]
+    findings: list[ControllerFinding]
     """Those of high confidence first."""
     not_judged: list[NotJudged]
 
@@ -119,7 +119,7 @@ def evidence(frames: Iterable[int]) -> list[int]:
     return sorted(set(frames))[:MAX_EVIDENCE_FRAMES]
 
 
-def strongest(findings: Iterable[Finding]) -> list[Finding]:
+def strongest(findings: Iterable[ControllerFinding]) -> list[ControllerFinding]:
     """The findings in the order in which people should look at them."""
     order = {"high": 0, "medium": 1, "low": 2}
     return sorted(findings, key=lambda each: (order[each.confidence], each.check, each.part))

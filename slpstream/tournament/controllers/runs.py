@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 FULL = 80
-"""The raw value that the game takes for 1.0. What lies beyond it, up to 127, changes nothing."""
+"""The raw value that the game takes for 1.0. A value beyond it, up to 127, changes nothing."""
 DEAD_ZONE = 23
 """The game takes each axis for 0 below 0.2875, which is 23 of 80."""
 

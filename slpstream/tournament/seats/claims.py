@@ -150,7 +150,7 @@ def claimed(
 ) -> Step:
     """A phone claims the seat at a port, in place of any other that it has.
 
-    `take_over` takes it from somebody else. Once the set is over, the first claim by another phone begins a new set
+    `take_over` takes it from its holder. Once the set is over, the first claim by another phone begins a new set
     with free seats, and so does one with `stay` by somebody who played in it. Raises `SeatTaken`.
     """
     mine = seats.claims.get(index)
@@ -258,7 +258,7 @@ def _missing(claims: Mapping[int, Claim], now: SetNow) -> dict[int, Person | Non
 def _step(
     seats: Seats, claims: Mapping[int, Claim], now: SetNow, at_ms: int, said: Mapping[int, Person | None]
 ) -> Step:
-    """The seats with other claims, and what the set is told: people, and ports at which nobody sits any more."""
+    """The seats with other claims, and the news for the set: people, and ports that became free."""
     left_behind: dict[int, Person | None] = {}
     if now.state == "upcoming" or now.playing:
         left_behind = {index: None for index, claim in seats.claims.items() if claim.shown and index not in claims}

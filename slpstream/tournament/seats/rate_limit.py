@@ -1,4 +1,4 @@
-"""Limits how often somebody may do something: a token bucket for each key, and a bound on their number."""
+"""Limits how often a client may do something: a token bucket for each key, and a bound on their number."""
 
 from __future__ import annotations
 

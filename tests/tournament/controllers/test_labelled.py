@@ -11,7 +11,7 @@ from tests.oracles.slp_enforcer import needs_slp_enforcer
 from tests.shared_data import needs_shared
 from tests.tournament.controllers import labelled
 
-pytestmark = [needs_shared, pytest.mark.sweep, pytest.mark.slow]
+pytestmark = needs_shared
 
 
 @pytest.fixture(scope="module")

@@ -23,7 +23,7 @@ class Evening(RuleBasedStateMachine):
         super().__init__()
         self.station = Station()
         self.operated = False
-        """Whether the operator has given a name, which can be the name of somebody who sits elsewhere."""
+        """Whether the operator has given a name, which can be the name of a person who sits elsewhere."""
 
     @property
     def playing(self) -> bool:

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
+from slpstream.model.prepared import prepared
 from slpstream.tournament.bracket.interface import (
     BracketSet,
     BracketStation,
@@ -168,6 +169,7 @@ class _Slot(_Kept):
     standing: _Standing | None = None
 
 
+@prepared
 class _Station(_Kept):
     id: int | str
     number: int | None = None
@@ -197,6 +199,7 @@ class _Event(_Kept):
     name: str | None = None
 
 
+@prepared
 class _Set(_Kept):
     id: int | str
     state: int | str | None = None

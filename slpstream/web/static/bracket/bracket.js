@@ -71,6 +71,7 @@ async function act(card, path, body) {
     const answer = await ask(path, body);
     if (answer.status === 200) {
       state = answer.body;
+      await refreshSets();
     } else {
       const isOperator = answer.status !== UNAUTHORISED && answer.status !== FORBIDDEN;
       refusals.set(card, isOperator ? answer.body.detail : text("panel.not_operator"));
@@ -93,6 +94,27 @@ function button(label, press, disabled) {
   const made = /** @type {HTMLButtonElement} */ (element("button", label, { type: "button" }));
   made.disabled = disabled;
   made.addEventListener("click", press);
+  return made;
+}
+
+/**
+ * A list to choose from, and the button that acts on the choice: with the arrow keys, people pass other choices on the way.
+ * @param {string} label
+ * @param {HTMLElement[]} options
+ * @param {string} action  Label of the button.
+ * @param {(value: string) => unknown} press
+ * @param {boolean} disabled
+ */
+function choice(label, options, action, press, disabled) {
+  const made = element("p", "", { class: "choice" });
+  const select = /** @type {HTMLSelectElement} */ (element("select", "", { "aria-label": label }));
+  select.append(element("option", label, { value: "" }), ...options);
+  select.disabled = disabled;
+  const act = button(action, () => select.value !== "" && press(select.value), true);
+  select.addEventListener("change", () => {
+    act.disabled = select.value === "";
+  });
+  made.append(select, act);
   return made;
 }
 
@@ -140,16 +162,16 @@ function drawEntry(card, entry) {
     actions.append(
       button(text("bracket.correct"), () => confirm(text("bracket.correct_sure")) && decide(entry, { do: "correct" }), disabled),
     );
-    if (entry.why.includes("dependent sets")) {
+    if (entry.why?.includes("dependent sets")) {
       const reset = () => confirm(text("bracket.reset_sure")) && decide(entry, { do: "correct", resetDependents: true });
       actions.append(button(text("bracket.reset"), reset, disabled));
     }
   }
-  if (state.reads && ["aside", "ask", "following", "confirm", "dropped"].includes(entry.state)) {
-    actions.append(...chooser(entry, disabled));
-  }
   if (WAITING.includes(entry.state)) {
     actions.append(button(text("bracket.drop"), () => confirm(text("bracket.drop_sure")) && decide(entry, { do: "drop" }), disabled));
+  }
+  if (state.reads && ["aside", "ask", "following", "confirm", "dropped"].includes(entry.state)) {
+    actions.append(chooser(entry, disabled));
   }
   const sent = element("details");
   sent.append(element("summary", text(state.dryRun || entry.state !== "done" ? "bracket.would_send" : "bracket.sent")));
@@ -161,34 +183,36 @@ function drawEntry(card, entry) {
     where([entry.station, entry.round].filter(Boolean).join(" · "), text(`bracket.state_${entry.state}`)),
     ...sides(entry.names, entry.score, entry.winner, entry.entrants),
     ...(entry.why ? [element("p", entry.why, { class: "why" })] : []),
+    ...(entry.gamesLeftOut ? [element("p", gamesLeftOut(entry), { class: "quiet" })] : []),
     ...(refusals.has(id) ? [element("p", refusals.get(id), { class: "refused", role: "alert" })] : []),
     actions,
     sent,
   );
 }
 
+/** Why a result is sent without games. A webhook gets the score, a bracket counts it from the games. @param {Json} entry */
+const gamesLeftOut = (entry) =>
+  `${text(state.reads ? "bracket.winner_only" : "bracket.without_games")} ${text(`bracket.games_${entry.gamesLeftOut}`)}`;
+
 /** The choice of the set of the bracket, and of who is who. @param {Json} entry @param {boolean} disabled */
 function chooser(entry, disabled) {
   const open = sets.filter((each) => each.state !== "done" && each.entrants.every(Boolean));
-  const first = open.filter((each) => entry.candidates.includes(each.id) || each.id === entry.bracketSet);
+  const candidates = /** @type {string[]} */ (entry.candidates ?? []);
+  const first = open.filter((each) => candidates.includes(each.id) || each.id === entry.bracketSet);
   const rest = open.filter((each) => !first.includes(each));
-  const select = /** @type {HTMLSelectElement} */ (element("select", "", { "aria-label": text("bracket.choose") }));
-  select.append(element("option", text("bracket.choose"), { value: "" }));
+  const options = [];
   for (const each of [...first, ...rest]) {
     const [one, other] = namesOf(each);
     for (const swapped of [false, true]) {
       const names = swapped ? `${other} – ${one}` : `${one} – ${other}`;
-      select.append(element("option", `${names}${each.round ? `, ${each.round}` : ""}`, { value: `${swapped}/${each.id}` }));
+      options.push(element("option", `${names}${each.round ? `, ${each.round}` : ""}`, { value: `${swapped}/${each.id}` }));
     }
   }
-  select.disabled = disabled;
-  select.addEventListener("change", () => {
-    const [swapped, ...rest] = select.value.split("/");
-    if (select.value !== "") {
-      decide(entry, { do: "assign", bracketSet: rest.join("/"), swapped: swapped === "true" });
-    }
-  });
-  return [select];
+  const press = (/** @type {string} */ value) => {
+    const [swapped, ...id] = value.split("/");
+    return decide(entry, { do: "assign", bracketSet: id.join("/"), swapped: swapped === "true" });
+  };
+  return choice(text("bracket.choose"), options, text("bracket.take"), press, disabled);
 }
 
 /** A set of the bracket. @param {HTMLElement} card @param {Json} found */
@@ -204,6 +228,12 @@ function drawSet(card, found) {
   }
   if (filled && (found.state === "open" || found.state === "called")) {
     actions.append(button(text("bracket.start"), () => act(id, "v1/bracket/sets", { set: found.id, do: "start" }), disabled));
+  }
+  const stations = /** @type {string[]} */ (state.stations ?? []).filter((each) => each !== found.station);
+  if (filled && found.state !== "done" && stations.length > 0) {
+    const options = stations.map((each) => element("option", each, { value: each }));
+    const press = (/** @type {string} */ value) => act(id, "v1/bracket/sets", { set: found.id, do: "assign", station: value });
+    actions.append(choice(text(found.station ? "bracket.move_to" : "bracket.assign_to"), options, text("bracket.assign"), press, disabled));
   }
   const station = found.station ?? found.bracketStation ?? "";
   card.replaceChildren(
@@ -226,7 +256,7 @@ function drawCards(selector, values, show) {
     () => element("li", "", { class: "card" }),
     (card, value) => {
       const id = value.setId === undefined ? `set/${value.id}` : cardOf(value);
-      const content = JSON.stringify([value, busy.has(id), refusals.get(id), state.dryRun, sets.length]);
+      const content = JSON.stringify([value, busy.has(id), refusals.get(id), state.dryRun, state.stations, sets.length]);
       const isInUse = card.querySelector("select") === document.activeElement && document.activeElement !== null;
       if (drawn.get(card) !== content && !isInUse) {
         drawn.set(card, content);
@@ -237,12 +267,13 @@ function drawCards(selector, values, show) {
 }
 
 function draw() {
+  const focused = document.activeElement;
   const queue = /** @type {Json[]} */ (state.queue);
   const waiting = queue.filter((entry) => WAITING.includes(entry.state) || entry.changed);
   const others = queue.filter((entry) => !waiting.includes(entry));
   const search = /** @type {HTMLInputElement} */ (find("input[type=search]")).value.trim().toLowerCase();
   const open = sets.filter((each) => each.state !== "done" && each.entrants.some(Boolean));
-  const shown = open.filter((each) => `${namesOf(each)} ${each.round} ${each.station ?? ""}`.toLowerCase().includes(search));
+  const shown = open.filter((each) => `${namesOf(each)} ${each.round ?? ""} ${each.station ?? ""}`.toLowerCase().includes(search));
   shown.sort((one, other) => Number(other.station !== undefined) - Number(one.station !== undefined));
   drawCards(".queue .cards", waiting, drawEntry);
   drawCards(".other .cards", others, drawEntry);
@@ -251,6 +282,9 @@ function draw() {
   find(".other").hidden = others.length === 0;
   find(".sets").hidden = open.length === 0;
   find(".dry").hidden = !state.configured || !state.dryRun;
+  if (focused !== null && !focused.isConnected) {
+    find("#queue").focus({ preventScroll: true }); // the pressed button is gone: the keyboard goes on from here
+  }
 }
 
 /** @param {string} problem */

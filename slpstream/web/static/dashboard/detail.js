@@ -3,6 +3,7 @@
 import { FIELDS, FORMAT, minutesText } from "../slippi.js";
 import { Stream } from "../slpstream.js";
 import { date, text } from "../texts/texts.js";
+import { ControllersPanel } from "./controllers_panel.js";
 import { setUpCopying } from "./copying.js";
 import { stateText } from "./daemon.js";
 import { clone, find, setAttribute, setText } from "./dom.js";
@@ -37,6 +38,7 @@ export class StationDetail {
   #setPanel;
   #onAirButton;
   #moments;
+  #controllers;
   /** The running game from its start, until `#match` has joined it. @type {{feed: Stream, match: Match} | null} */ #past = null;
   /** The last game, if it ended before this page was opened. @type {Match | null} */ #lastGame = null;
   /** @type {Daemon | null} */ #daemon = null;
@@ -71,6 +73,8 @@ export class StationDetail {
     const button = /** @type {HTMLButtonElement} */ (find(".put-on-air", this.#root));
     this.#onAirButton = new OnAirButton(button, find(".on-air-problem", this.#root), station, onChange);
     this.#moments = new MomentsPanel(find(".moments", this.#root), station, onChange);
+    const path = `v1/stations/${encodeURIComponent(station)}`;
+    this.#controllers = new ControllersPanel(find(".controllers", this.#root), path, onChange);
     this.#loadPast();
     this.#setUpAddress();
     find(".end-demo", this.#root).addEventListener("click", () => this.#daemon?.patch("v1/setup", { demo: false }));
@@ -168,6 +172,7 @@ export class StationDetail {
       find(".set", root).hidden = true; // it counts for no set
     } else if (described) {
       this.#moments.draw(daemon); // the index has no games of a demo
+      this.#controllers.draw(daemon);
     }
     setText(find(".note", root), exists ? this.#feed.problem || reason : text("detail.no_station", { station: this.#station }));
     if (!view.catchingUp) {
@@ -230,6 +235,7 @@ export class GameDetail {
   #gameId;
   #onChange;
   #replay;
+  #controllers;
   #requested = false;
   /** @type {Record<string, any> | null} */ #item = null;
   /** @type {Record<string, any> | null} */ #stats = null;
@@ -246,6 +252,8 @@ export class GameDetail {
     this.#gameId = gameId;
     this.#onChange = onChange;
     this.#replay = new InstantReplay({ ...stageParts(this.#root), live: null, onChange });
+    const path = `v1/games/${encodeURIComponent(gameId)}`;
+    this.#controllers = new ControllersPanel(find(".controllers", this.#root), path, onChange);
   }
 
   close() {
@@ -278,6 +286,9 @@ export class GameDetail {
     setText(find(".when", root), own ? text("detail.own_clock", { moment: shown, own: date(new Date(own)) }) : shown);
     setText(find(".result", root), players.length ? resultOf(game) : "");
     const melee = game.format === FORMAT;
+    if (melee) {
+      this.#controllers.draw(daemon);
+    }
     const summary = /** @type {GameSummary} */ (find("game-summary", root));
     summary.hidden = !melee || this.#stats === null || !players.length;
     find(".players", root).hidden = melee && this.#stats === null;

@@ -13,14 +13,18 @@ import { peopleOf, splitName } from "./people.js";
  */
 
 const NO_CONTEST = 7;
+/** Characters of both names of crews for which there is room between the players. */
+const MAX_CREW_NAMES = 24;
 
 /**
- * The length of a set, or that it is a crew battle; empty if unknown.
+ * The length of a set; of a crew battle the crews, if their names are short. Empty if unknown.
  * @param {SetScore | null} set
  */
 export function lengthWords(set) {
   if (set?.crewBattle !== undefined) {
-    return text("scene.crew_battle");
+    const names = set.crewBattle.crews.map(({ name }) => name);
+    const shown = (set.swapped ? names.reverse() : names).join(" – ");
+    return names.every(Boolean) && shown.length <= MAX_CREW_NAMES ? shown : text("scene.crew_battle");
   }
   return set?.bestOf === undefined ? "" : text("scene.best_of", { count: set.bestOf });
 }

@@ -1,0 +1,183 @@
+"""`slpstream situations`: find situations in the frames of replays.
+
+`examine` searches one file and returns only what is printed. It runs in this process or in several worker processes;
+the results come in the order of the files.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from slpstream.cli import describe_error, report
+from slpstream.cli.replay_files import fail_without_replays, find_files
+from slpstream.model.errors import FormatError, SourceError
+from slpstream.search.problem import QueryProblem
+from slpstream.system.text import printable
+
+if TYPE_CHECKING:
+    from slpstream.outputs.playback_dolphin import Clip
+    from slpstream.search.situations import Occurrence
+
+_MIN_PARALLEL_FILES = 64
+"""For fewer files, starting processes takes longer than it saves."""
+_FILES_PER_CHUNK = 16
+
+
+class FileResult(NamedTuple):
+    """The result for a file: what is printed, the parts to play, and the error message, if any, with its exit code."""
+
+    lines: tuple[str, ...] = ()
+    clips: tuple[Clip, ...] = ()
+    error: str | None = None
+    code: int = 0
+
+
+def _endings() -> tuple[str, ...]:
+    from slpstream.formats.registry import format_called
+    from slpstream.formats.slplog.container import SUFFIX
+
+    format_ = format_called("slippi")
+    return (*(format_.suffixes if format_ is not None else ()), SUFFIX)
+
+
+def _parse_query(context: click.Context, parameter: click.Parameter, value: str) -> str:
+    from slpstream.search.situations import parse, shown
+
+    query = parse(value)
+    if isinstance(query, QueryProblem):
+        raise click.BadParameter(printable_lines(shown(query, value)))
+    return value
+
+
+def printable_lines(text: str) -> str:
+    """A text of several lines, safe for a terminal."""
+    return "\n".join(printable(line) for line in text.split("\n"))
+
+
+@click.command()
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE|DIR...")
+@click.argument("query", callback=_parse_query)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object for each situation.")
+@click.option(
+    "--dolphin",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Also write the situations to this file, as a queue for Dolphin.",
+)
+@click.option(
+    "--jobs", type=click.IntRange(min=1), help="Number of processes.  [default: one per core if there are enough files]"
+)
+def command(paths: tuple[Path, ...], query: str, as_json: bool, dolphin: Path | None, jobs: int | None) -> None:
+    """Find the situations that QUERY describes, such as 'fox: upthrow -> upair, kill'.
+
+    Each one is printed with the file, the time on the game's timer, the first and the last frame, and the players. The
+    page docs/data/situations.md describes the queries. Files that cannot be read are reported.
+    """
+    files = [found.path for found in find_files(paths, _endings())]
+    if not files:
+        fail_without_replays(paths)
+    code, clips = 0, list[Any]()
+    with _searched(files, query, jobs, as_json=as_json) as results:
+        for result in results:
+            for line in result.lines:
+                print(line)
+            clips += result.clips
+            if result.error is not None:
+                report(result.error)
+            code = max(code, result.code)
+    if dolphin is not None:
+        from slpstream.cli.atomic_file import write_atomically
+        from slpstream.outputs.playback_dolphin import combos
+
+        write_atomically(dolphin, [combos(clips)], overwrite=True)
+    sys.stdout.flush()
+    sys.exit(code)
+
+
+def examine(query: str, as_json: bool, file: Path) -> FileResult:
+    """Search one file."""
+    from slpstream.api import open_replay
+
+    try:
+        replay = open_replay(file)
+        found = replay.situations(query)
+        if not found:
+            return FileResult()
+        from slpstream.cli.game_text import summary_of
+        from slpstream.outputs.playback_dolphin import around
+
+        players = {player.index: player for player in summary_of(replay.format, replay.settings, None).players}
+        lines: list[str] = []
+        clips: list[Clip] = []
+        for occurrence in found:
+            described = _object(occurrence, players) if as_json else _text(occurrence, players)
+            lines.append(_line(file, replay.game_id, described))
+            clip = around(file.absolute(), occurrence.frames[0], occurrence.frames[-1])
+            clips += [] if clip is None else [clip]
+    except (FormatError, SourceError) as error:
+        message, code = describe_error(file, error)
+        return FileResult(error=message, code=code)
+    return FileResult(tuple(lines), tuple(clips))
+
+
+def _line(file: Path, game_id: str, described: str | dict[str, Any]) -> str:
+    if isinstance(described, str):
+        return printable(f"{file}  {described}")
+    import msgspec
+
+    name = str(file).encode("utf-8", "replace").decode()
+    return msgspec.json.encode({"file": name, "gameId": game_id, **described}).decode()
+
+
+def _object(occurrence: Occurrence, players: Any) -> dict[str, Any]:
+    import msgspec
+
+    return {
+        "player": msgspec.to_builtins(players[occurrence.player_index]),
+        "opponent": msgspec.to_builtins(players[occurrence.opponent_index]),
+        "time": time_text(occurrence.frames[0]),
+        "frames": list(occurrence.frames),
+    }
+
+
+def _text(occurrence: Occurrence, players: Any) -> str:
+    from slpstream.cli.game_text import player_text
+
+    own, other = (
+        player_text(players[index], won=False) for index in (occurrence.player_index, occurrence.opponent_index)
+    )
+    first, last = occurrence.frames[0], occurrence.frames[-1]
+    return f"{time_text(first)}  frames {first} to {last}  {own} against {other}"
+
+
+def time_text(frame: int) -> str:
+    """How much of the game has passed in a frame, in minutes and seconds."""
+    minutes, seconds = divmod(max(0, frame) // 60, 60)
+    return f"{minutes}:{seconds:02}"
+
+
+@contextmanager
+def _searched(files: list[Path], query: str, jobs: int | None, *, as_json: bool) -> Iterator[Iterator[FileResult]]:
+    """Yield an iterator of the results in the order of the files, computed by `jobs` processes."""
+    search = partial(examine, query, as_json)
+    count = min(len(files), jobs or (_cores() if len(files) >= _MIN_PARALLEL_FILES else 1))
+    if count < 2:
+        yield map(search, files)
+        return
+    from slpstream.cli.process_pool import interrupts_blocked, process_pool
+
+    with process_pool(count) as pool:
+        with interrupts_blocked():
+            results = pool.map(search, files, chunksize=_FILES_PER_CHUNK if len(files) > _MIN_PARALLEL_FILES else 1)
+        yield results
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,321 @@
+"""`slpstream export --to training`: replays as rows for training, in shards.
+
+The replays, in the order of their paths, are divided into parts by their sizes alone. First the head of each replay is
+read, so that a game that is there twice is written once; then one process writes the shards of a part. The plan, and
+the games of each part that is complete, are files in the folder: a run that was killed goes on where it was.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, wait
+from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
+
+from slpstream.api import Replay
+from slpstream.cli import EXIT_INPUT_OUTPUT, EXIT_NO, describe_error, fail, report
+from slpstream.cli.process_pool import map_in_order, process_pool
+from slpstream.cli.progress import progress_bar
+from slpstream.cli.replay_files import FoundReplay, ReplayFile, at_hand, each_replay, open_exportable
+from slpstream.model.errors import FormatError, SourceError
+from slpstream.model.version import __version__
+from slpstream.system.text import printable
+from slpstream.training import slippi_ai
+from slpstream.training.rows import NotForTraining, Rows, Sending, game_rows, players_of
+from slpstream.training.shards import PARTS, PartWriter, finish_set, list_of, split_of, write_whole
+from slpstream.training.windows import INDEX
+
+Layout = Literal["training", "slippi-ai"]
+Result = TypeVar("Result")
+
+_PLAN = "plan.json"
+_FORM = 1
+"""Form of the shards and of the index. It changes whenever the same replays would give other files."""
+_BYTES_PER_REPLAY_BYTE = 2
+"""About how much larger the rows of a game are than its replay."""
+_PART_FILES = 1024
+_UNFINISHED = (".*.tmp", f"{PARTS}/.*.tmp", f"{slippi_ai.GAMES}/.*.tmp")
+"""What a killed process leaves."""
+_POLL_SECONDS = 0.1
+_PARTS_AHEAD = 2
+"""Parts for each process that wait for it."""
+
+
+class Options(NamedTuple):
+    """The options of a training set. The same options and replays give the same files."""
+
+    layout: Layout
+    sending: Sending
+    shard_bytes: int
+    seed: int
+    validation: float
+
+
+class Part(NamedTuple):
+    """Replays that one process reads."""
+
+    number: int
+    files: tuple[FoundReplay, ...]
+
+
+class Head(NamedTuple):
+    """What the head of a replay says: its game, or why it is left out."""
+
+    file: str
+    game_id: str
+    code: int = 0
+    problem: str = ""
+
+
+def export(files: Sequence[ReplayFile], out: Path, options: Options, *, jobs: int, overwrite: bool) -> None:
+    """Write a training set, or what is missing of it. Exits with the code of the worst problem."""
+    named = [[str(file.path), _size_bytes(file.path)] for file in files]
+    wanted = {"form": _FORM, **options._asdict(), "files": named}
+    _prepare(out, wanted, overwrite=overwrite)
+    if (out / INDEX).exists():  # a run was killed when all was done but the tidying
+        index = json.loads((out / INDEX).read_text(encoding="utf-8"))
+    else:
+        parts = _write_parts(files, out, options, jobs)
+        description = {"slpstream": __version__, **{name: wanted[name] for name in ("form", *Options._fields)}}
+        if options.layout == "slippi-ai":
+            slippi_ai.write_meta(out, parts)
+        index = finish_set(out, parts, description)
+    _remove(out, f"{PARTS}/part-*.json")
+    (out / PARTS).rmdir()
+    (out / _PLAN).unlink()
+    code = 0
+    for problem in index["problems"]:
+        report(problem["message"])
+        code = max(code, problem["code"])
+    print(printable(f"{out}: {index['frames']:,} frames of {len(index['games'])} games"))
+    sys.exit(code if index["games"] else max(code, EXIT_NO))
+
+
+def _write_parts(files: Sequence[ReplayFile], out: Path, options: Options, jobs: int) -> int:
+    """Write the parts that are missing. Returns the number of all parts."""
+    with _Work(jobs) as work:
+        heads = _marked_heads(work, files, options)
+        done = 0
+        with progress_bar("exporting", sum(map(len, heads)), shown=True) as update:
+            tasks = (
+                (part, heads[part.number], out, options)
+                for part in _parts(files, options)
+                if not list_of(out, part.number).exists()
+            )
+            for written in work.run(_write_part, tasks):
+                done += written
+                update(done)
+    return len(heads)
+
+
+def _prepare(out: Path, wanted: dict[str, Any], *, overwrite: bool) -> None:
+    """Create the folder, or accept one that an unfinished export with the same options and replays has left."""
+    if overwrite:
+        _remove(out, INDEX, _PLAN, slippi_ai.META, "shard-*.arrow", f"{slippi_ai.GAMES}/*", f"{PARTS}/part-*.json")
+        _remove(out, *_UNFINISHED)
+    plan = out / _PLAN
+    if plan.exists():
+        begun = json.loads(plan.read_text(encoding="utf-8"))
+        if begun != json.loads(json.dumps(wanted)):
+            fail(f"{out}: holds part of another export, of other replays or options; use --overwrite to remove it", 2)
+        _remove(out, *_UNFINISHED)
+        (out / PARTS).mkdir(exist_ok=True)
+        return
+    if (out / INDEX).exists() or any(out.glob("shard-*.arrow")):
+        fail(f"{out}: holds an earlier export; use --overwrite to remove it", 2)
+    (out / PARTS).mkdir(parents=True, exist_ok=True)
+    if wanted["layout"] == "slippi-ai":
+        (out / slippi_ai.GAMES).mkdir(exist_ok=True)
+    write_whole(plan, json.dumps(wanted))
+
+
+def _remove(out: Path, *patterns: str) -> None:
+    """Remove files of an export, and nothing else."""
+    for pattern in patterns:
+        for file in out.glob(pattern):
+            file.unlink()
+
+
+def _parts(files: Sequence[ReplayFile], options: Options) -> Iterator[Part]:
+    """Divide the replays into parts, in their order and by their sizes alone.
+
+    Members of a zip are read by those who work on the part; those of other archives are unpacked here, in passing.
+    """
+    limit = options.shard_bytes // _BYTES_PER_REPLAY_BYTE
+    batch: list[FoundReplay] = []
+    number, free_bytes = 0, 0
+    for found in each_replay(files, by_name=True):
+        size = found.size_bytes or _size_bytes(found.path)
+        if batch and (size > free_bytes or len(batch) == _PART_FILES):
+            yield Part(number, tuple(batch))
+            number, batch = number + 1, []
+        if not batch:
+            free_bytes = limit
+        batch.append(found)
+        free_bytes -= size
+    if batch:
+        yield Part(number, tuple(batch))
+
+
+def _size_bytes(file: Path) -> int:
+    try:
+        return file.stat().st_size
+    except OSError:
+        return 0  # the error is reported when the file is read
+
+
+def _marked_heads(work: _Work, files: Sequence[ReplayFile], options: Options) -> list[list[Head]]:
+    """The head of each replay, by part. A game that came before is marked as such."""
+    seen: dict[str, str] = {}
+    marked: list[list[Head]] = []
+    done = 0
+    with progress_bar("looking for games", None, shown=True) as update:
+        for heads in work.run(_read_heads, ((part,) for part in _parts(files, options))):
+            marked.append([_marked(head, seen) for head in heads])
+            done += len(heads)
+            update(done)
+    return marked
+
+
+def _marked(head: Head, seen: dict[str, str]) -> Head:
+    if head.problem:
+        return head
+    first = seen.setdefault(head.game_id, head.file)
+    if first == head.file:
+        return head
+    return head._replace(problem=f"{head.file}: left out, because it has the same game as {first}")
+
+
+def _read_heads(part: Part) -> list[Head]:
+    return [_read_head(found) for found in part.files]
+
+
+def _read_head(found: FoundReplay) -> Head:
+    file = str(found.path)
+    try:
+        replay = open_exportable(at_hand(found))
+        players_of(replay.settings)
+    except (FormatError, SourceError) as error:
+        message, code = describe_error(found.path, error)
+        return Head(file, "", code, message)
+    except NotForTraining as reason:
+        return Head(file, "", 0, f"{file}: left out, because it has {reason}")
+    return Head(file, replay.game_id)
+
+
+def _write_part(part: Part, heads: Sequence[Head], out: Path, options: Options) -> int:
+    """Write the games of a part and the list of them. Returns the number of its replays. Raises `OSError`."""
+    problems: list[tuple[int, str]] = []
+    games = _games(part, heads, options, problems)
+    if options.layout == "slippi-ai":
+        files = slippi_ai.GameFiles(out, part.number)
+        for file, replay, rows in games:
+            end = replay.game_end
+            winners = [winner.player_index for winner in end.winners]
+            about = slippi_ai.meta(replay.settings, rows, last_frame=int(rows["frame"][-1]), winners=winners)
+            files.add(rows, replay.frames.data, file, {"gameId": replay.game_id, "frames": len(rows["frame"]), **about})
+        files.finish(problems)
+        return len(heads)
+    with PartWriter(out, part.number, max_bytes=options.shard_bytes) as writer:
+        for file, replay, rows in games:
+            split = split_of(replay.game_id, seed=options.seed, validation=options.validation)
+            writer.add(rows, {"gameId": replay.game_id, "split": split, **_facts(replay, file)})
+        writer.finish(problems)
+    return len(heads)
+
+
+def _games(
+    part: Part, heads: Sequence[Head], options: Options, problems: list[tuple[int, str]]
+) -> Iterator[tuple[str, Replay, Rows]]:
+    """The games of a part with their rows. What is wrong with others, and what they lack, goes to `problems`."""
+    for found, head in zip(part.files, heads, strict=True):
+        file = head.file
+        if head.problem:
+            problems.append((head.code, head.problem))
+            continue
+        try:
+            replay = open_exportable(at_hand(found))
+            rows = game_rows(replay.frames, replay.settings, sending=options.sending)
+            replay.game_end  # noqa: B018 -- raises what is wrong with it
+        except (FormatError, SourceError) as error:
+            message, code = describe_error(found.path, error)
+            problems.append((code, message))
+            continue
+        if not len(rows["frame"]):
+            problems.append((0, f"{file}: left out, because it has no frames"))
+            continue
+        yield file, replay, rows
+
+
+def _facts(replay: Replay, file: str) -> dict[str, Any]:
+    """What the index says about a game."""
+    settings, end = replay.settings, replay.game_end
+    return {
+        "file": file,
+        "version": settings.slp_version,
+        "stageId": settings.stage_id,
+        "lastFrame": end.last_frame,
+        "reason": end.reason,
+        "winners": [winner.player_index for winner in end.winners],
+        "players": [
+            {
+                "playerIndex": player.player_index,
+                "port": player.port,
+                "characterId": player.character_id,
+                "human": player.type == 0,
+                "displayName": player.display_name or "",
+                "connectCode": player.connect_code or "",
+            }
+            for player in sorted(settings.players, key=lambda player: player.player_index)
+        ],
+    }
+
+
+class _Work:
+    """Runs tasks one after another, or in several processes, and gives their results in order."""
+
+    def __init__(self, jobs: int) -> None:
+        self._jobs = jobs
+        self._context = process_pool(jobs) if jobs > 1 else None
+        self._pool: Any = None
+
+    def __enter__(self) -> _Work:
+        if self._context is not None:
+            self._pool = self._context.__enter__()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        if self._context is not None:
+            self._context.__exit__(*error)
+
+    def run(self, task: Callable[..., Result], arguments: Iterable[tuple[Any, ...]]) -> Iterator[Result]:
+        """The results of a task for each of these arguments, in their order."""
+        if self._pool is None:
+            yield from (task(*each) for each in arguments)
+            return
+        try:
+            ahead = _PARTS_AHEAD * self._jobs
+            for future in map_in_order(self._pool, _Task(task), arguments, ahead=ahead, size_bytes=_bytes_sent):
+                while not wait([future], timeout=_POLL_SECONDS, return_when=FIRST_COMPLETED).done:
+                    pass
+                yield future.result()
+        except BrokenProcessPool:
+            fail("a worker process was killed, perhaps for lack of memory", EXIT_INPUT_OUTPUT)
+
+
+class _Task(Generic[Result]):
+    """A task that takes all its arguments at once."""
+
+    def __init__(self, task: Callable[..., Result]) -> None:
+        self._task = task
+
+    def __call__(self, arguments: tuple[Any, ...]) -> Result:
+        return self._task(*arguments)
+
+
+def _bytes_sent(arguments: tuple[Any, ...]) -> int:
+    part: Part = arguments[0]
+    return sum(len(found.data or b"") for found in part.files)

@@ -1,0 +1,121 @@
+"""Archives and compressed replays in watched folders: found every minute, and read by the index in the background.
+
+They are not tailed, because no game writes into them. An archive is read when it has come to rest, and again when it
+has changed.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+
+import trio
+
+from slpstream.api import read_game
+from slpstream.formats.registry import suffixes
+from slpstream.game.record import record_of
+from slpstream.model.errors import FormatError, SourceError
+from slpstream.sources.archives.members import members
+from slpstream.sources.archives.names import COMPRESSED_ENDINGS, is_archive
+from slpstream.sources.archives.packed import keep
+from slpstream.store import GameIndex
+from slpstream.store.backfill import ArchivedGame, OldFile
+from slpstream.system.file_times import modified_ns
+
+_LOOK_SECONDS = 60.0
+_REST_SECONDS = 10.0
+_FOLDERS_AT_ONCE = 200
+_PAUSE_SECONDS = 0.001
+
+
+class ArchiveSearch:
+    """Finds archives in the folders of stations. Call `run` once."""
+
+    def __init__(
+        self,
+        index: GameIndex,
+        folders: Callable[[], Mapping[str, Path]],
+        *,
+        look_seconds: float = _LOOK_SECONDS,
+        wall_clock: Callable[[], float] = time.time,
+    ) -> None:
+        """`folders` returns the folders that are watched now, by station."""
+        self._index = index
+        self._folders = folders
+        self._look_seconds = look_seconds
+        self._wall_clock = wall_clock
+        self._seen: dict[str, Mapping[Path, OldFile]] = {}
+        """The files that were there at the last look, by station."""
+        self._told: dict[str, dict[Path, OldFile]] = {}
+        """Those that the index knows of."""
+
+    async def run(self) -> None:
+        """Looks for archives until cancelled."""
+        limiter = trio.CapacityLimiter(1)
+        while True:
+            for station, folder in self._folders().items():
+                found = await trio.to_thread.run_sync(partial(find_archives, folder), limiter=limiter)
+                self._take(station, found)
+            await trio.sleep(self._look_seconds)
+
+    def _take(self, station: str, found: Mapping[Path, OldFile]) -> None:
+        """Tells the index about files that are new or have changed, once they have come to rest, or that are gone."""
+        before, self._seen[station] = self._seen.get(station, {}), found
+        told = self._told.setdefault(station, {})
+        now = self._wall_clock()
+        at_rest = [
+            file
+            for path, file in found.items()
+            if told.get(path) != file and (before.get(path) == file or now - file.mtime_ns / 1e9 > _REST_SECONDS)
+        ]
+        gone = [path for path in told if path not in found]
+        for path in gone:
+            del told[path]
+        told.update((file.path, file) for file in at_rest)
+        if at_rest or gone:
+            files = [(file.path, file.mtime_ns, file.size_bytes) for file in at_rest if not file.is_archive]
+            self._index.listed(station, files, [file for file in at_rest if file.is_archive])
+
+
+def find_archives(folder: Path) -> dict[Path, OldFile]:
+    """The archives and compressed replays below a folder; no links are followed. Blocks, with pauses."""
+    found = {}
+    for count, (place, _, names) in enumerate(os.walk(folder), 1):
+        for name in names:
+            archive = is_archive(name)
+            if not archive and not name.lower().endswith(COMPRESSED_ENDINGS):
+                continue
+            path = Path(place, name)
+            try:
+                status = path.lstat()
+            except OSError:
+                continue
+            if stat.S_ISREG(status.st_mode):
+                found[path] = OldFile(path, modified_ns(status), status.st_size, is_archive=archive)
+        if count % _FOLDERS_AT_ONCE == 0:
+            time.sleep(_PAUSE_SECONDS)  # for the event loop, which waits for the same lock of Python
+    return found
+
+
+def read_archive(path: Path, *, stats: bool = False) -> Iterator[ArchivedGame]:
+    """The games in an archive, in order, as the index keeps them. With `stats` replays are read completely. Blocks."""
+    for member in members(path, suffixes()):
+        if member.problem is not None:
+            yield ArchivedGame(member.path, member.size_bytes, None, f"{member.path}: {member.problem}")
+            continue
+        try:
+            data = member.read()
+            keep(member.path, data)
+            record = record_of(read_game(member.path, stats=stats))
+        except OSError as error:
+            yield ArchivedGame(member.path, member.size_bytes, None, f"{member.path}: {error.strerror}")
+        except FormatError as error:
+            yield ArchivedGame(member.path, member.size_bytes, None, f"{member.path}: {error}")
+        except SourceError as error:
+            yield ArchivedGame(member.path, member.size_bytes, None, str(error))
+        else:
+            yield ArchivedGame(member.path, len(data), record)

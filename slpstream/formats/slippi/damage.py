@@ -1,0 +1,11 @@
+"""Damage without a hit: what raises the percent of a fighter although nobody has hit it."""
+
+from __future__ import annotations
+
+HURT_THEMSELVES = frozenset({23, 24, 26})
+"""Internal character ids of Pichu, Mr. Game & Watch and Roy."""
+
+
+def is_magnifying_glass(damage: float) -> bool:
+    """Whether damage without hitstun is that of the magnifying glass: 1 %, as precisely as a replay has it."""
+    return abs(damage - 1.0) < 1e-4

@@ -1,0 +1,111 @@
+"""Slippi replays compressed as `.slpz`: the events by command, each command's payloads byte by byte, then zstd.
+
+The layout, all numbers big-endian. The sections follow each other without gaps; the block runs to the end of the file:
+
+| offset | type | field |
+| --- | --- | --- |
+| 0 | uint32 | version, 0 |
+| 4 | uint32 | offset of the Event Payloads event, 24 |
+| 8 | uint32 | offset of the Game Start event |
+| 12 | uint32 | offset of the metadata |
+| 16 | uint32 | offset of the compressed block |
+| 20 | uint32 | size of the block when decompressed |
+
+The decompressed block has the number of events after Game Start (uint32), their command bytes in the order of the file,
+and then, for each command in ascending order, the first bytes of all its payloads, all second bytes, and so on. The
+result is the original file, byte for byte. Source: AlexanderHarrison/slpz 1.3.0 (MIT or Apache-2.0).
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+
+from slpstream.formats.slippi import container
+from slpstream.formats.slippi.commands import EVENT_PAYLOADS, GAME_START
+from slpstream.model.errors import FormatError, Unsupported, WrongFormat
+
+_HEADER = struct.Struct(">6I")
+_COUNT = struct.Struct(">I")
+_ENTRY_BYTES = 3
+_METADATA_STARTS = (b"U\x08metadata", b"}")
+
+Decompress = Callable[[bytes, int], bytes]
+"""(zstd frame, size) to the decompressed bytes, at most one more than `size`. Raises `OSError` for damaged data."""
+
+
+def unpack(data: bytes, decompress: Decompress, max_bytes: int) -> bytes:
+    """The replay in the bytes of a `.slpz` file.
+
+    Raises `FormatError` for a file that is damaged or not one of these, also for one that would be larger than
+    `max_bytes`: the size in the header is checked before anything is allocated.
+    """
+    if len(data) < _HEADER.size:
+        raise WrongFormat("not a slpz file: shorter than its header", offset=len(data))
+    version, payloads_at, start_at, metadata_at, block_at, block_bytes = _HEADER.unpack_from(data)
+    if version:
+        raise Unsupported(f"slpz version {version}, expected 0", offset=0)
+    if payloads_at != _HEADER.size or not payloads_at < start_at < metadata_at <= block_at < len(data):
+        raise WrongFormat("not a slpz file: the sections are not in order", offset=4)
+    if block_bytes < _COUNT.size or block_bytes > max_bytes:
+        raise FormatError(
+            f"the compressed block claims {block_bytes:,} bytes, at most {max_bytes:,} are read", offset=20
+        )
+    sizes = _sizes(data[payloads_at:start_at], payloads_at)
+    if sizes.get(GAME_START) != metadata_at - start_at - 1 or data[start_at] != GAME_START:
+        raise FormatError("the Game Start is damaged", offset=start_at)
+    metadata = data[metadata_at:block_at]
+    if metadata and not (metadata.startswith(_METADATA_STARTS) and metadata.endswith(b"}")):
+        raise FormatError("the metadata are damaged", offset=metadata_at)
+    block = decompress(data[block_at:], block_bytes)
+    if len(block) != block_bytes:
+        raise FormatError(
+            f"the compressed block has another size than the {block_bytes:,} bytes of the header", offset=20
+        )
+    events = data[payloads_at:metadata_at] + _events(block, sizes, block_at)
+    return container.header(len(events)) + events + metadata
+
+
+def _sizes(event: bytes, offset: int) -> dict[int, int]:
+    """The size of each command's payload, from the Event Payloads event."""
+    if event[0] != EVENT_PAYLOADS or len(event) < 2 or len(event) != 1 + event[1] or event[1] % 3 != 1:
+        raise FormatError("the Event Payloads are damaged", offset=offset)
+    entries = range(2, len(event), _ENTRY_BYTES)
+    return {event[at]: int.from_bytes(event[at + 1 : at + _ENTRY_BYTES], "big") for at in entries}
+
+
+def _events(block: bytes, sizes: dict[int, int], offset: int) -> bytes:
+    """The events in the order of the file, from a decompressed block. `offset` is that of the block in its file."""
+    (count,) = _COUNT.unpack_from(block)
+    if count > len(block) - _COUNT.size:
+        raise FormatError(f"{count:,} events do not fit into the compressed block", offset=offset)
+    order = block[_COUNT.size : _COUNT.size + count]
+    at = _COUNT.size + count
+    widths = [0] * 256
+    columns: list[tuple[int, int, int]] = []
+    for command in sorted(set(order)):
+        size = sizes.get(command)
+        if size is None:
+            raise FormatError(f"command 0x{command:02x} is not declared", offset=offset, command=command)
+        times = order.count(command)
+        columns.append((command, times, at))
+        widths[command] = 1 + size
+        at += size * times
+    if at != len(block):
+        raise FormatError("the events do not fill the compressed block", offset=offset)
+    payloads = {}
+    for command, times, first in columns:
+        width = widths[command]
+        rows = bytearray(width * times)
+        rows[::width] = bytes([command]) * times
+        for column in range(1, width):
+            begin = first + (column - 1) * times
+            rows[column::width] = block[begin : begin + times]
+        payloads[command] = rows
+    taken = [0] * 256
+    events = []
+    for command in order:
+        width, begin = widths[command], taken[command]
+        events.append(payloads[command][begin : begin + width])
+        taken[command] = begin + width
+    return b"".join(events)

@@ -1,0 +1,8 @@
+"""Where the places of a stage begin, in game units, on every stage whose ledges are known."""
+
+from __future__ import annotations
+
+BELOW = -10.0
+"""A player lower than this is below the stage, wherever the ledges are."""
+PLATFORM = 5.0
+"""Ground higher than this is a platform: the main ground of these stages is nearly level, at height 0."""

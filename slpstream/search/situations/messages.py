@@ -1,0 +1,74 @@
+"""Games for the search as log messages have them, for programs that read a log and not a file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from slpstream.model.events import Frame, PackedEntry
+from slpstream.model.messages import LogMessage
+from slpstream.model.prepared import prepared
+
+
+class SetupPlayer(msgspec.Struct, rename="camel"):
+    """The part of a player's settings that names the player."""
+
+    player_index: int
+    port: int
+    character_id: int
+    team_id: int = 0
+    display_name: str = ""
+    nametag: str = ""
+    connect_code: str = ""
+
+
+@prepared
+class GameSetup(msgspec.Struct, rename="camel"):
+    """The part of the settings of a game that the search needs."""
+
+    stage_id: int
+    players: list[SetupPlayer]
+    is_teams: bool = False
+
+
+class _Post(msgspec.Struct, rename="camel", gc=False):
+    internal_character_id: int
+    action_state_id: int
+    position_x: float
+    position_y: float
+    percent: float
+    last_attack_landed: int
+    last_hit_by: int
+    stocks_remaining: int
+    action_state_counter: float | UnsetType = UNSET
+    is_airborne: bool | UnsetType = UNSET
+
+
+class _Player(msgspec.Struct, gc=False):
+    post: _Post | UnsetType = UNSET
+
+
+@prepared
+class _Entry(msgspec.Struct, gc=False):
+    players: dict[int, _Player] = {}
+
+
+_decode_entry = msgspec.json.Decoder(_Entry).decode
+
+
+def setup_of(settings: Mapping[str, Any]) -> GameSetup:
+    """The setup of a game from the settings in its `game_start`. Raises `msgspec.ValidationError` for those of another
+    format."""
+    return msgspec.convert(settings, GameSetup)
+
+
+def frame_of(message: LogMessage) -> Frame:
+    """The frame of a `frame` message."""
+    content = message.content
+    number = 0 if message.frame is None else message.frame
+    if isinstance(content, PackedEntry):
+        return Frame(message.offset, number, 0, content)
+    return Frame(message.offset, number, 0, _decode_entry(message.entry()))

@@ -1,0 +1,74 @@
+"""The words of a query for situations, each with its place in the text.
+
+A key is a word with the colon after it (`percent:`), and a subject a word with the dot after it (`opponent.`), so that
+the only other colon is the one after who.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal, NamedTuple
+
+from slpstream.search.problem import QueryProblem
+
+MAX_QUERY_CHARACTERS = 2000
+
+Kind = Literal["key", "subject", "duration", "number", "code", "text", "word", "mark", "end"]
+
+KEYS = ("percent", "stocks", "x", "y", "frame", "time", "starts", "state", "for", "within")
+SUBJECTS = ("own", "opponent")
+
+_PATTERN = re.compile(
+    rf"""
+    (?P<space>\s+)
+    | (?P<key>(?:{"|".join(KEYS)})(?=\s*:)\s*:)
+    | (?P<subject>(?:{"|".join(SUBJECTS)})\.)
+    | (?P<duration>\d+(?:\.\d+)?[fs](?![\w.]))
+    | (?P<code>[^\W_]+\#\d+)
+    | (?P<word>0x[0-9a-f]+|[^\W\d_][^\W_]*(?:[-'&][^\W_]+)*)
+    | (?P<number>-?\d+(?:\.\d+)?(?![^\W_]))
+    | (?P<text>"[^"]*")
+    | (?P<mark>->|\.\.|<=|>=|[<>,|!():])
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+
+
+class Token(NamedTuple):
+    """A word of a query. `value` is its text: in lower case, and without the colon of a key, the dot of a subject and
+    the quotes of a text."""
+
+    kind: Kind
+    value: str
+    position: int
+    length: int
+
+    def problem(self, kind: str, message: str) -> QueryProblem:
+        """A problem with this word."""
+        return QueryProblem(kind, message, self.position, self.length)
+
+
+def tokens_of(query: str) -> list[Token] | QueryProblem:
+    """The words of a query, the last one of the kind `end`, or the first thing that is none."""
+    if len(query) > MAX_QUERY_CHARACTERS:
+        message = f"the query is longer than {MAX_QUERY_CHARACTERS} characters"
+        return QueryProblem("too_long", message, MAX_QUERY_CHARACTERS, len(query) - MAX_QUERY_CHARACTERS)
+    found: list[Token] = []
+    position = 0
+    while position < len(query):
+        match = _PATTERN.match(query, position)
+        if match is None:
+            if query[position] == '"':
+                return QueryProblem("unclosed_text", "the closing quote is missing", position, len(query) - position)
+            return QueryProblem("unknown_character", f"{query[position]!r} has no meaning here", position, 1)
+        name, text = match.lastgroup, match.group()
+        if name == "key":
+            found.append(Token("key", text[:-1].strip().lower(), position, len(text)))
+        elif name == "subject":
+            found.append(Token("subject", text[:-1].lower(), position, len(text)))
+        elif name == "text":
+            found.append(Token("text", text[1:-1], position, len(text)))
+        elif name != "space":
+            found.append(Token(name, text.lower(), position, len(text)))  # type: ignore[arg-type]
+        position = match.end()
+    return [*found, Token("end", "", len(query), 0)]

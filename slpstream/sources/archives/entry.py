@@ -1,0 +1,17 @@
+"""An entry of an archive, as all kinds of archives give it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import BinaryIO, NamedTuple
+
+
+class Entry(NamedTuple):
+    """A file in an archive. `open` must be called before the next entry is taken, at most once. It raises `OSError`."""
+
+    name: str
+    size_bytes: int
+    """The size that the archive claims."""
+    open: Callable[[], BinaryIO]
+    problem: str | None = None
+    """Why it cannot be read, where that is known from its header."""

@@ -1,0 +1,194 @@
+"""The replays in an archive, in order: each archive is read once from its beginning to its end.
+
+Archives in an archive are read too, one level deep. A replay that cannot be read is a `Member` with a problem; the
+members after it follow where the archive allows it.
+"""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import BinaryIO, NamedTuple, Protocol
+
+from slpstream.sources.archives.compressed import read_replay
+from slpstream.sources.archives.entry import Entry
+from slpstream.sources.archives.names import holds_replay, is_archive
+from slpstream.sources.archives.seven_zip import SevenZipArchive
+from slpstream.sources.archives.streams import (
+    Budget,
+    Decompressor,
+    gzip_decompressor,
+    read_whole,
+    unpacked,
+    unreadable,
+    xz_decompressor,
+    zstd_decompressor,
+)
+from slpstream.sources.archives.tar_archive import TarArchive
+from slpstream.sources.archives.zip_archive import ZipArchive
+from slpstream.system.files import open_regular
+from slpstream.system.member_paths import SEPARATOR, member_path
+
+_MAX_NAME_BYTES = 4096
+_TARS: Mapping[str, Callable[[], Decompressor]] = {
+    ".tar.gz": gzip_decompressor,
+    ".tgz": gzip_decompressor,
+    ".tar.zst": zstd_decompressor,
+    ".tar.xz": xz_decompressor,
+    ".txz": xz_decompressor,
+}
+
+
+class Member(NamedTuple):
+    """A replay in an archive, or what is wrong with one. `read` must be called before the next member is taken."""
+
+    path: Path
+    """Its name: that of the archive, `::`, and the name in it. The archive alone where the problem is that of all."""
+    size_bytes: int
+    """Its size in the archive when unpacked, as far as the archive tells the truth."""
+    read: Callable[[], bytes]
+    """Returns the replay, decompressed. Raises `OSError`, and `FormatError` for a damaged `.slpz`."""
+    problem: str | None = None
+
+
+class _Archive(Protocol):
+    def entries(self) -> Iterator[Entry]:
+        """The entries in order."""
+
+
+def members(path: Path, endings: tuple[str, ...] | None) -> Iterator[Member]:
+    """The replays with these lower-case endings in an archive on disk, with `None` all files in it.
+
+    Blocks. Errors of the archive become a member with a problem.
+    """
+    try:
+        with open_regular(path) as file:
+            budget = Budget(os.fstat(file.fileno()).st_size)
+            yield from _members(path, "", path.name, file, budget, endings, nested=False)
+    except OSError as error:
+        yield _problem(path, error.strerror or "cannot be read")
+
+
+def find_member(path: Path, name: str) -> bytes:
+    """The replay with this name in an archive, decompressed. Raises `OSError`, and `FormatError` as `Member.read`."""
+    wanted = member_path(path, normalised(name))
+    for member in members(path, None):
+        if member.path in (path, wanted):
+            return _data(member)
+    raise no_such_member(path)
+
+
+def _data(member: Member) -> bytes:
+    if member.problem is not None:
+        raise unreadable(member.problem)
+    return member.read()
+
+
+def find_in_zip(path: Path, archive: ZipArchive, name: str) -> bytes:
+    """The same in a zip archive that is open, without going through all of it."""
+    wanted = normalised(name)
+    entry = archive.find(wanted, normalised)
+    if entry is not None:
+        return _data(_member(path, "", wanted, entry, archive.budget))
+    outer, _, inner = wanted.partition(SEPARATOR)
+    entry = archive.find(outer, normalised) if inner else None
+    if entry is not None:
+        for member in _nested(path, outer, entry, archive.budget, None):
+            if member.path in (member_path(path, outer), member_path(path, wanted)):
+                return _data(member)
+    raise no_such_member(path)
+
+
+def no_such_member(path: Path) -> FileNotFoundError:
+    """The error for a name that is not in an archive."""
+    return FileNotFoundError(errno.ENOENT, "there is no such file in the archive", str(path))
+
+
+def _members(
+    path: Path, prefix: str, kind: str, file: BinaryIO, budget: Budget, endings: tuple[str, ...] | None, *, nested: bool
+) -> Iterator[Member]:
+    """`prefix` is the name of the archive in its own archive, with `::`, and `kind` a name with its ending."""
+    seen: set[int] = set()
+    for entry in _opened(kind, file, budget).entries():
+        name = normalised(entry.name)
+        inner = is_archive(name)
+        if not inner and not holds_replay(name, endings):
+            continue
+        problem = _name_problem(entry.name, name)
+        key = hash(name)
+        if problem is None and key in seen:
+            problem = "there is another file of this name before it, which counts"
+        seen.add(key)
+        if problem is not None:
+            yield _problem(member_path(path, prefix + _printable(name)), problem)
+        elif not inner or entry.problem is not None:
+            yield _member(path, prefix, name, entry, budget)
+        elif nested:
+            yield _problem(member_path(path, prefix + name), "archives are read only one level deep")
+        else:
+            yield from _nested(path, name, entry, budget, endings)
+        if budget.spent:
+            yield _problem(path, "the rest is not read: it unpacks to too much")
+            return
+
+
+def _nested(path: Path, name: str, entry: Entry, budget: Budget, endings: tuple[str, ...] | None) -> Iterator[Member]:
+    """The replays in an archive in the archive. Where it must be sought in and cannot be, it is read into memory."""
+    try:
+        with entry.open() as stream:
+            file = stream
+            if not name.lower().endswith((*_TARS, ".tar")) and not stream.seekable():
+                file = io.BytesIO(read_whole(stream, entry.size_bytes))
+            yield from _members(path, name + SEPARATOR, name, file, budget, endings, nested=True)
+    except OSError as error:
+        yield _problem(member_path(path, name), error.strerror or "cannot be read")
+
+
+def _member(path: Path, prefix: str, name: str, entry: Entry, budget: Budget) -> Member:
+    def read() -> bytes:
+        with entry.open() as stream:
+            return read_replay(name, stream, entry.size_bytes, budget)
+
+    return Member(member_path(path, prefix + name), entry.size_bytes, read, entry.problem)
+
+
+def _problem(path: Path, problem: str) -> Member:
+    return Member(path, 0, bytes, problem)
+
+
+def _opened(name: str, file: BinaryIO, budget: Budget) -> _Archive:
+    """The archive in a file, by the ending of its name."""
+    lower = name.lower()
+    if lower.endswith(".zip"):
+        return ZipArchive(file, budget)
+    if lower.endswith(".7z"):
+        return SevenZipArchive(file, budget)
+    for ending, new_decompressor in _TARS.items():
+        if lower.endswith(ending):
+            return TarArchive(unpacked(file, new_decompressor, budget=budget))
+    return TarArchive(file)
+
+
+def normalised(name: str) -> str:
+    """A name in an archive with plain slashes, and without parts that mean nothing."""
+    parts = name.replace("\\", "/").split("/")
+    kept = "/".join(part for part in parts if part not in ("", "."))
+    return f"/{kept}" if parts[0] == "" and len(parts) > 1 else kept
+
+
+def _name_problem(given: str, name: str) -> str | None:
+    """The fault of a name that no honest archive has."""
+    if name.startswith("/") or name[1:2] == ":":
+        return "its name is that of a file outside the archive"
+    if ".." in name.split("/"):
+        return "its name leads out of the archive"
+    if len(given) > _MAX_NAME_BYTES or "\0" in name:
+        return "its name is none"
+    return None
+
+
+def _printable(name: str) -> str:
+    return name[:200].replace("\0", "?")

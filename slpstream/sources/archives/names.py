@@ -1,0 +1,54 @@
+"""The kinds of archives and of compressed replays, by their names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+ARCHIVE_ENDINGS = (".zip", ".7z", ".tar", ".tar.gz", ".tgz", ".tar.zst", ".tar.xz", ".txz")
+_COMPRESSED = (".slp.gz", ".slp.zst", ".slp.xz")
+"""Made by programs that compress any file."""
+_SLPZ = ".slpz"
+REFUSED: Mapping[str, str] = {
+    ".zlp": "compressed by slippc, unpack it with that tool first",
+    ".slpp": "converted by peppi, convert it back with that tool first",
+}
+"""Replays in formats that are recognised and not read."""
+COMPRESSED_ENDINGS = (*_COMPRESSED, _SLPZ, *REFUSED)
+
+
+def is_archive(name: str) -> bool:
+    """Whether a file with this name is taken as an archive."""
+    return name.lower().endswith(ARCHIVE_ENDINGS)
+
+
+def plain_name(name: str) -> str:
+    """The name of the replay in a compressed one; any other name is returned as it is."""
+    lower = name.lower()
+    if lower.endswith(_COMPRESSED):
+        return name[: lower.rindex(".")]
+    if lower.endswith((_SLPZ, *REFUSED)):
+        return f"{name[: lower.rindex('.')]}.slp"
+    return name
+
+
+def is_compressed(name: str) -> bool:
+    """Whether a file with this name is taken as a compressed replay."""
+    return plain_name(name) is not name
+
+
+def is_slpz(name: str) -> bool:
+    """Whether a file with this name is compressed as `.slpz`."""
+    return name.lower().endswith(_SLPZ)
+
+
+def holds_replay(name: str, endings: tuple[str, ...] | None) -> bool:
+    """Whether a file with this name is taken as a replay with one of these endings, compressed or not.
+
+    `None` stands for all endings.
+    """
+    return endings is None or plain_name(name).lower().endswith(endings)
+
+
+def base_name(name: str) -> str:
+    """The name of a member without its folders and archives."""
+    return name.rpartition("::")[2].rpartition("/")[2]

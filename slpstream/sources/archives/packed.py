@@ -1,0 +1,127 @@
+"""One replay by its name, where the name is that of a compressed replay or of a member of an archive.
+
+A process keeps the replays that it has unpacked last, because a replay is read in several steps, and the places of
+the members of the zip archive that it has looked into last. Blocks.
+"""
+
+from __future__ import annotations
+
+import errno
+import io
+import threading
+from collections import OrderedDict
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+
+from slpstream.model.errors import FormatError
+from slpstream.sources.archives.compressed import read_replay
+from slpstream.sources.archives.names import base_name, is_archive, is_compressed, plain_name
+from slpstream.sources.archives.streams import Budget, unreadable
+from slpstream.system.file_times import modified_ns
+from slpstream.system.files import open_regular
+from slpstream.system.member_paths import split_member
+
+if TYPE_CHECKING:
+    from slpstream.sources.archives.zip_archive import ZipArchive
+
+_KEPT_BYTES = 8 << 20
+"""Size of the replays that are kept; the last one is kept whatever its size."""
+
+
+class Origin(NamedTuple):
+    """The file on disk that a replay comes from, and its state."""
+
+    path: Path
+    mtime_ns: int
+    size_bytes: int
+
+
+class _Last:
+    """The replays and the archive that were unpacked last. Threads share them."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.replays: OrderedDict[Path, tuple[Origin, bytes]] = OrderedDict()
+        self.zip: tuple[Origin, ZipArchive] | None = None
+
+
+_last = _Last()
+
+
+def is_packed(path: Path) -> bool:
+    """Whether a path names a compressed replay, a member of an archive, or an archive."""
+    name = path.name
+    return is_compressed(name) or is_archive(name) or split_member(path) is not None
+
+
+def replay_name(path: Path) -> str:
+    """The file name of the replay, without that of its archive and the ending of its compression."""
+    split = split_member(path)
+    return plain_name(path.name if split is None else base_name(split[1]))
+
+
+def origin_of(path: Path) -> Origin:
+    """The file on disk that a path leads to. Raises `OSError`."""
+    split = split_member(path)
+    file = path if split is None else split[0]
+    status = file.stat()
+    return Origin(file, modified_ns(status), status.st_size)
+
+
+def open_replay_file(path: Path) -> BinaryIO:
+    """Open a regular file for reading, or a packed replay in memory. Raises `OSError`."""
+    if not is_packed(path):
+        return open_regular(path)
+    try:
+        return io.BytesIO(read_packed(path))
+    except FormatError as error:
+        raise unreadable(str(error)) from error
+
+
+def read_packed(path: Path) -> bytes:
+    """The bytes of the replay. Raises `OSError`, and `FormatError` for a damaged `.slpz`."""
+    split = split_member(path)
+    if split is None and is_archive(path.name):
+        raise OSError(errno.EISDIR, f"an archive: the replays in it are named {path.name}::NAME", str(path))
+    origin = origin_of(path)
+    with _last.lock:
+        known = _last.replays.get(path)
+        if known is not None and known[0] == origin:
+            _last.replays.move_to_end(path)
+            return known[1]
+    data = _read(path, origin, None if split is None else split[1])
+    _keep(path, origin, data)
+    return data
+
+
+def keep(path: Path, data: bytes) -> None:
+    """Keep a replay that was read with its archive, so that reading it by its name takes no time. Raises `OSError`."""
+    _keep(path, origin_of(path), data)
+
+
+def _keep(path: Path, origin: Origin, data: bytes) -> None:
+    with _last.lock:
+        replays = _last.replays
+        replays[path] = (origin, data)
+        replays.move_to_end(path)
+        while len(replays) > 1 and sum(len(kept) for _, kept in replays.values()) > _KEPT_BYTES:
+            replays.popitem(last=False)
+
+
+def _read(path: Path, origin: Origin, member: str | None) -> bytes:
+    if member is None:
+        with open_regular(path) as file:
+            return read_replay(path.name, file, origin.size_bytes, Budget(origin.size_bytes))
+    from slpstream.sources.archives.members import find_in_zip, find_member  # noqa: PLC0415 -- few have archives
+    from slpstream.sources.archives.zip_archive import ZipArchive  # noqa: PLC0415
+
+    if not origin.path.name.lower().endswith(".zip"):
+        return find_member(origin.path, member)
+    with _last.lock, open_regular(origin.path) as file:
+        budget = Budget(origin.size_bytes)
+        if _last.zip is None or _last.zip[0] != origin:
+            _last.zip = None
+            _last.zip = (origin, ZipArchive(file, budget))
+        archive = _last.zip[1]
+        archive.file, archive.budget = file, budget
+        return find_in_zip(origin.path, archive, member)

@@ -1,0 +1,527 @@
+"""7z archives, read in order: each block of compressed files is unpacked at most once and never held.
+
+liblzma does the work, through Python's `lzma`. The usual library, py7zr, pushes each file out in pieces as large as the
+machine's memory allows, and needs a kilobyte for each of the 140,000 replays of a public dump; here the header takes
+about as many bytes as it has in the archive. Layouts: 7-Zip's `7zFormat.txt` (public domain).
+"""
+
+from __future__ import annotations
+
+import io
+import struct
+import zlib
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, BinaryIO, NamedTuple
+
+from slpstream.sources.archives.entry import Entry
+from slpstream.sources.archives.streams import (
+    MAX_WINDOW_BYTES,
+    Budget,
+    Decompressor,
+    Part,
+    deflate_decompressor,
+    read_whole,
+    skip,
+    too_large,
+    unpacked,
+    unreadable,
+    zstd_decompressor,
+)
+
+_SIGNATURE = struct.Struct("<6s2BLQQL")
+_MAGIC = b"7z\xbc\xaf\x27\x1c"
+_MAX_HEADER_BYTES = 32 << 20
+"""Size limit of the header, packed or not. That of 200,000 replays has 20 MB."""
+_MAX_COUNT = 1 << 20
+_MAX_CODERS = 4
+(
+    _END, _HEADER, _ARCHIVE_PROPERTIES, _ADDITIONAL_STREAMS, _MAIN_STREAMS, _FILES, _PACK_INFO, _UNPACK_INFO,
+    _SUBSTREAMS, _SIZE, _CRC, _FOLDER, _UNPACK_SIZE, _UNPACK_COUNT, _EMPTY_STREAM, _EMPTY_FILE, _ANTI, _NAMES,
+) = range(18)  # fmt: skip
+_ATTRIBUTES = 0x15
+_ENCODED_HEADER = 0x17
+_UNIX_EXTENSION = 0x8000
+_REPARSE_POINT = 0x400
+_LINK_MODE, _MODE_KIND = 0o120000, 0o170000
+
+_COPY, _LZMA, _LZMA2, _DELTA = b"\0", b"\3\1\1", b"\x21", b"\3"
+_DEFLATE, _BZIP2, _ZSTD = b"\4\1\x08", b"\4\2\2", b"\4\xf7\x11\1"
+_AES = b"\6\xf1\7\1"
+_UNREAD = {b"\3\4\1": "PPMd", b"\4\1\x09": "Deflate64", b"\3\3\1\x1b": "BCJ2"}
+_BRANCHES = {
+    b"\3\3\1\3": 4, b"\3\3\2\5": 5, b"\3\3\4\1": 6, b"\3\3\5\1": 7, b"\3\3\7\1": 8, b"\3\3\x08\5": 9,
+}  # fmt: skip
+"""Filters for the code of processors, with their ids in liblzma. Only programs gain from them, but py7zr adds one."""
+
+
+class _Coder(NamedTuple):
+    method: bytes
+    properties: bytes
+
+
+class _Folder(NamedTuple):
+    """A block of files that are compressed together."""
+
+    coders: Sequence[_Coder]
+    """In the order in which they are applied when unpacking."""
+    problem: str | None
+
+
+class _Streams(NamedTuple):
+    """Where the packed blocks are, and what is in them."""
+
+    offset: int
+    packed_sizes: Sequence[int]
+    folders: Sequence[_Folder]
+    folder_sizes: Sequence[int]
+    counts: Sequence[int]
+    """The number of files in each block."""
+    sizes: Sequence[int]
+    """The sizes of all files in the blocks, one after the other."""
+    crcs: Sequence[int]
+    """Their checksums; -1 where there is none."""
+
+
+class SevenZipArchive:
+    """A 7z archive in a file that can be sought. Raises `OSError` for one whose header cannot be read."""
+
+    def __init__(self, file: BinaryIO, budget: Budget) -> None:
+        self._file = file
+        self._budget = budget
+        file.seek(0)
+        start = file.read(_SIGNATURE.size)
+        if len(start) < _SIGNATURE.size or not start.startswith(_MAGIC):
+            raise unreadable("not a 7z archive")
+        _, _, _, crc32, offset, size_bytes, header_crc32 = _SIGNATURE.unpack(start)
+        if zlib.crc32(start[12:]) != crc32:
+            raise unreadable("the archive is damaged: the checksum of its beginning is wrong")
+        header = self._stored_header(offset, size_bytes, header_crc32)
+        self._streams: _Streams | None = None
+        self._names = b""
+        self._empty: Sequence[int] = ()
+        self._directories: Sequence[int] = ()
+        self._links: Sequence[int] = ()
+        self._count = 0
+        for _ in range(_MAX_CODERS):  # a packed header can contain a packed header
+            if not header or header[0] != _ENCODED_HEADER:
+                break
+            fields = _Fields(header, 1)
+            streams = _streams(fields)
+            if len(streams.folders) != 1:
+                raise unreadable("the header of the archive is damaged")
+            with self._folder(streams, 0) as stream:
+                size_bytes = streams.folder_sizes[0]
+                header = read_whole(stream, size_bytes, _MAX_HEADER_BYTES)
+        if header:
+            self._read_header(_Fields(header, 0))
+
+    def _stored_header(self, offset: int, size_bytes: int, crc32: int) -> bytes:
+        if size_bytes > _MAX_HEADER_BYTES:
+            raise too_large(f"its list of files claims {size_bytes:,} bytes, at most {_MAX_HEADER_BYTES:,} are read")
+        end = self._file.seek(0, io.SEEK_END)
+        if _SIGNATURE.size + offset + size_bytes > end:
+            raise unreadable("the archive was cut off")
+        self._file.seek(_SIGNATURE.size + offset)
+        header = self._file.read(size_bytes)
+        if zlib.crc32(header) != crc32:
+            raise unreadable("the archive is damaged: the checksum of its list of files is wrong")
+        return header
+
+    def _read_header(self, fields: _Fields) -> None:
+        if fields.byte() != _HEADER:
+            raise unreadable("the header of the archive is damaged")
+        kind = fields.byte()
+        if kind == _ARCHIVE_PROPERTIES:
+            while fields.byte() != _END:
+                fields.take(fields.number())
+            kind = fields.byte()
+        if kind == _ADDITIONAL_STREAMS:
+            raise unreadable("an archive of this kind is not read")
+        if kind == _MAIN_STREAMS:
+            self._streams = _streams(fields)
+            kind = fields.byte()
+        if kind == _FILES:
+            self._read_files(fields)
+        elif kind != _END:
+            raise unreadable("the header of the archive is damaged")
+
+    def _read_files(self, fields: _Fields) -> None:
+        self._count = fields.count()
+        self._empty = self._directories = self._links = bytes(self._count)
+        while (kind := fields.byte()) != _END:
+            part = _Fields(fields.take(fields.number()), 0)
+            if kind == _EMPTY_STREAM:
+                self._empty = part.bits(self._count)
+                self._directories = self._empty  # unless the next part says that they are files
+            elif kind == _EMPTY_FILE:
+                files = iter(part.bits(sum(self._empty)))
+                self._directories = bytes(bool(empty) and not next(files) for empty in self._empty)
+            elif kind == _NAMES:
+                if part.byte():
+                    raise unreadable("an archive of this kind is not read")
+                self._names = part.rest()
+            elif kind == _ATTRIBUTES:
+                defined = part.defined(self._count)
+                if part.byte():
+                    raise unreadable("an archive of this kind is not read")
+                self._links = bytes(known and _is_link(part.uint32()) for known in defined)
+
+    def entries(self) -> Iterator[Entry]:
+        """The entries in order. Raises `OSError` where the archive is damaged."""
+        streams = self._streams
+        names = _names(self._names)
+        places = iter(()) if streams is None else _places(streams)
+        block: _Block | None = None
+        for i in range(self._count):
+            name = next(names, None)
+            if name is None:
+                raise unreadable("the archive is damaged: files without a name")
+            if self._empty[i]:
+                if not self._directories[i]:
+                    yield Entry(name, 0, io.BytesIO)
+                continue
+            place = next(places, None)
+            if place is None or streams is None:
+                raise unreadable("the archive is damaged: files without data")
+            if block is None or block.number != place.folder:
+                block = _Block(self, streams, place.folder)
+            problem = streams.folders[place.folder].problem
+            if self._links[i]:
+                problem = "it is a link, not a file"
+            yield Entry(name, place.size_bytes, block.opener(place), problem)
+
+    def _folder(self, streams: _Streams, number: int) -> BinaryIO:
+        """The unpacked bytes of a block."""
+        folder = streams.folders[number]
+        if folder.problem is not None:
+            raise unreadable(folder.problem)
+        start = _SIGNATURE.size + streams.offset + sum(streams.packed_sizes[:number])
+        size_bytes = streams.packed_sizes[number]
+        stream: BinaryIO = io.BufferedReader(Part(self._file, size_bytes, start=start))
+        return _decoded(stream, folder.coders, streams.folder_sizes[number], self._budget)
+
+
+class _Place(NamedTuple):
+    """Where a file is."""
+
+    folder: int
+    offset: int
+    size_bytes: int
+    crc32: int | None
+
+
+class _Block:
+    """One block while its files are read. It is unpacked only as far as files are opened."""
+
+    def __init__(self, archive: SevenZipArchive, streams: _Streams, number: int) -> None:
+        self._archive = archive
+        self._streams = streams
+        self.number = number
+        self._stream: BinaryIO | None = None
+        self._part: Part | None = None
+        self._at = 0
+
+    def opener(self, place: _Place) -> Callable[[], BinaryIO]:
+        """A function that opens a file of this block."""
+        return lambda: self._open(place)
+
+    def _open(self, place: _Place) -> BinaryIO:
+        if self._stream is None:
+            self._stream = self._archive._folder(self._streams, self.number)
+        if self._part is not None:
+            self._at += self._part.tell()
+        self._part = None
+        skip(self._stream, place.offset - self._at)
+        self._at = place.offset
+        self._part = Part(self._stream, place.size_bytes, crc32=place.crc32)
+        return io.BufferedReader(self._part)
+
+
+def _places(streams: _Streams) -> Iterator[_Place]:
+    file = 0
+    for folder, count in enumerate(streams.counts):
+        offset = 0
+        for _ in range(count):
+            size_bytes, crc32 = streams.sizes[file], streams.crcs[file]
+            yield _Place(folder, offset, size_bytes, None if crc32 < 0 else crc32)
+            offset += size_bytes
+            file += 1
+
+
+def _names(data: bytes) -> Iterator[str]:
+    """The names of all files, each in UTF-16 and ended by a zero."""
+    at = 0
+    while at < len(data):
+        end = data.find(b"\0\0", at)
+        while end >= 0 and (end - at) % 2:
+            end = data.find(b"\0\0", end + 1)
+        if end < 0:
+            return
+        yield data[at:end].decode("utf-16-le", "replace")
+        at = end + 2
+
+
+def _is_link(attributes: int) -> bool:
+    mode = attributes >> 16 if attributes & _UNIX_EXTENSION else 0
+    return bool(attributes & _REPARSE_POINT) or mode & _MODE_KIND == _LINK_MODE
+
+
+def _decoded(stream: BinaryIO, coders: Sequence[_Coder], size_bytes: int, budget: Budget) -> BinaryIO:
+    """The stream with its coders undone."""
+    at = 0
+    while at < len(coders):
+        coder = coders[at]
+        at += 1
+        if coder.method == _COPY:
+            continue
+        if coder.method in (_LZMA, _LZMA2, _DELTA):
+            filters = [_filter(coder, size_bytes)]
+            while at < len(coders) and (coders[at].method == _DELTA or coders[at].method in _BRANCHES):
+                filters.insert(0, _filter(coders[at], size_bytes))
+                at += 1
+            stream = unpacked(stream, _raw_lzma(filters), budget=budget, repeated=False)
+        else:
+            stream = unpacked(stream, _NEW[coder.method], budget=budget, repeated=coder.method == _ZSTD)
+    return stream
+
+
+def _raw_lzma(filters: list[dict[str, Any]]) -> Callable[[], Decompressor]:
+    import lzma  # noqa: PLC0415 -- loaded only for those who have such an archive
+
+    return lambda: lzma.LZMADecompressor(lzma.FORMAT_RAW, filters=filters)
+
+
+def _filter(coder: _Coder, size_bytes: int) -> dict[str, Any]:
+    """A filter of Python's `lzma`. No file refers to more than what has been unpacked before."""
+    properties = coder.properties
+    try:
+        if coder.method == _DELTA:
+            return {"id": 3, "dist": properties[0] + 1}
+        if coder.method in _BRANCHES:
+            return {"id": _BRANCHES[coder.method]}
+        if coder.method == _LZMA2:
+            window = 0xFFFFFFFF if properties[0] >= 40 else (2 | properties[0] & 1) << properties[0] // 2 + 11
+            found: dict[str, Any] = {"id": 0x21}
+        else:
+            window = int.from_bytes(properties[1:5], "little")
+            first = properties[0]
+            found = {"id": 0x4000000000000001, "lc": first % 9, "lp": first // 9 % 5, "pb": first // 45}
+    except IndexError as error:
+        raise unreadable("the header of the archive is damaged") from error
+    window = min(window, max(size_bytes, 4096))
+    if window > MAX_WINDOW_BYTES:
+        raise too_large(f"unpacking it takes {window >> 20} MiB of memory, more than {MAX_WINDOW_BYTES >> 20}")
+    return {**found, "dict_size": max(window, 4096)}
+
+
+def _bzip2() -> Decompressor:
+    import bz2  # noqa: PLC0415 -- loaded only for those who have such an archive
+
+    return bz2.BZ2Decompressor()
+
+
+_NEW: dict[bytes, Callable[[], Decompressor]] = {
+    _DEFLATE: deflate_decompressor, _BZIP2: _bzip2, _ZSTD: zstd_decompressor,
+}  # fmt: skip
+
+
+class _Fields:
+    """Reads the fields of a header. Every count is checked against the bytes that are left."""
+
+    __slots__ = ("_at", "_data")
+
+    def __init__(self, data: bytes, at: int) -> None:
+        self._data = data
+        self._at = at
+
+    def take(self, size_bytes: int) -> bytes:
+        data = self._data[self._at : self._at + size_bytes]
+        if len(data) != size_bytes:
+            raise unreadable("the header of the archive is damaged")
+        self._at += size_bytes
+        return data
+
+    def rest(self) -> bytes:
+        return self.take(len(self._data) - self._at)
+
+    def byte(self) -> int:
+        return self.take(1)[0]
+
+    def uint32(self) -> int:
+        return int.from_bytes(self.take(4), "little")
+
+    def number(self) -> int:
+        """A number of 1 to 9 bytes: the leading ones of the first byte count the further bytes."""
+        first = self.byte()
+        further = 0
+        while further < 8 and first & 0x80 >> further:
+            further += 1
+        low = int.from_bytes(self.take(further), "little")
+        return low if further == 8 else low + ((first & 0x7F >> further) << 8 * further)
+
+    def count(self) -> int:
+        """The number of things, of which each takes at least a bit of the header."""
+        found = self.number()
+        if found > 8 * (len(self._data) - self._at):
+            raise unreadable("the header of the archive is damaged")
+        if found > _MAX_COUNT:
+            raise too_large(f"it has {found:,} files, more than {_MAX_COUNT:,}")
+        return found
+
+    def bits(self, count: int) -> bytes:
+        """A vector of bits, each as a byte."""
+        data = self.take(-(-count // 8))
+        return bytes(data[i >> 3] >> (7 - (i & 7)) & 1 for i in range(count))
+
+    def defined(self, count: int) -> bytes:
+        """The same with a leading byte that says that all are set."""
+        return b"\1" * count if self.byte() else self.bits(count)
+
+
+def _streams(fields: _Fields) -> _Streams:
+    """Read the part of a header about packed blocks."""
+    offset = 0
+    packed_sizes: array[int] = array("Q")
+    folders: list[_Folder] = []
+    folder_sizes: list[int] = []
+    folder_crcs: list[int] = []
+    counts: list[int] | None = None
+    sizes: array[int] | None = None
+    crcs: array[int] | None = None
+    while (kind := fields.byte()) != _END:
+        if kind == _PACK_INFO:
+            offset = fields.number()
+            count = fields.count()
+            while (part := fields.byte()) != _END:
+                if part == _SIZE:
+                    packed_sizes = _numbers(fields, count)
+                elif part == _CRC:
+                    _checksums(fields, count)
+                else:
+                    raise unreadable("the header of the archive is damaged")
+        elif kind == _UNPACK_INFO:
+            folders, folder_sizes, folder_crcs = _folders(fields)
+        elif kind == _SUBSTREAMS:
+            counts, sizes, crcs = _substreams(fields, folder_sizes, folder_crcs)
+        else:
+            raise unreadable("the header of the archive is damaged")
+    if len(packed_sizes) < len(folders):
+        raise unreadable("the header of the archive is damaged")
+    if counts is None or sizes is None or crcs is None:
+        counts, sizes, crcs = [1] * len(folders), array("Q", folder_sizes), array("q", folder_crcs)
+    return _Streams(offset, packed_sizes, folders, folder_sizes, counts, sizes, crcs)
+
+
+def _numbers(fields: _Fields, count: int) -> array[int]:
+    found = array("Q")
+    for _ in range(count):
+        found.append(fields.number())
+    return found
+
+
+def _checksums(fields: _Fields, count: int) -> list[int]:
+    return [fields.uint32() if known else -1 for known in fields.defined(count)]
+
+
+def _folders(fields: _Fields) -> tuple[list[_Folder], list[int], list[int]]:
+    """The blocks, the sizes that they unpack to, and their checksums."""
+    if fields.byte() != _FOLDER:
+        raise unreadable("the header of the archive is damaged")
+    count = fields.count()
+    if fields.byte():
+        raise unreadable("an archive of this kind is not read")
+    found = [_folder(fields) for _ in range(count)]
+    if fields.byte() != _UNPACK_SIZE:
+        raise unreadable("the header of the archive is damaged")
+    sizes = [[fields.number() for _ in range(coders)][main] for _, coders, main in found]
+    crcs = [-1] * count
+    while (part := fields.byte()) != _END:
+        if part != _CRC:
+            raise unreadable("the header of the archive is damaged")
+        crcs = _checksums(fields, count)
+    return [folder for folder, _, _ in found], sizes, crcs
+
+
+def _folder(fields: _Fields) -> tuple[_Folder, int, int]:
+    """A block, the number of its coders, and the index of the one whose result are the files."""
+    count = fields.number()
+    if not 0 < count <= _MAX_CODERS:
+        raise unreadable("the header of the archive is damaged")
+    coders = []
+    problem = None
+    inputs = outputs = 0
+    for _ in range(count):
+        flags = fields.byte()
+        method = fields.take(flags & 0x0F)
+        ins, outs = (fields.number(), fields.number()) if flags & 0x10 else (1, 1)
+        inputs, outputs = inputs + ins, outputs + outs
+        coders.append(_Coder(method, fields.take(fields.number()) if flags & 0x20 else b""))
+        if method == _AES:
+            problem = "it is encrypted"
+        elif method not in (_COPY, _LZMA, _LZMA2, _DELTA, *_BRANCHES, *_NEW) and problem is None:
+            problem = f"it is compressed by {_UNREAD.get(method, 'method ' + method.hex())}, which is not read"
+        elif (ins, outs) != (1, 1):
+            problem = "it is compressed in a way that is not read"
+    if inputs > 32 or outputs > 32:
+        raise unreadable("the header of the archive is damaged")
+    bonds = {fields.number(): fields.number() for _ in range(outputs - 1)}
+    packed = inputs - len(bonds)
+    if packed > 1:
+        for _ in range(packed):
+            fields.number()
+    elif problem is None and len(bonds) != count - 1:
+        problem = "it is compressed in a way that is not read"
+    main = next((i for i in range(count) if i not in bonds.values()), 0)
+    order = [main]
+    while problem is None and order[-1] in bonds:
+        following = bonds[order[-1]]
+        if following >= count or following in order:
+            raise unreadable("the header of the archive is damaged")
+        order.append(following)
+    chain = [coders[i] for i in reversed(order)] if problem is None else coders
+    methods = [coder.method for coder in chain]
+    for before, method in zip([None, *methods], methods, strict=False):
+        # liblzma undoes these only together with LZMA2, and the first one's end is not marked in plain LZMA
+        alone = method in _BRANCHES and (_LZMA2 not in methods or before == _COPY)
+        if problem is None and (alone or (method == _DELTA and not {_LZMA, _LZMA2} & set(methods))):
+            problem = "it is compressed in a way that is not read"
+    return _Folder(chain, problem), outputs, main
+
+
+def _substreams(
+    fields: _Fields, folder_sizes: Sequence[int], folder_crcs: Sequence[int]
+) -> tuple[list[int], array[int], array[int]]:
+    """How many files are in each block, their sizes and their checksums."""
+    counts = [1] * len(folder_sizes)
+    part = fields.byte()
+    if part == _UNPACK_COUNT:
+        counts = [fields.count() for _ in folder_sizes]
+        part = fields.byte()
+    sizes: array[int] = array("Q")
+    for count, size_bytes in zip(counts, folder_sizes, strict=True):
+        left = size_bytes
+        for _ in range(count - 1):
+            if part != _SIZE:
+                raise unreadable("the header of the archive is damaged")
+            sizes.append(fields.number())
+            left -= sizes[-1]
+        if left < 0:
+            raise unreadable("the header of the archive is damaged")
+        if count:
+            sizes.append(left)  # of the last file of a block, the size is not written
+    if part == _SIZE:
+        part = fields.byte()
+    inherited = [count == 1 and crc32 >= 0 for count, crc32 in zip(counts, folder_crcs, strict=True)]
+    unknown = sum(count for count, known in zip(counts, inherited, strict=True) if not known)
+    read = [-1] * unknown
+    while part != _END:
+        if part != _CRC:
+            raise unreadable("the header of the archive is damaged")
+        read = _checksums(fields, unknown)
+        part = fields.byte()
+    values = iter(read)
+    crcs: array[int] = array("q")
+    for count, known, crc32 in zip(counts, inherited, folder_crcs, strict=True):
+        crcs.extend([crc32] if known else [next(values) for _ in range(count)])
+    return counts, sizes, crcs

@@ -1,0 +1,295 @@
+"""Streams of unpacked bytes, with limits that hold whatever an archive claims.
+
+All errors are `OSError`s with one line of text, as for a file on a disk that cannot be read.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import io
+import zlib
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, BinaryIO, Protocol
+
+MAX_MEMBER_BYTES = 48 << 20
+"""Size limit of a replay in an archive. A game of eight minutes with four players has less than half of it."""
+MAX_WINDOW_BYTES = 64 << 20
+"""Size limit of the memory in which a decompressor keeps what it has unpacked; the strongest usual settings need it."""
+_CHUNK_BYTES = 64 * 1024
+_MAX_RATIO = 200
+_SPARED_BYTES = 256 << 20
+
+
+class Decompressor(Protocol):
+    """Decompresses one stream, like `lzma.LZMADecompressor`."""
+
+    @property
+    def eof(self) -> bool:
+        """Whether the stream has ended."""
+
+    @property
+    def needs_input(self) -> bool:
+        """Whether nothing more comes without further bytes."""
+
+    @property
+    def unused_data(self) -> bytes:
+        """The bytes after the end of the stream."""
+
+    def decompress(self, data: bytes, max_length: int = -1, /) -> bytes:
+        """Decompress further bytes, at most `max_length`; what is left of `data` is kept for the next call."""
+
+
+def unreadable(text: str) -> OSError:
+    """The error for bytes that cannot be unpacked."""
+    return OSError(errno.EIO, text)
+
+
+def too_large(text: str) -> OSError:
+    """The error for bytes that are not unpacked because of a limit."""
+    return OSError(errno.EFBIG, text)
+
+
+class Budget:
+    """How many bytes an archive of a certain size may unpack to. Replays compress to a tenth, bombs to a thousandth."""
+
+    __slots__ = ("_left_bytes",)
+
+    def __init__(self, packed_bytes: int) -> None:
+        self._left_bytes = _SPARED_BYTES + _MAX_RATIO * packed_bytes
+
+    def take(self, size_bytes: int) -> None:
+        """Count unpacked bytes. Raises `OSError` when there were too many."""
+        self._left_bytes -= size_bytes
+        if self._left_bytes < 0:
+            raise too_large(f"it unpacks to more than {_MAX_RATIO} times its size")
+
+    @property
+    def spent(self) -> bool:
+        """Whether too many bytes were unpacked."""
+        return self._left_bytes < 0
+
+
+class Inflate:
+    """zlib with the interface of the other decompressors."""
+
+    def __init__(self, window_bits: int) -> None:
+        self._object = zlib.decompressobj(window_bits)
+        self._tail = b""
+        self.needs_input = True
+
+    @property
+    def eof(self) -> bool:
+        """Whether the stream has ended."""
+        return self._object.eof
+
+    @property
+    def unused_data(self) -> bytes:
+        """The bytes after the end of the stream."""
+        return self._object.unused_data
+
+    def decompress(self, data: bytes, max_length: int = -1) -> bytes:
+        """Decompress further bytes."""
+        found = self._object.decompress(self._tail + data, max_length)
+        self._tail = self._object.unconsumed_tail
+        self.needs_input = not self._tail and len(found) < max_length
+        return found
+
+
+def gzip_decompressor() -> Decompressor:
+    """A decompressor for one gzip member."""
+    return Inflate(16 + zlib.MAX_WBITS)
+
+
+def deflate_decompressor() -> Decompressor:
+    """A decompressor for deflated bytes without a header."""
+    return Inflate(-zlib.MAX_WBITS)
+
+
+def xz_decompressor() -> Decompressor:
+    """A decompressor for one xz stream."""
+    import lzma  # noqa: PLC0415 -- loaded only for those who have such a file
+
+    return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=MAX_WINDOW_BYTES + (2 << 20))
+
+
+def zstd_decompressor() -> Decompressor:
+    """A decompressor for one zstd frame. Raises `OSError` where zstd is not installed."""
+    zstd = zstd_module()
+    options = {zstd.DecompressionParameter.window_log_max: MAX_WINDOW_BYTES.bit_length() - 1}
+    found: Decompressor = zstd.ZstdDecompressor(options=options)
+    return found
+
+
+def zstd_module() -> Any:
+    """The standard library's module for zstd, or the same for Python before 3.14. Raises `OSError` without it."""
+    for name in ("compression.zstd", "backports.zstd"):
+        try:
+            return import_module(name)
+        except ModuleNotFoundError:
+            continue
+    raise unreadable("reading zstd needs an extra: pip install 'slpstream[archives]'")
+
+
+def _damage() -> tuple[type[Exception], ...]:
+    """The exceptions of decompressors for damaged bytes."""
+    import lzma  # noqa: PLC0415 -- see above
+
+    found: list[type[Exception]] = [zlib.error, lzma.LZMAError, EOFError, ValueError]
+    with contextlib.suppress(OSError):
+        found.append(zstd_module().ZstdError)
+    return tuple(found)
+
+
+class Unpacked(io.RawIOBase):
+    """The unpacked bytes of a compressed stream. Several streams one after the other count as one, as for `gzip -d`.
+
+    `max_bytes` is the number of compressed bytes to read from `source`, `None` for all.
+    """
+
+    def __init__(
+        self,
+        source: BinaryIO,
+        new_decompressor: Callable[[], Decompressor],
+        *,
+        budget: Budget | None = None,
+        repeated: bool = True,
+    ) -> None:
+        self._source = source
+        self._new = new_decompressor
+        self._budget = budget
+        self._repeated = repeated
+        self._decompressor: Decompressor | None = None
+        self._next = b""
+
+    def readable(self) -> bool:
+        """True."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Unpack further bytes. Raises `OSError`."""
+        view = memoryview(buffer).cast("B")
+        try:
+            found = self._read(min(len(view), _CHUNK_BYTES))
+        except _damage() as error:
+            raise unreadable(_damage_text(error)) from error
+        if self._budget is not None:
+            self._budget.take(len(found))
+        view[: len(found)] = found
+        return len(found)
+
+    def _read(self, max_bytes: int) -> bytes:
+        while True:
+            if self._decompressor is None:
+                data = self._next or self._source.read(_CHUNK_BYTES)
+                self._next = b""
+                if not data:
+                    return b""
+                self._decompressor = self._new()
+            else:
+                data = b""
+                if self._decompressor.needs_input and not self._decompressor.eof:
+                    data = self._source.read(_CHUNK_BYTES)
+                    if not data:
+                        raise unreadable("the compressed data end early")
+            found = self._decompressor.decompress(data, max_bytes)
+            if self._decompressor.eof:
+                self._next = self._decompressor.unused_data.lstrip(b"\0") if self._repeated else b""
+                self._source = self._source if self._repeated else io.BytesIO()
+                self._decompressor = None
+            if found:
+                return found
+
+
+def _damage_text(error: Exception) -> str:
+    if "memory" in str(error).lower() or "Frame requires too much" in str(error):
+        return f"unpacking it takes more than {MAX_WINDOW_BYTES >> 20} MiB of memory"
+    return "the compressed data are damaged"
+
+
+def unpacked(
+    source: BinaryIO,
+    new_decompressor: Callable[[], Decompressor],
+    *,
+    budget: Budget | None = None,
+    repeated: bool = True,
+) -> BinaryIO:
+    """The same as a file that can be read in pieces of any size."""
+    raw = Unpacked(source, new_decompressor, budget=budget, repeated=repeated)
+    return io.BufferedReader(raw, _CHUNK_BYTES)
+
+
+class Part(io.RawIOBase):
+    """The next `size_bytes` of a stream, as a file of its own. It can be sought where `seekable` is true.
+
+    `crc32` is the checksum of these bytes where it is known; it is checked when they have been read to the end.
+    """
+
+    def __init__(
+        self, source: BinaryIO, size_bytes: int, *, start: int | None = None, crc32: int | None = None
+    ) -> None:
+        self._source = source
+        self._size_bytes = size_bytes
+        self._start = start
+        self._at = 0
+        self._crc32 = crc32
+        self._seen_crc32 = 0
+
+    def readable(self) -> bool:
+        """True."""
+        return True
+
+    def seekable(self) -> bool:
+        """Whether the archive itself can be sought."""
+        return self._start is not None
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """Go to another place. The checksum is not checked any more."""
+        if self._start is None:
+            raise io.UnsupportedOperation("seek")
+        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._size_bytes}[whence]
+        self._at = max(0, min(base + offset, self._size_bytes))
+        self._crc32 = None
+        return self._at
+
+    def tell(self) -> int:
+        """The number of bytes read."""
+        return self._at
+
+    def readinto(self, buffer: Any) -> int:
+        """Read further bytes. Raises `OSError`."""
+        view = memoryview(buffer).cast("B")
+        if self._start is not None:
+            self._source.seek(self._start + self._at)
+        data = self._source.read(min(len(view), self._size_bytes - self._at))
+        if not data and self._at < self._size_bytes and len(view):
+            raise unreadable("the archive ends in it")
+        self._at += len(data)
+        if self._crc32 is not None:
+            self._seen_crc32 = zlib.crc32(data, self._seen_crc32)
+            if self._at == self._size_bytes and self._seen_crc32 != self._crc32:
+                raise unreadable("it is damaged: the checksum is wrong")
+        view[: len(data)] = data
+        return len(data)
+
+
+def read_whole(stream: BinaryIO, size_bytes: int | None = None, max_bytes: int = MAX_MEMBER_BYTES) -> bytes:
+    """Read a stream to its end. Raises `OSError` if it is longer than `max_bytes`, or claims to be."""
+    if size_bytes is not None and size_bytes > max_bytes:
+        raise too_large(f"{size_bytes:,} bytes are more than any replay has")
+    collected = io.BytesIO()
+    while chunk := stream.read(_CHUNK_BYTES):
+        if collected.tell() + len(chunk) > max_bytes:
+            raise too_large(f"it unpacks to more than {max_bytes:,} bytes, more than any replay has")
+        collected.write(chunk)
+    return collected.getvalue()
+
+
+def skip(stream: BinaryIO, size_bytes: int) -> None:
+    """Go forward in a stream. Raises `OSError` at its end."""
+    while size_bytes:
+        data = stream.read(min(size_bytes, _CHUNK_BYTES))
+        if not data:
+            raise unreadable("the archive ends early")
+        size_bytes -= len(data)

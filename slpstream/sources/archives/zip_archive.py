@@ -1,0 +1,238 @@
+"""Zip archives: the central directory is read piece by piece, however many members it has.
+
+Python's `zipfile` makes an object of half a kilobyte for each member when it opens an archive; for the 300,000 members
+of a public dump these are 200 MB. Layouts: PKWARE's APPNOTE 6.3.
+"""
+
+from __future__ import annotations
+
+import io
+import stat
+import struct
+from array import array
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import BinaryIO, NamedTuple
+
+from slpstream.sources.archives.entry import Entry
+from slpstream.sources.archives.streams import (
+    Budget,
+    Decompressor,
+    Part,
+    deflate_decompressor,
+    unpacked,
+    unreadable,
+    zstd_decompressor,
+)
+
+_END = struct.Struct("<4s4H2LH")
+_END_MAGIC = b"PK\x05\x06"
+_END64_LOCATOR = struct.Struct("<4sLQL")
+_END64_LOCATOR_MAGIC = b"PK\x06\x07"
+_END64 = struct.Struct("<4sQ2H2L4Q")
+_END64_MAGIC = b"PK\x06\x06"
+_DIRECTORY = struct.Struct("<4s4B4HL2L5H2L")
+_DIRECTORY_MAGIC = b"PK\x01\x02"
+_LOCAL = struct.Struct("<4s2B4HL2L2H")
+_LOCAL_MAGIC = b"PK\x03\x04"
+_MAX_COMMENT_BYTES = 0xFFFF
+_PIECE_BYTES = 256 * 1024
+"""Read at once from the directory; no entry is larger."""
+_ENCRYPTED = 1 << 0 | 1 << 6 | 1 << 13
+_UTF8 = 1 << 11
+_UNIX = 3
+_EXTRA_ZIP64 = 1
+_FULL16, _FULL32 = 0xFFFF, 0xFFFFFFFF
+
+
+def _bzip2_decompressor() -> Decompressor:
+    import bz2  # noqa: PLC0415 -- loaded only for those who have such a file
+
+    return bz2.BZ2Decompressor()
+
+
+_STORED = 0
+_METHODS: Mapping[int, Callable[[], Decompressor]] = {
+    8: deflate_decompressor,
+    12: _bzip2_decompressor,
+    93: zstd_decompressor,
+}
+_UNREAD_METHODS = {9: "Deflate64", 14: "LZMA", 95: "xz", 98: "PPMd", 99: "AES"}
+
+
+class _Header(NamedTuple):
+    """An entry of the central directory."""
+
+    name: str
+    method: int
+    crc32: int
+    packed_bytes: int
+    size_bytes: int
+    offset: int
+    encrypted: bool
+    regular: bool
+
+
+class ZipArchive:
+    """A zip archive in a file that can be sought. Raises `OSError` for one whose directory cannot be found."""
+
+    def __init__(self, file: BinaryIO, budget: Budget) -> None:
+        self.file = file
+        """The open archive. It can be replaced by another opening of the same file."""
+        self.budget = budget
+        """How much the files that are opened from now on may unpack to."""
+        size_bytes = file.seek(0, io.SEEK_END)
+        tail_at = max(0, size_bytes - _END.size - _MAX_COMMENT_BYTES)
+        file.seek(tail_at)
+        tail = file.read()
+        at = tail.rfind(_END_MAGIC)
+        if at < 0 or len(tail) - at < _END.size:
+            raise unreadable("not a zip archive, or one that was cut off")
+        (_, disk, *_, self.count, directory_bytes, offset, _) = _END.unpack_from(tail, at)
+        end = tail_at + at
+        if _FULL16 in (disk, self.count) or _FULL32 in (directory_bytes, offset):
+            found = self._end64(end)
+            if found is not None:
+                self.count, directory_bytes, offset, end = found
+        self._start = end - directory_bytes  # in front of it, a self-extracting archive has a program
+        self._shift = self._start - offset
+        self._end = end
+        if self._start < 0 or self._shift < 0:
+            raise unreadable("the directory of the archive is damaged")
+        self._places: array[int] | None = None
+
+    def _end64(self, end: int) -> tuple[int, int, int, int] | None:
+        """The number of entries, size and offset of the directory, and where it ends; `None` without Zip64."""
+        if end < _END64_LOCATOR.size:
+            return None
+        self.file.seek(end - _END64_LOCATOR.size)
+        locator = self.file.read(_END64_LOCATOR.size)
+        if not locator.startswith(_END64_LOCATOR_MAGIC):
+            return None
+        at = end - _END64_LOCATOR.size - _END64.size
+        if at < 0:
+            return None
+        self.file.seek(at)
+        record = self.file.read(_END64.size)
+        if not record.startswith(_END64_MAGIC):
+            raise unreadable("the directory of the archive is damaged")
+        *_, count, directory_bytes, offset = _END64.unpack(record)
+        return count, directory_bytes, offset, at
+
+    def entries(self) -> Iterator[Entry]:
+        """The entries in the order of the directory. Raises `OSError` where it is damaged."""
+        for _, header in self._headers():
+            yield self._entry(header)
+
+    def find(self, name: str, normalised: Callable[[str], str]) -> Entry | None:
+        """The first entry whose normalised name is `name`; `None` if there is none.
+
+        Places of names are kept in a table of 16 bytes for each, which is made at the first call.
+        """
+        if self._places is None:
+            self._places = self._places_of_names(normalised)
+        places = self._places
+        slot = hash(name) % len(places)
+        while places[slot]:
+            header = self._header_at(places[slot] - 1)
+            if header is not None and normalised(header.name) == name:
+                return self._entry(header)
+            slot = (slot + 1) % len(places)
+        return None
+
+    def _places_of_names(self, normalised: Callable[[str], str]) -> array[int]:
+        """A hash table with open addressing: the position of each entry plus one, 0 where there is none."""
+        count = sum(1 for _ in self._headers())
+        places = array("Q", bytes(8 * (2 * count + 1)))
+        for at, header in self._headers():
+            slot = hash(normalised(header.name)) % len(places)
+            while places[slot]:
+                slot = (slot + 1) % len(places)
+            places[slot] = at + 1
+        return places
+
+    def _header_at(self, at: int) -> _Header | None:
+        self.file.seek(at)
+        piece = self.file.read(_PIECE_BYTES)
+        found = _parse(piece, 0)
+        return None if found is None else found[0]
+
+    def _headers(self) -> Iterator[tuple[int, _Header]]:
+        """Each entry of the directory and its position."""
+        piece, piece_at = b"", self._start
+        at = 0
+        while piece_at + at < self._end:
+            found = _parse(piece, at)
+            if found is None and piece_at + len(piece) < self._end:
+                piece_at += at
+                at = 0
+                self.file.seek(piece_at)
+                piece = self.file.read(min(_PIECE_BYTES, self._end - piece_at))
+                found = _parse(piece, 0)
+            if found is None:
+                raise unreadable("the directory of the archive is damaged")
+            header, past = found
+            yield piece_at + at, header
+            at = past
+
+    def _entry(self, header: _Header) -> Entry:
+        problem = None
+        if header.encrypted:
+            problem = "it is encrypted"
+        elif not header.regular:
+            problem = "it is a link or a device, not a file"
+        elif header.method != _STORED and header.method not in _METHODS:
+            method = _UNREAD_METHODS.get(header.method, f"method {header.method}")
+            problem = f"it is compressed by {method}, which is not read"
+        return Entry(header.name, header.size_bytes, partial(self._open, header), problem)
+
+    def _open(self, header: _Header) -> BinaryIO:
+        offset = self._shift + header.offset
+        self.file.seek(offset)
+        local = self.file.read(_LOCAL.size)
+        if len(local) < _LOCAL.size or not local.startswith(_LOCAL_MAGIC):
+            raise unreadable("it is damaged: there is no file at its place")
+        name_bytes, extra_bytes = _LOCAL.unpack(local)[-2:]
+        start = offset + _LOCAL.size + name_bytes + extra_bytes
+        if header.method == _STORED:
+            self.budget.take(header.size_bytes)
+            part = Part(self.file, header.size_bytes, start=start, crc32=header.crc32)
+            return io.BufferedReader(part)
+        packed: BinaryIO = io.BufferedReader(Part(self.file, header.packed_bytes, start=start))
+        stream = unpacked(packed, _METHODS[header.method], budget=self.budget, repeated=False)
+        return io.BufferedReader(Part(stream, header.size_bytes, crc32=header.crc32))
+
+
+def _parse(data: bytes, at: int) -> tuple[_Header, int] | None:
+    """The entry at a place, and the place after it; `None` where there is no whole entry."""
+    if len(data) - at < _DIRECTORY.size or not data.startswith(_DIRECTORY_MAGIC, at):
+        return None
+    (
+        _, _, system, _, _, flags, method, _, _, crc32, packed_bytes, size_bytes,
+        name_bytes, extra_bytes, comment_bytes, _, _, attributes, offset,
+    ) = _DIRECTORY.unpack_from(data, at)  # fmt: skip
+    name_at = at + _DIRECTORY.size
+    extra_at = name_at + name_bytes
+    past = extra_at + extra_bytes + comment_bytes
+    if past > len(data):
+        return None
+    encoding = "utf-8" if flags & _UTF8 else "cp437"
+    name = data[name_at:extra_at].decode(encoding, "surrogateescape")
+    sizes = [size_bytes, packed_bytes, offset]
+    if _FULL32 in sizes:
+        sizes = _zip64(data[extra_at : extra_at + extra_bytes], sizes)
+    kind = stat.S_IFMT(attributes >> 16) if system == _UNIX else 0
+    regular = kind in (0, stat.S_IFREG, stat.S_IFDIR)
+    return _Header(name, method, crc32, sizes[1], sizes[0], sizes[2], bool(flags & _ENCRYPTED), regular), past
+
+
+def _zip64(extra: bytes, sizes: list[int]) -> list[int]:
+    """Size, packed size and offset, taken from the Zip64 field where they do not fit into 32 bits."""
+    at = 0
+    while at + 4 <= len(extra):
+        tag, size_bytes = struct.unpack_from("<2H", extra, at)
+        if tag == _EXTRA_ZIP64:
+            values = iter(value for (value,) in struct.iter_unpack("<Q", extra[at + 4 : at + 4 + size_bytes // 8 * 8]))
+            return [next(values, size) if size == _FULL32 else size for size in sizes]
+        at += 4 + size_bytes
+    return sizes

@@ -1,0 +1,174 @@
+"""The rows of a whole game in the layout `training`, as numpy columns."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from slpstream.formats.slippi.columns import Character, EventColumns, FrameColumns
+from slpstream.formats.slippi.game_start import Settings
+from slpstream.training.columns import COLUMNS, MAX_ITEMS, PLAYERS, Column
+from slpstream.training.item_slots import ItemSlots
+from slpstream.training.stage_objects import (
+    FOD_LEFT_AT_FIRST,
+    FOD_RIGHT_AT_FIRST,
+    FOUNTAIN_OF_DREAMS,
+    YOSHIS_STORY,
+    randall,
+)
+
+Array = npt.NDArray[Any]
+Rows = dict[str, Array]
+"""Columns by name, in the order of `COLUMNS`, all of the same length."""
+
+Sending = Literal["first", "last"]
+"""Which sending of a frame that was sent more than once counts: what the player saw, or what the game ended with."""
+
+
+class NotForTraining(Exception):
+    """A game that cannot be rows of two players. The message is the reason."""
+
+
+def players_of(settings: Settings) -> tuple[int, int]:
+    """The player indices of `p0` and `p1`. Raises `NotForTraining` for a game that does not have two players."""
+    indices = sorted(player.player_index for player in settings.players)
+    if len(indices) != len(PLAYERS):
+        raise NotForTraining(f"{len(indices)} players instead of two")
+    return indices[0], indices[1]
+
+
+def chosen(frames: FrameColumns, sending: Sending) -> FrameColumns:
+    """The frames of a game with the sending that counts, one row for each number, ascending."""
+    if sending == "last":
+        return frames
+    numbers = frames.index.numbers
+    _, first = np.unique(numbers, return_index=True)
+    return type(frames)(frames.data, frames.index, frames.sizes, first, last=False)
+
+
+def game_rows(frames: FrameColumns, settings: Settings, *, sending: Sending = "last") -> Rows:
+    """The rows of a game, one for each frame number. Raises `NotForTraining`."""
+    indices = players_of(settings)
+    frames = chosen(frames, sending)
+    count = len(frames)
+    rows: Rows = {}
+    characters = {
+        (source, player): events
+        for player, index in enumerate(indices)
+        for source, events in _events_of(frames, index).items()
+    }
+    whole = _frame_values(frames, settings)
+    for column in COLUMNS:
+        if column.source in ("pre", "post", "follower"):
+            rows[column.name] = _values(characters.get((column.source, column.player)), column, count)
+        elif column.name in whole:
+            rows[column.name] = whole[column.name]
+        elif column.source != "item" and not column.name.startswith("item"):
+            events = characters.get(("follower" if "follower" in column.name else "post", column.player))
+            if column.name.endswith("_port"):
+                rows[column.name] = np.full(count, indices[column.player] + 1, np.uint8)
+            else:
+                rows[column.name] = np.zeros(count, np.uint8) if events is None else events.present.astype(np.uint8)
+        else:
+            rows[column.name] = np.zeros(count, column.dtype)
+    _put_items(rows, frames)
+    return rows
+
+
+def _events_of(frames: FrameColumns, index: int) -> dict[str, EventColumns]:
+    found: dict[str, EventColumns] = {}
+    player: Character | None = frames.players.get(index)
+    follower: Character | None = frames.followers.get(index)
+    if player is not None:
+        found |= {"pre": player.pre, "post": player.post}
+    if follower is not None:
+        found["follower"] = follower.post
+    return found
+
+
+def _values(events: EventColumns | None, column: Column, count: int) -> Array:
+    """The values of a field, in the type of the column."""
+    absent: Any = np.nan if column.dtype == "f4" and column.source != "follower" else 0
+    if events is None or column.field not in events.fields:
+        return np.full(count, absent, column.dtype)
+    values = np.ascontiguousarray(events[column.field].astype(column.dtype, copy=False))
+    if column.source == "follower" and column.dtype == "f4" and not events.present.all():
+        values = np.where(events.present, values, np.float32(0))
+    return values
+
+
+def _frame_values(frames: FrameColumns, settings: Settings) -> Rows:
+    """The columns of the frame as a whole."""
+    count, stage = len(frames), settings.stage_id
+    zeros = np.zeros(count, np.float32)
+    values: Rows = {
+        "frame": np.ascontiguousarray(frames.number, np.int32),
+        "stage_id": np.full(count, stage, np.uint16),
+        "seed": frames.start["seed"].astype(np.uint32) if "seed" in frames.start.fields else np.zeros(count, np.uint32),
+        "randall_x": zeros,
+        "randall_y": zeros,
+        "fod_left": zeros,
+        "fod_right": zeros,
+    }
+    if stage == YOSHIS_STORY:
+        values["randall_x"], values["randall_y"] = randall(frames.number)
+    if stage == FOUNTAIN_OF_DREAMS:
+        values["fod_left"] = _fod_heights(frames, 1, FOD_LEFT_AT_FIRST)
+        values["fod_right"] = _fod_heights(frames, 0, FOD_RIGHT_AT_FIRST)
+    return values
+
+
+def _fod_heights(frames: FrameColumns, platform: int, at_first: float) -> Array:
+    """The height of a platform in each frame: that of the newest event about it up to this frame."""
+    heights = np.full(len(frames), at_first, np.float32)
+    events = frames.stage_events.get("fod_platform")
+    if events is None or not len(events):
+        return heights
+    mine = events["platform"] == platform
+    rows = np.repeat(np.arange(len(frames)), events.counts)[mine]
+    latest = np.full(len(frames), -1)
+    latest[rows] = np.arange(len(rows))  # of several events in one frame, the last assignment counts
+    latest = np.maximum.accumulate(latest)
+    known = latest >= 0
+    heights[known] = events["height"][mine][latest[known]]
+    return heights
+
+
+def _put_items(rows: Rows, frames: FrameColumns) -> None:
+    """Write the items into their slots."""
+    items = frames.items
+    if not len(items):
+        return
+    of_frame = np.repeat(np.arange(len(frames)), items.counts)
+    slots = item_slots(frames)
+    fields = [(column, column.field) for column in COLUMNS if column.source == "item"]
+    for slot in range(MAX_ITEMS):
+        mine = np.flatnonzero(slots == slot)
+        if not len(mine):
+            continue
+        at = of_frame[mine]
+        rows[f"item{slot}_exists"][at] = 1
+        for column, field in fields:
+            if column.player == slot and field in items.fields:
+                rows[column.name][at] = items[field][mine]
+
+
+def item_slots(frames: FrameColumns) -> Array:
+    """The slot of each item in each frame, in the order of the events; -1 for an item without a slot."""
+    items = frames.items
+    spawn_ids, firsts = items["spawn_id"], items.firsts
+    result = np.empty(len(items), np.int64)
+    slots = ItemSlots()
+    before: bytes | None = None
+    current: list[int] = []
+    ids = np.ascontiguousarray(spawn_ids)
+    for first, end in zip(firsts[:-1].tolist(), firsts[1:].tolist(), strict=True):
+        now = ids[first:end].tobytes()
+        if now != before:
+            current = slots.take(ids[first:end].tolist())
+            before = now
+        if first != end:
+            result[first:end] = current
+    return result

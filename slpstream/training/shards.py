@@ -1,0 +1,168 @@
+"""Writes games into shards: Arrow IPC files without compression, one game a record batch.
+
+An export is divided into parts. One process writes the shards of a part, and at last its list of games. A part with a
+list is complete; what a killed process has left of others is written again. The content of a part depends on its
+replays and the options alone, so a run that was killed any number of times gives the same files as an undisturbed one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import pyarrow as pa
+
+from slpstream.training.columns import COLUMNS
+from slpstream.training.rows import Rows
+from slpstream.training.windows import INDEX
+
+PARTS = "parts"
+"""Folder of the lists of games while the export runs."""
+
+_TYPES = {"f4": pa.float32(), "u1": pa.uint8(), "i1": pa.int8(), "u2": pa.uint16(), "u4": pa.uint32(), "i4": pa.int32()}
+_ORDER = tuple(_TYPES)
+
+
+def _notes(**texts: str) -> dict[str, str]:
+    return {name: text for name, text in texts.items() if text}
+
+
+_IN_ORDER = sorted(COLUMNS, key=lambda column: _ORDER.index(column.dtype))
+"""Columns of one type follow each other, so that a reader can take them as one matrix without copying."""
+
+SCHEMA = pa.schema(
+    [
+        pa.field(
+            column.name,
+            _TYPES[column.dtype],
+            nullable=False,
+            metadata=_notes(doc=column.doc, unit=column.unit, since=column.since),
+        )
+        for column in _IN_ORDER
+    ]
+)
+"""The columns of a shard."""
+
+
+def record_batch(rows: Rows) -> pa.RecordBatch:
+    """The rows of a game as a record batch with the columns of `SCHEMA`."""
+    arrays = [
+        pa.Array.from_buffers(
+            field.type, len(rows[field.name]), [None, pa.py_buffer(np.ascontiguousarray(rows[field.name]))]
+        )
+        for field in SCHEMA
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
+
+
+def split_of(game_id: str, *, seed: int, validation: float) -> str:
+    """`validation` for this share of all games, `train` for the others. It depends on the seed and the id alone."""
+    digest = hashlib.sha256(f"{seed}:{game_id}".encode()).digest()
+    return "validation" if int.from_bytes(digest[:6]) < validation * (1 << 48) else "train"
+
+
+class PartWriter:
+    """Writes the shards of one part. Leaving it after an exception removes what was not finished."""
+
+    def __init__(self, folder: Path, number: int, *, max_bytes: int) -> None:
+        """A shard of more than `max_bytes` has one game."""
+        self._folder = folder
+        self._number = number
+        self._max_bytes = max_bytes
+        self._games: list[dict[str, Any]] = []
+        self._shards = 0
+        self._in_shard = 0
+        self._bytes = 0
+        self._sink: Any = None
+        self._writer: Any = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None:
+            self._close()
+            return
+        if self._sink is not None:
+            self._sink.close()
+        with suppress(OSError):
+            self._temporary.unlink(missing_ok=True)
+
+    def add(self, rows: Rows, facts: Mapping[str, Any]) -> None:
+        """Write a game. `facts` go into the index. Raises `OSError`."""
+        batch = record_batch(rows)
+        if self._writer is not None and self._bytes + batch.nbytes > self._max_bytes:
+            self._close()
+        if self._writer is None:
+            self._sink = self._temporary.open("wb")
+            self._writer = pa.ipc.new_file(self._sink, SCHEMA)
+        self._writer.write_batch(batch)
+        place = {"shard": self._name, "batch": self._in_shard, "frames": batch.num_rows}
+        self._games.append({**facts, **place})
+        self._in_shard += 1
+        self._bytes += batch.nbytes
+
+    def finish(self, problems: Iterable[tuple[int, str]]) -> None:
+        """Write the list of the part's games, which makes it complete. Raises `OSError`."""
+        self._close()
+        content = json.dumps({"games": self._games, "problems": list(problems)}, indent=1)
+        write_whole(list_of(self._folder, self._number), content)
+
+    @property
+    def _name(self) -> str:
+        return f"shard-{self._number:05}-{self._shards:03}.arrow"
+
+    @property
+    def _temporary(self) -> Path:
+        return self._folder / f".{self._name}.tmp"
+
+    def _close(self) -> None:
+        if self._writer is None:
+            return
+        self._writer.close()
+        self._sink.close()
+        self._temporary.replace(self._folder / self._name)
+        self._writer = self._sink = None
+        self._shards += 1
+        self._in_shard = self._bytes = 0
+
+
+def list_of(folder: Path, number: int) -> Path:
+    """The file with the games of a part."""
+    return folder / PARTS / f"part-{number:05}.json"
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file so that it is never there in part. Raises `OSError`."""
+    temporary = path.with_name(f".{path.name}.tmp")
+    temporary.write_text(text, encoding="utf-8", newline="\n")
+    temporary.replace(path)
+
+
+def listed(folder: Path, parts: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The games of all parts, and the problems with replays: exit code and message. Raises `OSError`."""
+    lists = [json.loads(list_of(folder, number).read_text(encoding="utf-8")) for number in range(parts)]
+    games = [game for part in lists for game in part["games"]]
+    return games, [{"code": code, "message": message} for part in lists for code, message in part["problems"]]
+
+
+def finish_set(folder: Path, parts: int, description: Mapping[str, Any]) -> dict[str, Any]:
+    """Write the index of a set whose parts are all complete. Returns the index. Raises `OSError`."""
+    games, problems = listed(folder, parts)
+    index = {
+        **description,
+        "columns": [
+            {"name": c.name, "type": str(_TYPES[c.dtype]), "doc": c.doc, "unit": c.unit, "since": c.since}
+            for c in COLUMNS
+        ],
+        "frames": sum(game["frames"] for game in games),
+        "games": games,
+        "problems": problems,
+    }
+    write_whole(folder / INDEX, json.dumps(index, indent=1, ensure_ascii=False))
+    return index

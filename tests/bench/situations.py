@@ -1,0 +1,126 @@
+"""Situations: a query over 1,000 games, compared with peppi-py and numpy masks over all frames in the same run.
+
+The games are the finished ones of two players among the shared replays of more than 500 kB that the peer can read, over
+and over. (A replay that breaks off is read event by event, which takes twenty times as long.) The peer reads each file
+with `read_slippi` and finds the same throws and aerials by masks over all frames, which is what an analyst writes by
+hand: no rollbacks, no kills, no other rules. Ours is `open_replay(path).situations(query)`. Both run in one process;
+the figures are ratios of CPU time.
+
+Searching frame by frame, as the daemon does, is timed for each frame of one game.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import partial
+from importlib import import_module
+from importlib.util import find_spec
+from itertools import cycle, islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from slpstream.api import open_replay
+from slpstream.formats.slippi.final_frames import FinalFrames
+from slpstream.model.errors import FormatError
+from slpstream.search.situations import LiveSituations, parsed
+from tests.bench.report import Figure, Form
+from tests.shared_data import SHARED, SLP
+
+QUERY = "upthrow -> upair, percent:<110, within:5s"
+KILLS = "upthrow -> upair, kill, percent:<110"
+TARGET_RATIO = 3.0
+TARGET_MICROSECONDS = 30.0
+GAMES, SHORT_GAMES = 1_000, 4
+MIN_BYTES = 500_000
+_THROW, _AERIAL, _FRAMES = 55, 16, 300
+
+
+def run(form: Form) -> list[Figure]:
+    """The ratio to the peer for a plain query and one about kills, and the time for a frame while a game is played."""
+    folders = (SLP, SHARED / "controllers")
+    paths = [path for folder in folders for path in sorted(folder.glob("*.slp")) if path.stat().st_size > MIN_BYTES]
+    peppi = None if find_spec("peppi_py") is None else import_module("peppi_py")
+    paths = [path for path in paths if _is_usable(path) and (peppi is None or _can_read(peppi, path))]
+    if not paths:
+        return [Figure("situations", [0.0], "x", None, "no replays")]
+    games = list(islice(cycle(paths), SHORT_GAMES if form.short else GAMES))
+    seconds: dict[str, list[float]] = {QUERY: [], KILLS: [], "peer": []}
+    for _ in range(form.times):
+        for query in (QUERY, KILLS):
+            seconds[query].append(_cpu_seconds(partial(_search, query), games))
+        if peppi is not None:
+            seconds["peer"].append(_cpu_seconds(partial(_by_masks, peppi), games))
+    figures = []
+    for query in (QUERY, KILLS):
+        ours = min(seconds[query])
+        note = f"{1e3 * ours / len(games):.2f} ms a game"
+        if peppi is None:
+            figures.append(Figure(f"situations, `{query}`", [0.0], "x", None, f"{note}; no peer: peppi-py is missing"))
+            continue
+        note += f", peppi-py with masks {1e3 * min(seconds['peer']) / len(games):.2f} ms"
+        ratios = [theirs / mine for theirs, mine in zip(seconds["peer"], seconds[query], strict=True)]
+        title = f"situations in {len(games):,} games, `{query}`"
+        figures.append(Figure(title, ratios, "x", TARGET_RATIO, note, at_least=True))
+    figures.append(_live(max(paths, key=lambda path: path.stat().st_size), form))
+    return figures
+
+
+def _cpu_seconds(work: Callable[[Path], object], games: list[Path]) -> float:
+    began = time.process_time()
+    for path in games:
+        work(path)
+    return time.process_time() - began
+
+
+def _search(query: str, path: Path) -> int:
+    return len(open_replay(path).situations(query))
+
+
+def _by_masks(peppi: Any, path: Path) -> int:
+    """How often an up throw is followed by an up air, by masks over the frames of peppi-py."""
+    game = peppi.read_slippi(str(path))
+    posts = [port.leader.post for port in game.frames.ports if port is not None]
+    found = 0
+    for own, other in (posts, posts[::-1]):
+        percent = other.percent.to_numpy(zero_copy_only=False)
+        hits = np.zeros(len(percent), np.bool_)
+        hits[1:] = percent[1:] > percent[:-1]
+        move = own.last_attack_landed.to_numpy(zero_copy_only=False)
+        throws = np.flatnonzero(hits & (move == _THROW))
+        aerials = np.flatnonzero(hits & (move == _AERIAL) & (percent < 110))
+        for throw in throws:
+            found += bool(((aerials > throw) & (aerials <= throw + _FRAMES)).any())
+    return found
+
+
+def _is_usable(path: Path) -> bool:
+    try:
+        replay = open_replay(path)
+        return len(replay.settings.players) == 2 and replay.game_end.game_end is not None
+    except FormatError:
+        return False
+
+
+def _can_read(peppi: Any, path: Path) -> bool:
+    try:
+        _by_masks(peppi, path)
+    except (OSError, ValueError, RuntimeError, AttributeError):
+        return False
+    return True
+
+
+def _live(path: Path, form: Form) -> Figure:
+    """One final frame of two players through the search of one query, as in the daemon."""
+    replay = open_replay(path)
+    frames = FinalFrames().take(replay.events())
+    microseconds = []
+    for _ in range(form.times):
+        search = LiveSituations(parsed(KILLS), replay.settings)
+        began = time.process_time()
+        for frame in frames:
+            search.feed(frame)
+        microseconds.append(1e6 * (time.process_time() - began) / len(frames))
+    return Figure("situations, one frame of a running game", microseconds, "µs", TARGET_MICROSECONDS, path.stem)

@@ -1,0 +1,84 @@
+"""Commands over archives give what they give over the files, with one process and with several."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow.dataset as ds
+import pytest
+from click.testing import CliRunner, Result
+
+from slpstream.cli import dump, export, info, reindex, stats
+from tests.sources.archives.packing import KINDS, zipped
+from tests.sources.archives.test_members import GAMES
+
+
+def run(command: object, *arguments: str | Path) -> Result:
+    result = CliRunner().invoke(command, [str(argument) for argument in arguments])  # type: ignore[arg-type]
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result
+
+
+@pytest.fixture(params=["deflated.zip", "a.tar.gz", "lzma2.7z"])
+def archive(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    folder = tmp_path / "archives"
+    folder.mkdir()
+    path: Path = folder / request.param
+    path.write_bytes(KINDS[request.param]({**GAMES, "broken.slp": b"text"}))
+    return path
+
+
+@pytest.fixture
+def plain(tmp_path: Path) -> Path:
+    for name, data in GAMES.items():
+        path = tmp_path / "plain" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    return tmp_path / "plain"
+
+
+def without_file(line: str) -> dict[str, object]:
+    values: dict[str, object] = json.loads(line)
+    del values["file"]
+    return values
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_stats_of_an_archive_are_those_of_its_files(archive: Path, plain: Path, jobs: int) -> None:
+    found = run(stats.command, archive, "--json", "--jobs", str(jobs))
+    expected = run(stats.command, plain, "--json", "--jobs", "1")
+    assert found.exit_code == 1
+    assert found.stderr == f"slpstream: {archive}::broken.slp: not a Slippi replay, at offset 0\n"
+    lines = found.stdout.splitlines()
+    assert [json.loads(line)["file"] for line in lines] == [f"{archive}::{name}" for name in GAMES]
+    assert [*map(without_file, lines)] == [*map(without_file, expected.stdout.splitlines())]
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_export_of_an_archive_has_the_rows_of_its_files(archive: Path, plain: Path, tmp_path: Path, jobs: int) -> None:
+    tables = []
+    for source, out in ((archive, tmp_path / "a"), (plain, tmp_path / "b")):
+        result = run(export.command, source, "--to", "arrow", "-o", out, "--jobs", str(jobs))
+        assert "3 of " in result.stdout
+        tables.append(ds.dataset(out / "frames", format="arrow").to_table().drop_columns(["file"]).to_pylist())
+    assert repr(tables[0]) == repr(tables[1])  # text, because NaN differs from itself
+
+
+def test_archives_are_found_in_folders(archive: Path) -> None:
+    rows = run(info.command, archive.parent, "--json").stdout.splitlines()
+    assert [json.loads(row)["file"] for row in rows] == [f"{archive}::{name}" for name in GAMES]
+    lines = run(dump.command, archive, "--topics", "game").stdout.splitlines()
+    assert sum('"type":"game_start"' in line for line in lines) == 3
+
+
+def test_reindex_reads_archives(archive: Path, tmp_path: Path) -> None:
+    config = tmp_path / "slpstream.toml"
+    config.write_text(f'[store]\nfolder = "{tmp_path / "state"}"\n')
+    for _ in range(2):
+        result = run(reindex.command, archive.parent, "--config", config)
+        assert result.stdout.startswith("4 files: 3 games, 1 broken")
+    archive.write_bytes(zipped({}))
+    archive = archive.rename(archive.with_name("empty.zip"))
+    assert run(reindex.command, archive.parent, "--config", config).stdout.startswith("0 files: 0 games, 0 broken")

@@ -1,0 +1,156 @@
+"""Archives in watched folders: their games are indexed, served like files, and leave with their archive."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+import trio
+
+from slpstream.api import messages, read_codes, read_game
+from slpstream.daemon.archives import ArchiveSearch, find_archives, read_archive
+from slpstream.daemon.game_codes import GameCodes
+from slpstream.daemon.games import DaemonGames
+from slpstream.daemon.highlights import replay_path
+from slpstream.game.record import record_of
+from slpstream.store import FILE_NAME, GameIndex, GamesQuery, open_database
+from slpstream.stream import Hub
+from slpstream.web.games import FramesQuery
+from tests.sources.archives.packing import COMPRESSED, KINDS, zipped
+from tests.sources.archives.test_members import GAMES, game
+
+pytestmark = pytest.mark.trio
+OLD_SECONDS = 1_700_000_000
+
+
+def put(path: Path, data: bytes, age: int = 0) -> Path:
+    path.write_bytes(data)
+    os.utime(path, (OLD_SECONDS + age, OLD_SECONDS + age))
+    return path
+
+
+class Scene:
+    """A running index of a folder with archives, without a daemon."""
+
+    def __init__(self, folder: Path, index: GameIndex) -> None:
+        self.folder = folder
+        self.index = index
+        self.search = ArchiveSearch(index, lambda: {"main": folder})
+        self.games = DaemonGames(index, Hub(), trio.CapacityLimiter(2), lambda: [folder], GameCodes(index, read_codes))
+
+    async def look(self) -> None:
+        self.search._take("main", find_archives(self.folder))
+        while self.index.waiting_files:
+            await trio.sleep(0.01)
+        await trio.sleep(0.05)
+        await self.index.written()
+
+    async def ids(self) -> dict[str, list[str]]:
+        """The names of the files of each game."""
+        rows = (await self.index.page(GamesQuery(limit=100))).games
+        found = [await self.games.game(row.game_id) for row in rows]
+        return {one.game_id: [file.name for file in one.files] for one in found if one is not None}
+
+
+@asynccontextmanager
+async def scene(tmp_path: Path) -> AsyncIterator[Scene]:
+    folder = tmp_path / "replays"
+    folder.mkdir()
+    index = GameIndex(
+        open_database(tmp_path / FILE_NAME), lambda path: record_of(read_game(path)), read_archive=read_archive
+    )
+    with trio.fail_after(60):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(index.run)
+            yield Scene(folder, index)
+            nursery.cancel_scope.cancel()
+
+
+def id_of(tmp_path: Path, data: bytes) -> str:
+    return read_game(put(tmp_path / "plain.slp", data)).start.game_id
+
+
+@pytest.mark.parametrize("kind", ["deflated.zip", "a.tar.gz", "lzma2.7z"])
+async def test_games_in_archives_are_listed_and_served_like_files(tmp_path: Path, kind: str) -> None:
+    async with scene(tmp_path) as here:
+        put(here.folder / kind, KINDS[kind](GAMES))
+        await here.look()
+        expected = {id_of(tmp_path, data): [f"{kind}::{name}"] for name, data in GAMES.items()}
+        assert await here.ids() == expected
+        for name, data in GAMES.items():
+            game_id = id_of(tmp_path, data)
+            replay = await here.games.replay(game_id)
+            assert replay is not None
+            with replay.file:
+                assert (replay.name, replay.size_bytes, replay.file.read()) == (name.split("/")[-1], len(data), data)
+            frames = await here.games.frames(game_id, FramesQuery())
+            assert frames is not None
+            plain = messages(put(tmp_path / "plain.slp", data), frames="finalized", topics=("frame",))
+            numbers = [message for message in plain if message.type == "frame"]
+            assert len(frames.frames) == len(numbers)
+            assert (await here.games.stats(game_id)) is not None
+            found = await here.index.game(game_id)
+            assert found is not None
+            assert replay_path(found) is None  # Dolphin reads no archives
+
+
+async def test_an_archive_that_changes_is_read_again_and_one_that_goes_takes_its_games_along(tmp_path: Path) -> None:
+    first, second, third = (id_of(tmp_path, game(number)) for number in range(3))
+    async with scene(tmp_path) as here:
+        path = put(here.folder / "a.zip", zipped({"a.slp": game(0), "b.slp": game(1)}))
+        put(here.folder / "c.zip", zipped({"x.slp": game(1)}))
+        await here.look()
+        assert await here.ids() == {first: ["a.zip::a.slp"], second: ["a.zip::b.slp", "c.zip::x.slp"]}
+        put(path, zipped({"a.slp": game(0), "c.slp": game(2)}), age=5)
+        await here.look()
+        assert await here.ids() == {first: ["a.zip::a.slp"], second: ["c.zip::x.slp"], third: ["a.zip::c.slp"]}
+        path.unlink()
+        await here.look()
+        assert await here.ids() == {second: ["c.zip::x.slp"]}
+
+
+async def test_an_archive_that_was_read_is_not_read_again_after_a_restart(tmp_path: Path) -> None:
+    async with scene(tmp_path) as here:
+        path = put(here.folder / "a.zip", zipped(GAMES))
+        await here.look()
+        known = here.index._database.known_files("main")
+    opened: list[Path] = []
+
+    def read(path: Path) -> object:
+        opened.append(path)
+        return read_archive(path)
+
+    index = GameIndex(open_database(tmp_path / FILE_NAME), lambda path: record_of(read_game(path)), read_archive=read)  # type: ignore[arg-type]
+    with trio.fail_after(60):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(index.run)
+            ArchiveSearch(index, lambda: {"main": tmp_path / "replays"})._take("main", find_archives(path.parent))
+            while index.waiting_files:
+                await trio.sleep(0.01)
+            await trio.sleep(0.05)
+            assert index._database.known_files("main") == known
+            nursery.cancel_scope.cancel()
+    assert opened == []
+
+
+@pytest.mark.parametrize("ending", [".slp.gz", ".slpz"])
+async def test_compressed_replays_are_files_of_their_games(tmp_path: Path, ending: str) -> None:
+    async with scene(tmp_path) as here:
+        put(here.folder / f"a{ending}", COMPRESSED[ending](game()))
+        await here.look()
+        assert await here.ids() == {id_of(tmp_path, game()): [f"a{ending}"]}
+        replay = await here.games.replay(id_of(tmp_path, game()))
+        assert replay is not None
+        with replay.file:
+            assert (replay.name, replay.file.read()) == ("a.slp", game())
+
+
+async def test_broken_members_leave_the_others_in_the_index(tmp_path: Path) -> None:
+    async with scene(tmp_path) as here:
+        put(here.folder / "a.zip", zipped({"../out.slp": game(1), "text.slp": b"text", "a.slp": game()}))
+        put(here.folder / "b.zip", b"no archive")
+        await here.look()
+        assert await here.ids() == {id_of(tmp_path, game()): ["a.zip::a.slp"]}

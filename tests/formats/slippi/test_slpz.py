@@ -1,0 +1,126 @@
+"""`.slpz`: every replay that the format can hold comes back byte by byte, and damaged files are refused in one line."""
+
+from __future__ import annotations
+
+import io
+import struct
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slpstream.api import messages
+from slpstream.formats.slippi import slpz
+from slpstream.model.errors import FormatError, Unsupported
+from slpstream.sources.archives.compressed import read_replay
+from tests.formats.slippi.built import Built, varied_replay
+from tests.formats.slippi.slpz_writer import Refused, assemble, block, pack, zstd
+from tests.shared_data import needs_shared, replays
+
+_LIMIT = 1 << 20
+
+
+def unpack(data: bytes, max_bytes: int = _LIMIT) -> bytes:
+    def decompress(frame: bytes, size: int) -> bytes:
+        found: bytes = zstd().ZstdDecompressor().decompress(frame, size + 1)
+        return found
+
+    return slpz.unpack(data, decompress, max_bytes)
+
+
+def small() -> bytes:
+    return Built((3, 18, 0)).frames(-123, -110).end().closed()
+
+
+@needs_shared
+def test_real_replays_come_back(tmp_path: Path) -> None:
+    """The original tool takes 45 of the 48; these are the same."""
+    taken = 0
+    for path in replays():
+        replay = path.read_bytes()
+        try:
+            packed = pack(replay)
+        except Refused:
+            continue
+        taken += 1
+        assert unpack(packed, 64 << 20) == replay, path.name
+    assert taken == 45
+
+
+@pytest.mark.parametrize("replay", [small(), varied_replay(), Built((0, 1, 0)).frames(-123, -120).end().closed(None)])
+def test_built_replays_come_back(replay: bytes) -> None:
+    assert unpack(pack(replay)) == replay
+
+
+def test_messages_equal_those_of_the_replay(tmp_path: Path) -> None:
+    plain, packed = tmp_path / "a.slp", tmp_path / "a.slpz"
+    plain.write_bytes(varied_replay())
+    packed.write_bytes(pack(varied_replay()))
+    assert [m.json() for m in messages(packed)] == [m.json() for m in messages(plain)]
+
+
+@pytest.mark.parametrize("size", [0, 3, 1 << 20, 0xFFFFFFFF])
+def test_the_claimed_size_is_checked_before_anything_is_unpacked(size: int) -> None:
+    def decompress(frame: bytes, size: int) -> bytes:
+        raise AssertionError("unpacked")
+
+    data = bytearray(pack(small()))
+    struct.pack_into(">I", data, 20, size)
+    with pytest.raises(FormatError, match="claims"):
+        slpz.unpack(bytes(data), decompress, (1 << 20) - 1)
+
+
+def test_a_later_version_is_refused() -> None:
+    with pytest.raises(Unsupported, match="version 1"):
+        unpack(b"\0\0\0\1" + pack(small())[4:])
+
+
+_PAYLOADS = bytes([0x35, 7, 0x36, 0, 2, 0x37, 0, 3])
+_START = b"\x36ab"
+
+
+@pytest.mark.parametrize(
+    ("payloads", "start", "metadata", "plain", "what"),
+    [
+        (_PAYLOADS, _START, b"}", block([b"\x37abc"])[:-1], "do not fill"),
+        (_PAYLOADS, _START, b"}", block([b"\x37abc"]) + b"x", "do not fill"),
+        (_PAYLOADS, _START, b"}", struct.pack(">I", 9) + b"\x37abc", "do not fit"),
+        (_PAYLOADS, _START, b"}", block([b"\x39abc"]), "0x39 is not declared"),
+        (_PAYLOADS, b"\x37ab", b"}", block([]), "Game Start"),
+        (_PAYLOADS, b"\x36a", b"}", block([]), "Game Start"),
+        (_PAYLOADS, _START, b"nonsense", block([]), "metadata"),
+        (_PAYLOADS, _START, b"U\x08metadata{", block([]), "metadata"),
+        (b"\x35\x06" + _PAYLOADS[2:], _START, b"}", block([]), "Event Payloads"),
+        (b"\x34" + _PAYLOADS[1:], _START, b"}", block([]), "Event Payloads"),
+    ],
+)
+def test_damaged_sections_are_refused(payloads: bytes, start: bytes, metadata: bytes, plain: bytes, what: str) -> None:
+    with pytest.raises(FormatError, match=what):
+        unpack(assemble(payloads, start, metadata, plain))
+
+
+def test_a_replay_without_metadata_comes_back() -> None:
+    assert unpack(assemble(_PAYLOADS, _START, b"", block([b"\x37abc"]))).endswith(b"\x37abc")
+
+
+def test_a_block_of_another_size_is_refused() -> None:
+    plain = block([b"\x37abc"])
+    for size in (len(plain) - 1, len(plain) + 1):
+        with pytest.raises(FormatError, match="another size"):
+            unpack(assemble(_PAYLOADS, _START, b"}", plain, size=size))
+
+
+@given(st.data())
+def test_mutated_files_are_refused_or_read_within_the_limit(data: st.DataObject) -> None:
+    packed = bytearray(pack(small()))
+    for _ in range(data.draw(st.integers(1, 4))):
+        at = data.draw(st.integers(0, min(len(packed), 900) - 1))
+        packed[at] = data.draw(st.integers(0, 255))
+    cut = data.draw(st.integers(0, len(packed)))
+    for mutated in (bytes(packed), bytes(packed[:cut])):
+        try:
+            found = read_replay("a.slpz", io.BytesIO(mutated))
+        except (FormatError, OSError) as error:
+            found = str(error).encode()
+        assert len(found) < len(small()) + 64

@@ -1,0 +1,58 @@
+"""The real replays for tests of situations: their events, and their final frames."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from slpstream.api import Replay, open_replay
+from slpstream.model.errors import FormatError
+from slpstream.model.events import Event, Frame, FrameFinalized
+from tests.shared_data import SHARED, SLP
+
+
+class Game(NamedTuple):
+    """A replay with its events."""
+
+    replay: Replay
+    events: list[Event]
+
+    @property
+    def name(self) -> str:
+        return self.replay.path.name
+
+    @property
+    def settings(self) -> Any:
+        return self.replay.settings
+
+    def final_frames(self) -> list[Frame]:
+        """Each frame number once, as it was when it became final."""
+        waiting: dict[int, Frame] = {}
+        final: dict[int, Frame] = {}
+        for event in self.events:
+            if isinstance(event, Frame):
+                waiting[event.number] = event
+            elif isinstance(event, FrameFinalized):
+                for number in sorted(waiting):
+                    if number <= event.through:
+                        final.setdefault(number, waiting.pop(number))
+        return [final[number] for number in sorted(final)]
+
+
+@cache
+def replays_of_all_kinds() -> list[Path]:
+    """All shared replays of games, which are readable."""
+    found: list[Path] = []
+    for path in [*sorted(SLP.glob("*.slp")), *sorted((SHARED / "controllers").glob("*.slp"))]:
+        try:
+            open_replay(path)
+        except FormatError:
+            continue
+        found.append(path)
+    return found
+
+
+def game_of(path: Path) -> Game:
+    replay = open_replay(path)
+    return Game(replay, replay.events())

@@ -1,0 +1,99 @@
+"""Situations that are found while a game is played: the same as in the finished file, however it is read."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+
+import pytest
+
+from slpstream.formats.registry import of_name
+from slpstream.model.events import FrameFinalized, GameStart, first_of
+from slpstream.search.situations import LiveSituations, Occurrence, parsed
+from tests.search.situations.games import game_of
+from tests.shared_data import SLP, needs_shared
+
+QUERIES = (
+    "kill",
+    "hit",
+    "upthrow -> upair, kill",
+    "offstage -> ledge-grab",
+    "!shield, for:30f -> opponent.kill",
+    "air",
+)
+
+
+def as_read(data: bytes, cuts: Sequence[int], query: str, *, copies: bool = False) -> Iterator[Occurrence]:
+    """The situations in a file that is read in pieces; with `copies`, each piece is taken by a copy."""
+    reader = of_name("game.slp").new_reader("game.slp")
+    search: LiveSituations | None = None
+    for begin, end in zip([0, *cuts], [*cuts, len(data)], strict=True):
+        events = reader.feed(data[begin:end])
+        start = first_of(GameStart, events)
+        if start is not None:
+            search = LiveSituations(parsed(query), start.settings)
+        if search is not None:
+            before, search = search, search.copy() if copies else search
+            yield from search.take(events)
+            if copies:
+                list(before.take(events))  # must not change the copy
+                before.finish()
+    if search is not None:
+        yield from search.take(reader.finish())
+        yield from search.finish()
+
+
+@needs_shared
+@pytest.mark.parametrize("name", ["rollbackFrameTest", "test", "doubles", "incomplete"])
+def test_splits_make_no_difference(name: str) -> None:
+    data = (SLP / f"{name}.slp").read_bytes()
+    replay = game_of(SLP / f"{name}.slp").replay
+    for number, query in enumerate(QUERIES):
+        expected = replay.situations(query)
+        cuts = sorted(random.Random(number).sample(range(1, len(data)), 300))
+        assert list(as_read(data, cuts, query)) == expected
+        assert list(as_read(data, cuts, query, copies=True)) == expected
+
+
+@needs_shared
+def test_byte_by_byte() -> None:
+    data = (SLP / "gnwActions.slp").read_bytes()
+    expected = game_of(SLP / "gnwActions.slp").replay.situations("attacking | starts:special")
+    assert expected
+    assert list(as_read(data, range(1, len(data)), "attacking | starts:special")) == expected
+
+
+@needs_shared
+def test_a_prefix_has_a_prefix_of_the_situations() -> None:
+    data = (SLP / "rollbackFrameTest.slp").read_bytes()
+    expected = game_of(SLP / "rollbackFrameTest.slp").replay.situations("kill")
+    reader = of_name("game.slp").new_reader("game.slp")
+    events = reader.feed(data[: len(data) // 2])
+    search = LiveSituations(parsed("kill"), events[0].settings)  # type: ignore[attr-defined]
+    found = search.take(events)
+    assert 0 < len(found) < len(expected)
+    assert found == expected[: len(found)]
+
+
+@needs_shared
+def test_a_kill_is_known_as_soon_as_the_opponent_dies() -> None:
+    game = game_of(SLP / "rollbackFrameTest.slp")
+    search = LiveSituations(parsed("kill"), game.settings)
+    deaths = {each.frames[0] for each in game.replay.situations("dead")}
+    for event in game.events:
+        for found in search.take([event]):
+            assert found.known_frame in deaths
+            assert isinstance(event, FrameFinalized)
+            assert found.known_frame >= event.through - 1
+
+
+@needs_shared
+@pytest.mark.parametrize("name", ["test", "doubles", "items", "v0.1", "v2.0"])
+def test_a_column_alone_is_that_of_all_columns(name: str) -> None:
+    for character in game_of(SLP / f"{name}.slp").replay.frames.characters:
+        for field in ("percent", "action_state_id", "last_hit_by", "is_airborne"):
+            if field in character.post.fields:
+                alone = character.post.alone(field)
+                assert alone.dtype == character.post[field].dtype or field == "is_airborne"
+                assert (alone == character.post[field])[character.post.present].all()
+                assert not alone[~character.post.present].astype(bool).any() or field == "percent"

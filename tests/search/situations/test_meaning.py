@@ -1,0 +1,42 @@
+"""Words of situations mean what the stats mean by them, in the shared replays."""
+
+from __future__ import annotations
+
+import pytest
+
+from slpstream.formats.slippi.action_states import states_called
+from slpstream.search.situations.vocabulary import HIT_STATES, STATES
+from slpstream.stats.states import DYING, FLAGS, HIT, LANDING, LEDGE, SHIELD
+from tests.search.situations.games import game_of
+from tests.shared_data import SLP, needs_shared
+
+
+@pytest.mark.parametrize(
+    ("word", "flag"), [("shield", SHIELD), ("ledge", LEDGE), ("dead", DYING), ("aerial-landing", LANDING)]
+)
+def test_states_are_those_of_the_stats(word: str, flag: int) -> None:
+    assert states_called(STATES[word]).common == {state for state in range(0x155) if FLAGS[state] & flag}
+
+
+def test_being_hit_is_that_of_the_stats() -> None:
+    assert HIT_STATES.common == {state for state in range(1 << 16) if FLAGS[state] & HIT}
+
+
+@needs_shared
+@pytest.mark.parametrize("name", ["rollbackFrameTest", "test", "v0.1", "v2.0", "nintendont", "ics2", "doubles"])
+def test_kills_are_those_of_the_stats(name: str) -> None:
+    replay = game_of(SLP / f"{name}.slp").replay
+    kills = {(each.player_index, each.opponent_index) for each in replay.situations("kill")}
+    stats = replay.stats().extra
+    theirs = {(player.player_index, move.player_index) for player in stats.players for move in player.kill_moves}
+    assert kills >= theirs
+    assert len(replay.situations("kill")) >= sum(len(player.kill_moves) for player in stats.players)
+    if len(replay.settings.players) == 2:
+        assert len(replay.situations("kill")) == sum(len(player.kill_moves) for player in stats.players)
+
+
+@needs_shared
+def test_moves_land_as_often_as_the_stats_count_them() -> None:
+    replay = game_of(SLP / "rollbackFrameTest.slp").replay
+    hits = sum(move.hit_count for c in replay.stats().conversions for move in c.moves)
+    assert len(replay.situations("hit")) >= hits * 0.9

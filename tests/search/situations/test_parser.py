@@ -1,0 +1,181 @@
+from __future__ import annotations
+
+import math
+import re
+
+import pytest
+
+from slpstream.formats.slippi.action_states import states_called
+from slpstream.search.problem import QueryProblem
+from slpstream.search.situations import parse, parsed, shown
+from slpstream.search.situations.query import (
+    About,
+    AllOf,
+    AnyOf,
+    At,
+    Bound,
+    InStates,
+    Kills,
+    Lands,
+    Name,
+    Not,
+    Query,
+    Starts,
+    Step,
+)
+from slpstream.search.situations.tokens import MAX_QUERY_CHARACTERS
+from slpstream.search.situations.vocabulary import PLACES, STATES, move_ids, starts
+from tests.project import ROOT
+
+PAGE = (ROOT / "docs/data/situations.md").read_text(encoding="utf-8")
+
+
+def test_example_of_the_issue() -> None:
+    query = parsed("fox: upthrow -> upair, kill, percent:<110, offstage")
+    assert query == Query(
+        ((Name(character=2),),),
+        (),
+        (
+            Step(About("own", Lands(frozenset({55})))),
+            Step(
+                AllOf(
+                    (
+                        About("own", Lands(frozenset({16}))),
+                        About("own", Kills()),
+                        About("opponent", Bound("percent", None, 110.0, high_included=False)),
+                        About("own", At("offstage")),
+                    )
+                )
+            ),
+        ),
+    )
+
+
+def test_alternatives_bind_more_tightly_than_commas_and_negation_most() -> None:
+    shield, hit = (About("own", parsed(word).steps[0].condition.term) for word in ("shield", "hit"))  # type: ignore[union-attr]
+    air = About("own", At("air"))
+    assert parsed("shield | !hit, air").steps[0].condition == AllOf((AnyOf((shield, Not(hit))), air))
+    assert parsed("shield | !(hit, air)").steps[0].condition == AnyOf((shield, Not(AllOf((hit, air)))))
+
+
+def test_names_of_player_and_opponent() -> None:
+    query = parsed('fox "Mang0 " | MANG#0 vs Captain-Falcon p2|any: hit')
+    assert query.player == ((Name(character=2), Name(text="mang0 ")), (Name(code="mang#0"),))
+    assert query.opponent == ()  # `any` is one of the alternatives
+    assert parsed("ICs vs g&w port4: hit").opponent == ((Name(character=3), Name(port=4)),)
+
+
+def test_a_key_at_the_beginning_is_no_name() -> None:
+    assert parsed("percent:<110, hit").player == ()
+    assert parsed("shield | x:>5").player == ()
+    assert parsed("fox: x:>5").player == ((Name(character=2),),)
+
+
+def test_durations_and_limits() -> None:
+    steps = parsed("shield, for:20f -> hit -> air, within:1.5s -> kill, within:any, for:2f").steps
+    assert [step.held_frames for step in steps] == [20, 1, 1, 2]
+    assert [step.within_frames for step in steps[1:]] == [300, 90, math.inf]
+
+
+def test_bounds() -> None:
+    texts = ["stocks:1", "x:-5.5..7", "y:>=-10", "frame:>600", "time:<=30"]
+    assert [about.term for text in texts if isinstance(about := parsed(text).steps[0].condition, About)] == [
+        Bound("stocks", 1, 1),
+        Bound("x", -5.5, 7),
+        Bound("y", -10, None),
+        Bound("frame", 600, None, low_included=False),
+        Bound("time", None, 30),
+    ]
+
+
+def test_subjects_of_percent() -> None:
+    whose = [parsed(text).steps[0].condition.whose for text in ("percent:5", "own.percent:5", "opponent.percent:5")]  # type: ignore[union-attr]
+    assert whose == ["opponent", "own", "opponent"]
+
+
+def test_states_by_name_and_number() -> None:
+    terms = [parsed(f"state:{state}").steps[0].condition.term for state in ("guard", "0xB3", "SpecialLwLoop")]  # type: ignore[union-attr]
+    assert [term.states.common for term in terms if isinstance(term, InStates)] == [{0xB3}, {0xB3}, set()]
+    assert {1, 22} <= terms[2].states.by_fighter.keys()  # type: ignore[union-attr]
+    assert isinstance(parsed("starts:up-air").steps[0].condition.term, Starts)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "place"),
+    [
+        ("", "unexpected_end", ""),
+        ("fox:", "unexpected_end", ""),
+        ("upthow", "unknown_word", "upthow"),
+        ("hit -> ", "unexpected_end", ""),
+        ("hit,, air", "unexpected", ","),
+        ("hit air", "unexpected", "air"),
+        ("hit)", "unexpected", ")"),
+        ("(hit", "unexpected_end", ""),
+        ("fix: hit", "unknown_name", "fix"),
+        ("fox vs: hit", "unexpected", ":"),
+        ("| fox: hit", "unexpected", "|"),
+        ("fox vs marth vs fox: hit", "unexpected", "vs"),
+        ("hit, within:5f", "no_step_before", "within:"),
+        ("hit -> air, within:5", "unexpected", "5"),
+        ("hit, for:5f, for:6f", "twice", "for:"),
+        ("hit -> air, within:5f, within:6f", "twice", "within:"),
+        ("hit, for:0f", "bad_duration", "0f"),
+        ("for:5f", "no_condition", "for:"),
+        ("hit | for:5f", "unexpected", "for:"),
+        ("percent:", "unexpected_end", ""),
+        ("percent:<x", "unexpected", "x"),
+        ("percent:90..50", "empty_range", "50"),
+        ("opponent.frame:5", "no_subject", "frame:"),
+        ("starts:hitstun", "unknown_word", "hitstun"),
+        ("state:Gurd", "unknown_word", "Gurd"),
+        ("state:0x10000", "unknown_word", "0x10000"),
+        ('"fox: hit', "unclosed_text", '"fox: hit'),
+        ("hit ~ air", "unknown_character", "~"),
+        ("hit, 5", "unexpected", "5"),
+        ("hit, \N{FULLWIDTH COLON}", "unknown_character", "\N{FULLWIDTH COLON}"),
+    ],
+)
+def test_invalid_queries_point_at_the_place(text: str, kind: str, place: str) -> None:
+    problem = parse(text)
+    assert isinstance(problem, QueryProblem)
+    assert (problem.kind, text[problem.position : problem.position + problem.length]) == (kind, place)
+    assert 0 <= problem.position <= len(text)
+    marked = shown(problem, text).split("\n")[2]
+    assert marked.index("^") == problem.position + 2
+    with pytest.raises(ValueError, match=f"at character {problem.position + 1}"):
+        parsed(text)
+
+
+def test_limits_of_a_query() -> None:
+    for text, kind in [
+        ("hit," * MAX_QUERY_CHARACTERS, "too_long"),
+        ("(" * 100 + "hit" + ")" * 100, "too_deep"),
+        ("!" * 100 + "hit", "too_deep"),
+        ("->".join(["hit"] * 17), "too_many_steps"),
+    ]:
+        problem = parse(text)
+        assert isinstance(problem, QueryProblem)
+        assert problem.kind == kind
+
+
+def test_suggestion_for_a_misspelt_word() -> None:
+    problem = parse("upthow")
+    assert isinstance(problem, QueryProblem)
+    assert "did you mean `upthrow`?" in problem.message
+
+
+def test_the_page_has_every_word() -> None:
+    named = set(re.findall(r"`([\w-]+)`", PAGE))
+    short = {
+        name
+        for name, ids in move_ids().items()
+        if not ids & ({1} | {*range(22, 48)} | {*range(57, 61), *range(63, 95)})
+    }
+    assert {*STATES, *PLACES, *(short - {"rapid-jabs"})} <= named
+    assert {re.sub(r"\W", "", word) for word in named} >= starts().keys()
+
+
+def test_every_group_has_states() -> None:
+    for word, pattern in STATES.items():
+        states = states_called(pattern)
+        assert states.common or states.by_fighter, word

@@ -1,0 +1,1 @@
+"""Tests of reading replays in archives and compressed replays."""

@@ -1,0 +1,319 @@
+"""Members of archives are the files that were packed, each archive is read once, and what is wrong is one line."""
+
+from __future__ import annotations
+
+import functools
+import gzip
+import io
+import os
+import tarfile
+import zipfile
+from pathlib import Path
+from unittest import mock
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from slpstream.api import messages, open_replay, preview_replay, read_game
+from slpstream.model.errors import FormatError, SourceError, Unreadable
+from slpstream.sources.archives import streams
+from slpstream.sources.archives.members import members
+from tests.formats.slippi.built import Built
+from tests.formats.slippi.slpz_writer import Refused, pack
+from tests.shared_data import SLP, needs_shared, replays
+from tests.sources.archives.packing import COMPRESSED, KINDS, seven_zipped, tarred, zipped, zstd
+
+ENDINGS = (".slp", ".slplog")
+
+
+def game(number: int = 0) -> bytes:
+    """A small replay, another game for each number."""
+    return Built((3, 18, number)).frames(-123, -110 + number).end().closed()
+
+
+GAMES = {"a.slp": game(0), "deeper/b.slp": game(1), "deeper/ü c.slp": game(2)}
+
+
+def written(folder: Path, name: str, data: bytes) -> Path:
+    path = folder / name
+    path.write_bytes(data)
+    return path
+
+
+def read(path: Path) -> tuple[dict[str, bytes], list[str]]:
+    """The replays by their names in the archive, and the problems as a user sees them."""
+    found: dict[str, bytes] = {}
+    problems: list[str] = []
+    for member in members(path, ENDINGS):
+        name = str(member.path).removeprefix(f"{path}::")
+        problem = member.problem
+        try:
+            if problem is None:
+                found[name] = member.read()
+        except (OSError, FormatError) as error:
+            problem = error.strerror if isinstance(error, OSError) else str(error)
+        if problem is not None:
+            problems.append(f"{name}: {problem}")
+    return found, problems
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_members_are_the_files_that_were_packed(tmp_path: Path, kind: str) -> None:
+    files = {**GAMES, "README.txt": b"no replay", "empty.slp": b"", "big.slp": game() + os.urandom(300_000)}
+    path = written(tmp_path, kind, KINDS[kind](files))
+    del files["README.txt"]
+    assert read(path) == (files, [])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_member_is_read_by_its_name(tmp_path: Path, kind: str) -> None:
+    path = written(tmp_path, kind, KINDS[kind](GAMES))
+    for name, data in reversed(GAMES.items()):
+        plain = written(tmp_path, "plain.slp", data)
+        member = f"{path}::{name}"
+        assert open_replay(member).game_id == open_replay(plain).game_id
+        assert [m.json() for m in messages(member)] == [m.json() for m in messages(plain)]
+        assert preview_replay(member) == preview_replay(plain)
+        assert read_game(Path(member)).start == read_game(plain).start
+    with pytest.raises(Unreadable, match=f"{kind}::nowhere.slp: there is no such file in the archive"):
+        open_replay(f"{path}::nowhere.slp")
+    with pytest.raises(Unreadable, match="an archive: the replays in it are named"):
+        open_replay(path)
+
+
+@needs_shared
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_real_replays_come_back_from_every_kind(tmp_path: Path, kind: str) -> None:
+    files = {path.name: path.read_bytes() for path in replays()}
+    path = written(tmp_path, kind, KINDS[kind](files))
+    assert read(path) == (files, [])
+    for name in list(files)[::12]:
+        assert [m.json() for m in messages(f"{path}::{name}")] == [m.json() for m in messages(SLP / name)]
+
+
+@needs_shared
+@pytest.mark.parametrize("ending", COMPRESSED)
+def test_compressed_replays_are_the_replays(tmp_path: Path, ending: str) -> None:
+    for path in [path for path in replays() if path.stat().st_size < 100_000]:
+        plain = path.read_bytes()
+        try:
+            packed = COMPRESSED[ending](plain)
+        except Refused:
+            continue
+        compressed = written(tmp_path, f"{path.stem}{ending}", packed)
+        try:
+            expected = [message.json() for message in messages(path)]
+        except FormatError:
+            continue
+        assert [message.json() for message in messages(compressed)] == expected
+        assert open_replay(compressed).game_id == open_replay(path).game_id
+        archived = written(tmp_path, "a.zip", zipped({compressed.name: packed}))
+        assert read(archived)[0] == {compressed.name: plain}
+
+
+def test_several_streams_one_after_the_other_are_one_replay(tmp_path: Path) -> None:
+    data = game()
+    halves = data[:500], data[500:]
+    for ending, compress in ((".slp.gz", gzip.compress), (".slp.zst", zstd)):
+        path = written(tmp_path, f"a{ending}", b"".join(map(compress, halves)))
+        assert [m.json() for m in messages(path)] == [m.json() for m in messages(written(tmp_path, "a.slp", data))], (
+            ending
+        )
+
+
+@pytest.mark.parametrize("outer", ["stored.zip", "deflated.zip", "a.tar.gz", "lzma2.7z"])
+@pytest.mark.parametrize("inner", ["deflated.zip", "a.tar.gz", "lzma2.7z"])
+def test_archives_in_archives_are_read_one_level_deep(tmp_path: Path, outer: str, inner: str) -> None:
+    deepest = zipped({"x.slp": game()})
+    packed = KINDS[inner]({**GAMES, "z.slpz": pack(game()), "deepest.zip": deepest})
+    path = written(tmp_path, outer, KINDS[outer]({f"in/{inner}": packed, "last.slp": game(3)}))
+    found, problems = read(path)
+    expected = {f"in/{inner}::{name}": data for name, data in GAMES.items()}
+    assert found == {**expected, f"in/{inner}::z.slpz": game(), "last.slp": game(3)}
+    assert problems == [f"in/{inner}::deepest.zip: archives are read only one level deep"]
+    member = f"{path}::in/{inner}::deeper/b.slp"
+    plain = written(tmp_path, "plain.slp", GAMES["deeper/b.slp"])
+    assert [m.json() for m in messages(member)] == [m.json() for m in messages(plain)]
+
+
+def test_a_real_file_whose_name_looks_like_a_member_is_that_file(tmp_path: Path) -> None:
+    written(tmp_path, "a.zip", zipped({"b.slp": game(1)}))
+    real = written(tmp_path, "a.zip::b.slp", game(2))
+    assert open_replay(real).game_id == open_replay(written(tmp_path, "c.slp", game(2))).game_id
+    real.unlink()
+    assert open_replay(real).game_id == open_replay(written(tmp_path, "c.slp", game(1))).game_id
+
+
+def test_an_archive_with_the_separator_in_its_name_is_found(tmp_path: Path) -> None:
+    path = written(tmp_path, "set::one.zip", zipped(GAMES))
+    assert open_replay(f"{path}::deeper/b.slp").format == "slippi"
+    with pytest.raises(SourceError, match="no such file or directory"):
+        open_replay(tmp_path / "none.zip::b.slp")
+
+
+def test_names_of_tar_are_those_of_their_files(tmp_path: Path) -> None:
+    path = written(tmp_path, "a.tar", tarred({"./a.slp": game(), "./x//y/./b.slp": game(1)}))
+    assert list(read(path)[0]) == ["a.slp", "x/y/b.slp"]
+    assert open_replay(f"{path}::x/y/b.slp").format == "slippi"
+
+
+@pytest.mark.parametrize("format", [tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])
+def test_long_names_in_tar_are_read(tmp_path: Path, format: int) -> None:
+    name = "/".join(["folder" * 9] * 9) + "/a.slp"
+    assert list(read(written(tmp_path, "a.tar", tarred({name: game()}, format)))[0]) == [name]
+
+
+def _odd_zip() -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for name in ("/etc/a.slp", "../b.slp", "x/../../c.slp", "C:/d.slp", "good.slp"):
+            archive.writestr(name, game())
+        link = zipfile.ZipInfo("link.slp")
+        link.create_system, link.external_attr = 3, 0o120777 << 16
+        archive.writestr(link, "/etc/passwd")
+        with pytest.warns(UserWarning, match="Duplicate"):
+            archive.writestr("good.slp", game(1))
+    return out.getvalue()
+
+
+def _odd_tar() -> bytes:
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as archive:
+        for name in ("/etc/a.slp", "../b.slp", "x/../../c.slp", "C:/d.slp", "good.slp"):
+            info = tarfile.TarInfo(name)
+            info.size = len(game())
+            archive.addfile(info, io.BytesIO(game()))
+        for name, kind in (("link.slp", tarfile.SYMTYPE), ("hard.slp", tarfile.LNKTYPE), ("tty.slp", tarfile.CHRTYPE)):
+            info = tarfile.TarInfo(name)
+            info.type, info.linkname = kind, "/etc/passwd"
+            archive.addfile(info)
+        info = tarfile.TarInfo("good.slp")
+        info.size = len(game(1))
+        archive.addfile(info, io.BytesIO(game(1)))
+    return out.getvalue()
+
+
+@pytest.mark.parametrize(("name", "make"), [("odd.zip", _odd_zip), ("odd.tar", _odd_tar)])
+def test_names_links_and_duplicates_are_one_line_each(tmp_path: Path, name: str, make: object) -> None:
+    assert callable(make)
+    found, problems = read(written(tmp_path, name, make()))
+    assert found == {"good.slp": game()}
+    links = [problem for problem in problems if "a link or a device" in problem]
+    assert [problem.split(":")[0] for problem in links] == (
+        ["link.slp"] if name == "odd.zip" else ["link.slp", "hard.slp", "tty.slp"]
+    )
+    assert sum("outside the archive" in problem for problem in problems) == 2
+    assert sum("leads out" in problem for problem in problems) == 2
+    assert sum("another file of this name" in problem for problem in problems) == 1
+
+
+def test_encrypted_members_are_one_line_each_and_the_rest_goes_on(tmp_path: Path) -> None:
+    data = bytearray(zipped(GAMES))
+    first = data.index(b"PK\x01\x02")
+    data[first + 8] |= 1
+    found, problems = read(written(tmp_path, "a.zip", bytes(data)))
+    assert (list(found), problems) == (list(GAMES)[1:], ["a.slp: it is encrypted"])
+    whole = written(tmp_path, "a.7z", seven_zipped(GAMES, password="secret"))
+    assert read(whole) == ({}, [f"{name}: it is encrypted" for name in GAMES])
+    hidden = written(tmp_path, "b.7z", seven_zipped(GAMES, password="secret", header_encryption=True))
+    assert read(hidden) == ({}, [f"{hidden}: it is encrypted"])
+
+
+def test_damaged_members_are_one_line_each_and_the_rest_goes_on(tmp_path: Path) -> None:
+    data = bytearray(zipped(GAMES))
+    data[60] ^= 0xFF
+    found, problems = read(written(tmp_path, "a.zip", bytes(data)))
+    assert list(found) == list(GAMES)[1:]
+    assert [problem.split(":")[0] for problem in problems] == ["a.slp"]
+    stored = bytearray(zipped(GAMES, zipfile.ZIP_STORED))
+    stored[100] ^= 0xFF
+    found, problems = read(written(tmp_path, "b.zip", bytes(stored)))
+    assert (list(found), problems) == (list(GAMES)[1:], ["a.slp: it is damaged: the checksum is wrong"])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("part", [0.0, 0.3, 0.6, 0.95])
+def test_an_archive_that_was_cut_off_is_one_line(tmp_path: Path, kind: str, part: float) -> None:
+    data = KINDS[kind](GAMES)
+    found, problems = read(written(tmp_path, kind, data[: int(len(data) * part)]))
+    assert set(found.items()) <= set(GAMES.items())
+    if not (kind.endswith(".tar") and part == 0.95):  # of a tar, only padding is missing
+        assert len(problems) >= (0 if kind.endswith(("tar", "gz", "zst", "xz")) and not part else 1) or not found
+
+
+@functools.cache
+def packed_once(kind: str) -> bytes:
+    """The same bytes at each call; py7zr notes the time."""
+    return KINDS[kind](GAMES)
+
+
+@pytest.mark.parametrize("kind", ["deflated.zip", "plain.tar", "a.tar.gz", "lzma2.7z", "copy.7z"])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data())
+def test_mutated_archives_end_with_lines(tmp_path: Path, kind: str, data: st.DataObject) -> None:
+    packed = bytearray(packed_once(kind))
+    for _ in range(data.draw(st.integers(1, 5))):
+        packed[data.draw(st.integers(0, len(packed) - 1))] = data.draw(st.integers(0, 255))
+    _, problems = read(written(tmp_path, kind, bytes(packed)))
+    assert not [problem for problem in problems if "\n" in problem]
+
+
+def test_an_archive_is_read_once_and_in_order(tmp_path: Path) -> None:
+    """However many members a compressed tar has, its bytes are read once."""
+    path = written(tmp_path, "a.tar.gz", gzip.compress(tarred({f"{i}.slp": game(i % 7) for i in range(200)})))
+    read_bytes = 0
+    read_on = streams.Unpacked._read
+
+    def counted(self: streams.Unpacked, max_bytes: int) -> bytes:
+        nonlocal read_bytes
+        found = read_on(self, max_bytes)
+        read_bytes += len(found)
+        return found
+
+    with mock.patch.object(streams.Unpacked, "_read", counted):
+        assert len(read(path)[0]) == 200
+    assert read_bytes <= len(gzip.decompress(path.read_bytes()))
+
+
+def test_members_that_are_not_read_are_not_unpacked(tmp_path: Path) -> None:
+    files = {f"{i}.slp": game() + os.urandom(100_000) for i in range(5)}
+    for kind in ("deflated.zip", "lzma2.7z"):
+        path = written(tmp_path, kind, KINDS[kind](files))
+        read_on, sizes = streams.Unpacked._read, []
+
+        def counted(self: streams.Unpacked, max_bytes: int) -> bytes:
+            sizes.append(len(found := read_on(self, max_bytes)))  # noqa: B023 -- called before the next round
+            return found
+
+        with mock.patch.object(streams.Unpacked, "_read", counted):
+            assert len(list(members(path, ENDINGS))) == 5
+        assert sum(sizes) < 10_000  # the list of files is packed, too
+
+
+def test_files_of_other_tools_are_recognised_and_refused(tmp_path: Path) -> None:
+    line = "compressed by slippc, unpack it with that tool first"
+    encoded = bytearray(game())
+    start = encoded.index(b"\x36\x03")
+    encoded[start + 4] = 2  # the fourth byte of the version
+    files = {
+        "a.zlp": COMPRESSED[".slp.xz"](bytes(encoded)),
+        "a.slp.xz": COMPRESSED[".slp.xz"](bytes(encoded)),
+        "a.slpp": b"",
+        "b.slp.xz": COMPRESSED[".slp.xz"](game()),
+    }
+    found, problems = read(written(tmp_path, "a.zip", zipped(files)))
+    assert found == {"b.slp.xz": game()}
+    peppi = "converted by peppi, convert it back with that tool first"
+    assert problems == [f"a.zlp: {line}", f"a.slp.xz: {line}", f"a.slpp: {peppi}"]
+    for name in ("a.zlp", "a.slp.xz"):
+        with pytest.raises(Unreadable, match=f"{name}: {line}"):
+            open_replay(written(tmp_path, name, files[name]))
+
+
+def test_without_zstd_one_line_says_what_to_install(tmp_path: Path) -> None:
+    path = written(tmp_path, "a.slp.zst", zstd(game()))
+    without = mock.patch.object(streams, "import_module", side_effect=ModuleNotFoundError)
+    with without, pytest.raises(Unreadable, match=r"pip install 'slpstream\[archives\]'"):
+        open_replay(path)

@@ -1,0 +1,63 @@
+"""`slpstream replays` on folders of replays."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from slpstream.cli import main
+from tests.sets.games import Seat, replay
+from tests.tournament.handover.test_handed_set import copied, document
+from tests.tournament.handover.validator import problems
+
+ANN_AND_BOB = {0: Seat("Ann", "ANN#1"), 1: Seat("Bob", "BOB#2")}
+
+
+def run(*arguments: object) -> int:
+    with pytest.raises(SystemExit) as ended:
+        main(["replays", *map(str, arguments)])
+    code = ended.value.code
+    assert isinstance(code, int)
+    return code
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Two sets of the same players, an hour apart."""
+    folder = tmp_path / "replays"
+    folder.mkdir()
+    for minute in (0, 5, 65, 70):
+        data = replay(ANN_AND_BOB, {0: 2, 1: 0}, seconds=40, minute=minute)
+        (folder / f"Game_{minute:02}.slp").write_bytes(data)
+    return folder
+
+
+def test_zip_for_each_set(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "out"
+    assert run(folder, "--out", out) == 0
+    assert run(folder, "--out", out) == 0
+    names = sorted(path.name for path in out.iterdir())
+    assert names == [f"Ann (Fox) vs Bob (Fox){number}.zip" for number in (" 2", " 3", " 4", "")]
+    assert [problems(out / name) for name in names] == [[]] * 4
+    assert "Ann (Fox) vs Bob (Fox).zip: 2 replays" in capsys.readouterr().out
+
+
+def test_skew_and_the_end_of_the_last_set_move_the_times(folder: Path, tmp_path: Path) -> None:
+    assert run(folder / "Game_00.slp", folder / "Game_05.slp", "--out", tmp_path / "skew", "--skew", "2220") == 0
+    with zipfile.ZipFile(next((tmp_path / "skew").iterdir())) as archive:
+        began_ms = document(archive)["startMs"]
+        assert copied(archive, archive.namelist()[1], tmp_path).summary().started_at == "2026-03-14T09:23:00Z"
+    ended = "2026-03-14T09:28:40+0000"  # each game lasts 40 seconds
+    assert run(folder / "Game_00.slp", folder / "Game_05.slp", "--out", tmp_path / "ended", "--ended", ended) == 0
+    with zipfile.ZipFile(next((tmp_path / "ended").iterdir())) as archive:
+        assert document(archive)["startMs"] == began_ms
+    assert run(folder, "--out", tmp_path / "both", "--skew", "1", "--ended", ended) == 2
+
+
+def test_folders_without_sets_and_damaged_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(tmp_path, "--out", tmp_path / "out") == 1
+    (tmp_path / "damaged.slp").write_bytes(b"not a replay")
+    assert run(tmp_path, "--out", tmp_path / "out") == 1
+    assert "damaged.slp" in capsys.readouterr().err

@@ -1,0 +1,163 @@
+"""Rows for training: the same whole and live, and each value where the replay has it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from slpstream.api import open_replay
+from slpstream.formats.slippi.reader import SlippiReader
+from slpstream.model.errors import FormatError, Unsupported
+from slpstream.model.events import Frame
+from slpstream.training.columns import COLUMNS, MAX_ITEMS
+from slpstream.training.item_slots import ItemSlots
+from slpstream.training.live import ROW_DTYPE, LiveRows
+from slpstream.training.rows import Rows, Sending
+from slpstream.training.stage_objects import randall
+from tests.formats.slippi.built import ONLINE, Built
+from tests.shared_data import SLP, needs_shared, replays
+
+SENDINGS: tuple[Sending, ...] = ("last", "first")
+
+
+def rolled_back() -> bytes:
+    """A netplay game with followers, items that come and go, and frames that were sent again."""
+    built = Built(major_scene=ONLINE).frames(-123, -103, items=2, followers=(1,))
+    built.frames(-102, -100, items=2, followers=(1,), finalized=-103)
+    built.frames(-102, -99, items=1)
+    return built.frames(-98, -60, items=3).end().closed()
+
+
+def live_rows(pieces: Iterator[bytes], sending: Sending) -> np.ndarray[Any, Any]:
+    reader, rows = SlippiReader(), LiveRows(sending=sending)
+    made = [row for piece in pieces for row in rows.take(reader.feed(piece))]
+    made += rows.take(reader.finish())
+    return np.array(made, ROW_DTYPE)
+
+
+def assert_same(rows: Rows, live: np.ndarray[Any, Any]) -> None:
+    assert len(live) == len(rows["frame"])
+    different = [
+        column.name
+        for column in COLUMNS
+        if rows[column.name].dtype != np.dtype(column.dtype)
+        or not np.array_equal(rows[column.name], live[column.name], equal_nan=column.dtype == "f4")
+    ]
+    assert different == []
+
+
+def split(data: bytes, sizes: list[int]) -> Iterator[bytes]:
+    at, turn = 0, 0
+    while at < len(data):
+        size = sizes[turn % len(sizes)]
+        yield data[at : at + size]
+        at, turn = at + size, turn + 1
+
+
+@pytest.mark.parametrize("sending", SENDINGS)
+@pytest.mark.parametrize("path", replays(), ids=lambda path: path.stem)
+def test_live_rows_equal_those_of_the_finished_file(path: Path, sending: Sending) -> None:
+    try:
+        rows = open_replay(path).training_rows(sending=sending)
+    except (FormatError, Unsupported) as error:
+        if path.stem != "not_slp_text" and "players instead of two" not in str(error):
+            raise
+        return
+    live = live_rows(split(path.read_bytes(), [4096]), sending)
+    assert_same(rows, live)
+
+
+@pytest.mark.parametrize("sending", SENDINGS)
+@settings(deadline=None, max_examples=25)
+@given(sizes=st.lists(st.integers(1, 700), min_size=1, max_size=20))
+def test_rows_do_not_depend_on_how_the_bytes_arrive(
+    tmp_path_factory: pytest.TempPathFactory, sending: Sending, sizes: list[int]
+) -> None:
+    data = rolled_back()
+    path = tmp_path_factory.mktemp("game") / "Game_a.slp"
+    path.write_bytes(data)
+    assert_same(open_replay(path).training_rows(sending=sending), live_rows(split(data, sizes), sending))
+
+
+@pytest.mark.parametrize("sending", SENDINGS)
+def test_rows_of_bytes_that_come_one_by_one(tmp_path: Path, sending: Sending) -> None:
+    data = rolled_back()
+    path = tmp_path / "Game_a.slp"
+    path.write_bytes(data)
+    assert_same(open_replay(path).training_rows(sending=sending), live_rows(split(data, [1]), sending))
+
+
+@needs_shared
+@pytest.mark.parametrize("sending", SENDINGS)
+def test_each_value_is_the_one_of_the_event(sending: Sending) -> None:
+    """Against the frames of the live reader, read field by field."""
+    path = SLP / "rollbackFrameTest.slp"
+    rows = open_replay(path).training_rows(sending=sending)
+    frames = [event for event in open_replay(path).events() if isinstance(event, Frame)]
+    assert sum(frame.revision > 0 for frame in frames) > 100
+    entries: dict[int, Any] = {}
+    for frame in frames:
+        if sending == "last" or frame.number not in entries:
+            entries[frame.number] = frame.entry
+    assert rows["frame"].tolist() == sorted(entries)
+    players = sorted(next(iter(entries.values())).players)
+    for row, number in enumerate(rows["frame"].tolist()):
+        for name, index in zip(("p0", "p1"), players, strict=True):
+            player = entries[number].players[index]
+            assert rows[f"{name}_post_percent"][row] == np.float32(player.post.percent)
+            assert rows[f"{name}_post_action_state_id"][row] == player.post.action_state_id
+            assert rows[f"{name}_pre_joystick_x"][row] == np.float32(player.pre.joystick_x)
+            assert rows[f"{name}_pre_buttons"][row] == player.pre.buttons
+
+
+def test_values_that_a_replay_does_not_have_are_nan_or_zero(tmp_path: Path) -> None:
+    path = tmp_path / "old.slp"
+    path.write_bytes(Built((1, 0, 0)).frames(-123, -110).end().closed())
+    rows = open_replay(path).training_rows()
+    assert np.isnan(rows["p0_post_hitlag_remaining"]).all()
+    assert not rows["p0_post_jumps_remaining"].any()
+    assert not rows["p0_follower_exists"].any()
+    assert not rows["p0_follower_post_position_x"].any()
+
+
+def test_a_game_of_four_has_no_rows(tmp_path: Path) -> None:
+    path = tmp_path / "doubles.slp"
+    path.write_bytes(Built(characters={0: 2, 1: 20, 2: 2, 3: 9}).frames(-123, -110).end().closed())
+    with pytest.raises(Unsupported, match="4 players instead of two"):
+        open_replay(path).training_rows()
+
+
+@settings(deadline=None)
+@given(frames=st.lists(st.lists(st.integers(0, 40), unique=True, max_size=20), max_size=30))
+def test_items_keep_their_slot_while_they_live(frames: list[list[int]]) -> None:
+    slots = ItemSlots()
+    before: dict[int, int] = {}
+    for spawn_ids in frames:
+        given_slots = slots.take(spawn_ids)
+        now = {spawn_id: slot for spawn_id, slot in zip(spawn_ids, given_slots, strict=True) if slot >= 0}
+        assert len(set(now.values())) == len(now) == min(len(spawn_ids), MAX_ITEMS)
+        assert all(now[spawn_id] == slot for spawn_id, slot in before.items() if spawn_id in now)
+        before = now
+
+
+def test_the_slot_freed_last_is_taken_first() -> None:
+    slots = ItemSlots()
+    assert slots.take([7, 8, 9]) == [0, 1, 2]
+    assert slots.take([7, 9]) == [0, 2]
+    assert slots.take([7, 9, 10]) == [0, 2, 1]
+
+
+def test_randall_is_where_libmelee_says() -> None:
+    stages = pytest.importorskip("melee.stages", reason="libmelee is not installed")
+    frames = np.arange(-123, 5000)
+    x, y = randall(frames)
+    for frame, middle, height in zip(frames.tolist(), x.tolist(), y.tolist(), strict=True):
+        expected_height, left, right = stages.randall_position(frame)
+        assert abs(middle - (left + right) / 2) < 0.002
+        assert abs(height - expected_height) < 0.002

@@ -1,0 +1,231 @@
+"""Training sets: shards that do not depend on how the run went, and windows of them."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from slpstream.api import open_replay
+from slpstream.training.columns import COLUMNS
+from slpstream.training.windows import IncompleteSet, TrainingSet
+from tests.formats.slippi.built import Built
+
+_ENVIRONMENT = {**os.environ, "PYTHONHASHSEED": "random"}
+
+
+def write_games(folder: Path, count: int = 12) -> None:
+    """Games of different lengths, one of them twice, and files that are no games for training."""
+    folder.mkdir()
+    for number in range(count):
+        built = Built((3, 16, 0), random_seed=number).frames(-123, 200 + 200 * (number % 5), items=number % 3)
+        (folder / f"Game_{number:02}.slp").write_bytes(built.end().closed())
+    (folder / "copy.slp").write_bytes((folder / "Game_03.slp").read_bytes())
+    (folder / "doubles.slp").write_bytes(Built(characters={0: 2, 1: 20, 2: 2, 3: 9}).frames(-123, -100).end().closed())
+    (folder / "text.slp").write_text("no replay")
+
+
+def export(games: Path, out: Path, *options: str, jobs: int = 1) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "slpstream", "export", "--to", "training", "--shard-mib", "1"]
+    return subprocess.run(
+        [*command, "--jobs", str(jobs), "-o", str(out), *options, str(games)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=_ENVIRONMENT,
+    )
+
+
+def content(out: Path) -> dict[str, bytes]:
+    return {file.name: file.read_bytes() for file in sorted(out.iterdir())}
+
+
+@pytest.fixture(scope="module")
+def games(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("training") / "games"
+    write_games(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def finished(games: Path) -> Path:
+    out = games.parent / "finished"
+    run = export(games, out, "--validation", "0.3", "--seed", "7")
+    assert run.returncode == 1, run.stderr  # because of the file that is no replay
+    return out
+
+
+def test_what_is_left_out_is_said(games: Path, tmp_path: Path) -> None:
+    run = export(games, tmp_path / "out")
+    assert "doubles.slp: left out, because it has 4 players instead of two" in run.stderr
+    assert "copy.slp: left out, because it has the same game as" in run.stderr
+    assert "text.slp: not a Slippi replay" in run.stderr
+    assert "of 12 games" in run.stdout
+
+
+def test_rows_in_shards_are_those_of_the_replays(games: Path, finished: Path) -> None:
+    data = TrainingSet(finished)
+    assert len(data.games) == 12
+    assert len({game.shard for game in data.games}) > 2
+    for number, game in enumerate(data.games):
+        rows = open_replay(game.facts["file"]).training_rows()
+        window = data.game(number)
+        for column in COLUMNS:
+            expected = rows[column.name]
+            assert window[column.name].dtype == expected.dtype
+            assert np.array_equal(window[column.name], expected, equal_nan=column.dtype == "f4"), column.name
+
+
+def test_shards_are_no_larger_than_asked_for(finished: Path) -> None:
+    data = TrainingSet(finished)
+    row_bytes = sum(np.dtype(column.dtype).itemsize for column in COLUMNS)
+    for shard in {game.shard for game in data.games}:
+        frames = [game.frames for game in data.games if game.shard == shard]
+        assert len(frames) == 1 or sum(frames) * row_bytes <= 1 << 20
+
+
+def test_processes_do_not_change_the_files(games: Path, finished: Path, tmp_path: Path) -> None:
+    export(games, tmp_path / "out", "--validation", "0.3", "--seed", "7", jobs=2)
+    assert content(tmp_path / "out") == content(finished)
+
+
+def test_the_seed_decides_the_split(games: Path, finished: Path, tmp_path: Path) -> None:
+    splits = Counter(game.split for game in TrainingSet(finished).games)
+    assert set(splits) == {"train", "validation"}
+    assert len(TrainingSet(finished, split="validation").games) == splits["validation"]
+    export(games, tmp_path / "other", "--validation", "0.3", "--seed", "8")
+    assert [g.split for g in TrainingSet(tmp_path / "other").games] != [g.split for g in TrainingSet(finished).games]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="the test kills a group of processes with SIGKILL")
+def test_a_run_that_was_killed_20_times_gives_the_same_files(games: Path, finished: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    chance = random.Random(5)
+    command = [sys.executable, "-m", "slpstream", "export", "--to", "training", "--shard-mib", "1", "--jobs", "2"]
+    command += ["--validation", "0.3", "--seed", "7", "-o", str(out), str(games)]
+    killed = 0
+    while killed < 20:
+        run = subprocess.Popen(
+            command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True, env=_ENVIRONMENT
+        )
+        while run.poll() is None and not (out / "plan.json").exists():
+            time.sleep(0.01)
+        time.sleep(chance.uniform(0, 1.5))
+        if run.poll() is None:
+            os.killpg(run.pid, signal.SIGKILL)
+            killed += 1
+        run.wait()
+        if (out / "index.json").exists() and not (out / "plan.json").exists():
+            for file in out.iterdir():  # complete before it was killed: begin again
+                file.unlink()
+    last = subprocess.run(command, capture_output=True, text=True, check=False, env=_ENVIRONMENT)
+    assert last.returncode == 1, last.stderr
+    assert content(out) == content(finished)
+
+
+def test_another_export_is_not_continued(games: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    (out / "parts").mkdir(parents=True)
+    (out / "plan.json").write_text('{"form": 0}')
+    run = export(games, out)
+    assert run.returncode == 2
+    assert "holds part of another export" in run.stderr
+    assert export(games, out, "--overwrite").returncode == 1
+    again = export(games, out)
+    assert again.returncode == 2
+    assert "holds an earlier export" in again.stderr
+
+
+def test_an_unfinished_set_is_not_read(tmp_path: Path) -> None:
+    with pytest.raises(IncompleteSet, match="run the export again"):
+        TrainingSet(tmp_path)
+
+
+@pytest.mark.parametrize("seed", [None, 3])
+def test_windows_come_once_and_do_not_overlap(finished: Path, seed: int | None) -> None:
+    data = TrainingSet(finished)
+    seen: set[tuple[str, int]] = set()
+    for window in data.windows(16, seed=seed):
+        frames = window["frame"].tolist()
+        assert frames == list(range(frames[0], frames[0] + 16))
+        keys = {(window.game.game_id, frame) for frame in frames}
+        assert not keys & seen
+        seen |= keys
+    lost = data.frames - len(seen)
+    assert lost < len(data.games) * 32
+
+
+def test_windows_are_shuffled_across_shards_by_the_seed(finished: Path) -> None:
+    data = TrainingSet(finished)
+
+    def order(seed: int) -> list[tuple[str, int]]:
+        return [(window.game.shard, int(window["frame"][0])) for window in data.windows(16, seed=seed)]
+
+    assert order(1) == order(1)
+    assert order(1) != order(2)
+    shards = [shard for shard, _ in order(1)]
+    changes = sum(a != b for a, b in pairwise(shards))
+    assert changes > len(shards) / 3
+
+
+def test_windows_are_views_of_the_mapped_file(finished: Path) -> None:
+    data = TrainingSet(finished)
+    before = pa.total_allocated_bytes()
+    for window in data.windows(16, seed=1):
+        for matrix in window.matrices:
+            assert not matrix.flags.writeable
+            assert not matrix.flags.owndata
+    assert pa.total_allocated_bytes() - before < 64 * 1024
+
+
+def test_batches_are_the_same_windows(finished: Path) -> None:
+    data = TrainingSet(finished)
+    columns = ["p0_post_position_x", "p1_pre_buttons", "p0_post_percent", "item0_exists"]
+    windows = list(data.windows(16, seed=4))
+    batches = list(data.batches(16, 8, columns=columns, seed=4))
+    assert len(batches) == len(windows) // 8
+    for number, batch in enumerate(batches):
+        for place, window in enumerate(windows[8 * number : 8 * number + 8]):
+            for name in columns:
+                assert np.array_equal(batch[name][place], window[name])
+
+
+def test_the_reader_needs_nothing_but_numpy_and_pyarrow(finished: Path) -> None:
+    script = f"""
+import sys
+from slpstream.training.windows import TrainingSet
+print(sum(window["p0_post_percent"].size for window in TrainingSet({str(finished)!r}).windows(16)))
+ours = {{name.split(".")[0] for name in sys.modules}}
+print(sorted(ours & {{"trio", "msgspec", "structlog", "watchdog", "click", "prometheus_client", "starlette"}}))
+"""
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert run.stdout.splitlines()[1] == "[]"
+    assert int(run.stdout.splitlines()[0]) > 0
+
+
+def test_follow_gives_the_rows_of_the_file(games: Path) -> None:
+    import trio
+
+    import slpstream
+
+    path = games / "Game_04.slp"
+
+    async def followed() -> list[Any]:
+        return [row async for row in slpstream.follow(path, layout="training")]
+
+    rows = trio.run(followed)
+    expected = open_replay(path).training_rows()
+    assert [int(row["frame"]) for row in rows] == expected["frame"].tolist()
+    assert [float(row["p1_post_position_x"]) for row in rows] == expected["p1_post_position_x"].tolist()

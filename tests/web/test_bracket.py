@@ -1,0 +1,197 @@
+"""The page of the bracket, `/bracket`, in a real browser, wide and at the size of a phone: every decision, by clicks.
+
+The bracket is the double of start.gg. It has the set that is played, and another one that waits for a
+station.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from tests.daemon_process import DaemonProcess, running
+from tests.shared_data import IN_CI
+from tests.tournament.bracket.startgg_double import EVENT, TOKEN, DoubleSet, Entrant, Player, StartggDouble
+from tests.web.pages import open_page, screenshot
+from tests.web.test_dashboard import AXE, PHONE, WIDE, serious
+from tests.web.test_scenes_boards import GAMES, add_game
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not AXE.is_file() and not IN_CI, reason="no axe-core; run: npm install --prefix tests/oracles"),
+]
+
+STATION_1, STATION_2 = 501, 502
+LONG_MS = 60_000
+
+
+@contextmanager
+def venue(folder: Path, *, first: str = "altea") -> Iterator[tuple[DaemonProcess, StartggDouble]]:
+    """A daemon whose bracket has the set that is played on `setup-1`, and another one. `first` is the first entrant."""
+    double = StartggDouble(time.time)
+    double.stations.update({STATION_1: (1, "Setup 1"), STATION_2: (2, "Setup 2")})
+    one, other = Entrant(1001, [Player(first)]), Entrant(1002, [Player("Somebody", "SLP", code="VIXN#101")])
+    double.add(DoubleSet("final", 9001, 400, [one, other], round="Grand Final", total_games=5))
+    third, fourth = Entrant(1003, [Player("Zain", "GG")]), Entrant(1004, [Player("うめき")])
+    double.add(DoubleSet("other", 9002, 400, [third, fourth], round="Losers Final", total_games=5))
+    folders = [folder / "setup-1", folder / "setup-2"]
+    for each in folders:
+        each.mkdir()
+    (folder / "token").write_text(f"{TOKEN}\n")
+    config = folder / "slpstream.toml"
+    with double.served() as url:
+        config.write_text(
+            f"[sets]\nbest_of = 5\n[bracket]\nkind = 'start.gg'\nevents = ['{EVENT}']\nurl = '{url}'\n"
+            f"token_file = '{folder / 'token'}'\nrequests_per_minute = 80\npoll_seconds = 5.0\nreport = true\n"
+        )
+        with running(*folders, arguments=("--config", str(config))) as daemon:
+            daemon.wait_ready()
+            daemon.until(lambda: len(daemon.get("/v1/bracket/sets")) == 2, 60)
+            yield daemon, double
+
+
+def play(daemon: DaemonProcess, folder: Path) -> None:
+    """Play the set to its end."""
+    for number in range(1, GAMES + 1):
+        add_game(folder / "setup-1", number)
+    daemon.until(lambda: daemon.get("/v1/stations/setup-1/set").get("state") == "over", 60)
+
+
+def correct_set(daemon: DaemonProcess, patch: dict[str, Any]) -> None:
+    """Correct the set of the station as an operator does."""
+    request = urllib.request.Request(
+        f"{daemon.url}/v1/stations/setup-1/set",
+        json.dumps(patch).encode(),
+        {"content-type": "application/merge-patch+json"},
+        method="PATCH",
+    )
+    with urllib.request.urlopen(request, timeout=10) as response:
+        assert response.status == 200
+
+
+def eventually(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + LONG_MS / 1000
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.1)
+
+
+def card(page: Page, section: str, words: str) -> Locator:
+    return page.locator(f".{section} .card").filter(has_text=words)
+
+
+def fits(page: Page) -> bool:
+    return bool(page.evaluate("document.documentElement.scrollWidth <= innerWidth"))
+
+
+@pytest.mark.parametrize(("viewport", "name"), [(WIDE, "wide"), (PHONE, "phone")])
+def test_a_result_is_confirmed_and_corrected(browser: Browser, tmp_path: Path, viewport: Any, name: str) -> None:
+    with venue(tmp_path) as (daemon, double), open_page(browser, viewport=viewport) as watched:
+        play(daemon, tmp_path)
+        page = watched.page
+        page.on("dialog", lambda dialog: dialog.accept())
+        page.goto(f"{daemon.url}/")
+        link = page.get_by_role("link", name="Bracket: 1 waiting")
+        expect(link).to_be_visible(timeout=LONG_MS)
+        link.click()
+        waiting = card(page, "queue", "Grand Final")
+        expect(waiting).to_contain_text("needs your confirmation")
+        expect(waiting).not_to_contain_text("Only the winner is sent")
+        expect(card(page, "sets", "Losers Final")).to_be_visible(timeout=LONG_MS)
+        assert fits(page)
+        screenshot(page, f"bracket-{name}-confirm")
+        page.evaluate(AXE.read_text(encoding="utf-8"))
+        serious(page)
+        assert double.sets["final"].completions == []
+
+        waiting.get_by_role("button", name="Report", exact=True).press("Enter")
+        reported = card(page, "other", "Grand Final")
+        expect(reported).to_contain_text("reported", timeout=LONG_MS)
+        expect(page.get_by_role("heading", name="Waiting")).to_be_focused()
+        expect(page.locator(".queue .none")).to_be_visible()
+        winner, games = double.sets["final"].completions[0]
+        assert len(games) == GAMES
+
+        # An operator changes the score after the report: the page shows it, and only a click replaces the result.
+        played = daemon.get("/v1/stations/setup-1/set")
+        lost = 1 - played["winner"]
+        points = {side: 3 if side == lost else 0 for side in (0, 1)}
+        score = {str(played["sides"][side]["players"][0]): points[side] for side in (0, 1)}
+        correct_set(daemon, {"score": score})
+        changed = card(page, "queue", "Grand Final")
+        expect(changed).to_contain_text("the set has changed since it was reported", timeout=LONG_MS)
+        expect(changed).to_contain_text("Only the winner is sent, without score and games.")
+        expect(changed).to_contain_text("an operator changed it")
+        screenshot(page, f"bracket-{name}-changed")
+        serious(page)
+        assert len(double.sets["final"].completions) == 1
+        changed.get_by_role("button", name="Replace the result in the bracket").click()
+        expect(page.locator(".queue .none")).to_be_visible(timeout=LONG_MS)
+        expect(card(page, "other", "Grand Final")).to_contain_text("reported")
+        assert double.sets["final"].winner == 1 - winner
+        screenshot(page, f"bracket-{name}-corrected")
+        watched.check(daemon.url)
+
+
+@pytest.mark.parametrize(("viewport", "name"), [(WIDE, "wide"), (PHONE, "phone")])
+def test_a_set_is_assigned_called_and_started(browser: Browser, tmp_path: Path, viewport: Any, name: str) -> None:
+    with venue(tmp_path) as (daemon, double), open_page(browser, viewport=viewport) as watched:
+        page = watched.page
+        page.goto(f"{daemon.url}/bracket")
+        other = card(page, "sets", "Losers Final")
+        stations = other.get_by_role("combobox")
+        assign = other.get_by_role("button", name="Assign")
+        expect(assign).to_be_disabled()
+        stations.select_option("setup-2")
+        screenshot(page, f"bracket-{name}-assign")
+        assert double.sets["other"].station is None
+        assign.click()
+        eventually(lambda: double.sets["other"].station == STATION_2)
+        expect(other).to_contain_text("setup-2 · Losers Final")
+        assert other.get_by_role("option").all_text_contents() == ["Move to another station", "setup-1"]
+        other.get_by_role("button", name="Call").click()
+        expect(other).to_contain_text("called")
+        expect(other.get_by_role("button", name="Call")).to_be_hidden()
+        other.get_by_role("button", name="In progress").click()
+        expect(other).to_contain_text("in progress")
+        assert fits(page)
+        screenshot(page, f"bracket-{name}-in-progress")
+        page.evaluate(AXE.read_text(encoding="utf-8"))
+        serious(page)
+        watched.check(daemon.url)
+
+
+@pytest.mark.parametrize(("viewport", "name"), [(WIDE, "wide"), (PHONE, "phone")])
+def test_a_set_is_chosen_or_dropped(browser: Browser, tmp_path: Path, viewport: Any, name: str) -> None:
+    # The bracket does not have the first player's name, so a person chooses the set.
+    with venue(tmp_path, first="Another name") as (daemon, double), open_page(browser, viewport=viewport) as watched:
+        play(daemon, tmp_path)
+        page = watched.page
+        page.on("dialog", lambda dialog: dialog.accept())
+        page.goto(f"{daemon.url}/bracket")
+        played = page.locator(".card:has(.actions)").filter(has_text="setup-1").first
+        names = daemon.get("/v1/bracket")["queue"][0]["names"]
+        expect(played.get_by_role("combobox")).to_be_visible(timeout=LONG_MS)
+        option = played.get_by_role("option").filter(has_text="Another name").all_text_contents()
+        assert option == ["Another name – SLP | Somebody, Grand Final", "SLP | Somebody – Another name, Grand Final"]
+        played.get_by_role("combobox").select_option(label=option[names.index("Vixen") == 0])
+        screenshot(page, f"bracket-{name}-choose")
+        played.get_by_role("button", name="This one").click()
+        chosen = card(page, "queue", "Grand Final")
+        expect(chosen).to_contain_text("needs your confirmation")
+        expect(chosen.locator(".side", has_text="Vixen")).to_contain_text("SLP | Somebody")
+        assert fits(page)
+        chosen.get_by_role("button", name="Do not report").click()
+        expect(card(page, "other", "Grand Final")).to_contain_text("not to be reported")
+        expect(page.locator(".queue .none")).to_be_visible()
+        screenshot(page, f"bracket-{name}-dropped")
+        assert double.sets["final"].completions == []
+        watched.check(daemon.url)

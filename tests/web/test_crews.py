@@ -1,0 +1,116 @@
+"""A crew battle, a long set and the zip of replays, as an operator has them on the dashboard.
+
+Determinism: the replays are synthetic and finished, and a test waits for what the pages show, with a deadline.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.daemon_process import DaemonProcess, running
+from tests.sets.games import Seat, replay
+from tests.synthetic.match import synthetic_match
+from tests.tournament.handover.validator import problems
+from tests.web.pages import open_page, screenshot
+
+MINUTE = 60
+ANN, BOB, CY = Seat("Ann", "ANN#1"), Seat("Bob", "BOB#2"), Seat("Cy", "CY#3")
+
+
+@pytest.fixture
+def daemon(tmp_path: Path) -> Iterator[DaemonProcess]:
+    """A daemon with a game that Ann won with three stocks."""
+    folder = tmp_path / "main"
+    folder.mkdir()
+    add(folder, 0, replay({0: ANN, 1: BOB}, {0: 3, 1: 0}, seconds=60, minute=0), minutes_ago=12)
+    with running(folder) as daemon:
+        daemon.wait_ready()
+        daemon.until(lambda: len(daemon.get("/v1/stations/main/set")["games"]) == 1)
+        yield daemon
+
+
+def add(folder: Path, number: int, data: bytes, *, minutes_ago: float) -> None:
+    path = folder / f"Game_{number}.slp"
+    path.write_bytes(data)
+    at = time.time() - minutes_ago * MINUTE
+    os.utime(path, (at, at))
+
+
+def test_operator_makes_a_set_a_crew_battle(browser: Browser, daemon: DaemonProcess, tmp_path: Path) -> None:
+    with open_page(browser, viewport={"width": 1280, "height": 1500}) as operating:
+        page = operating.page
+        page.goto(f"{daemon.url}/#station/main")
+        panel = page.locator(".set")
+        panel.locator(".crew-battle summary").click()
+        panel.get_by_label("Crew 1", exact=True).fill("Red")
+        panel.get_by_label("Crew 2", exact=True).fill("Blue")
+        for number in (1, 2):
+            panel.get_by_label(f"Stocks of crew {number}").fill("8")
+        panel.get_by_role("button", name="Make this set a crew battle").click()
+        expect(panel.locator(".points").first).to_have_text("7")
+        expect(panel.locator(".points").last).to_have_text("4")
+        add(tmp_path / "main", 1, replay({0: ANN, 1: CY}, {0: 0, 1: 2}, seconds=60, minute=4), minutes_ago=8)
+        games = panel.locator(".set-game .what")
+        expect(games).to_have_text(
+            ["Game 1 · Battlefield · Ann 4 → 3 – Bob 4 → 0", "Game 2 · Battlefield · Ann 3 → 0 – Cy 4 → 2"]
+        )
+        expect(panel.locator(".points").first).to_have_text("4")
+        field = panel.get_by_label("Stocks that Cy keeps after game 2")
+        field.fill("3")
+        field.press("Enter")
+        expect(panel.locator(".points").last).to_have_text("3")
+        screenshot(page, "crew_battle_panel")
+        panel.get_by_role("button", name="Give Blue a stock").click()
+        expect(panel.locator(".points").last).to_have_text("4")
+        panel.get_by_role("button", name="No crew battle").click()
+        expect(panel.locator(".points").first).to_have_text("0")  # the last game has other players: a set of its own
+    found = daemon.get("/v1/stations/main/set")
+    assert "crewBattle" not in found
+
+
+def test_crew_battle_in_the_overlay(browser: Browser, tmp_path: Path) -> None:
+    folder = tmp_path / "main"
+    folder.mkdir()
+    add(folder, 0, synthetic_match(seed=6, stocks=1, ended=True), minutes_ago=6)
+    (folder / "Game_1.slp").write_bytes(synthetic_match(seed=4, stocks=1, ended=False, frames=600))
+    with running(folder) as daemon:
+        daemon.wait_ready()
+        daemon.until(lambda: len(daemon.get("/v1/stations/main/set")["games"]) == 2)
+        with open_page(browser, viewport={"width": 1280, "height": 1500}) as operating:
+            page = operating.page
+            page.goto(f"{daemon.url}/#station/main")
+            page.locator(".crew-battle summary").click()
+            for number, name in ((1, "Red"), (2, "Blue")):
+                page.get_by_label(f"Crew {number}", exact=True).fill(name)
+            page.get_by_role("button", name="Make this set a crew battle").click()
+            expect(page.locator(".set .points")).to_have_count(2)
+        with open_page(browser) as watched:
+            watched.page.goto(f"{daemon.url}/overlay/main")
+            watched.page.locator("[data-phase=playing] .player").first.wait_for()
+            expect(watched.page.locator(".best-of")).to_have_text("Red – Blue")
+            scores = [side["score"] for side in daemon.get("/v1/stations/main/set")["sides"]]
+            assert max(scores) > 10
+            for number, score in enumerate(scores):
+                expect(watched.page.locator(".player .score").nth(number)).to_have_text(str(score))
+            screenshot(watched.page, "crew_battle_overlay")
+
+
+def test_any_length_and_the_zip(browser: Browser, daemon: DaemonProcess) -> None:
+    with open_page(browser, viewport={"width": 1280, "height": 1400}) as operating:
+        page = operating.page
+        page.goto(f"{daemon.url}/#station/main")
+        panel = page.locator(".set")
+        for length in ("2", "99"):
+            panel.locator(".best-of").select_option(length)
+            daemon.until(lambda length=length: daemon.get("/v1/stations/main/set")["bestOf"] == int(length))  # type: ignore[misc]
+        with page.expect_download() as downloading:
+            panel.get_by_role("link", name="Replays (zip)").click()
+        assert downloading.value.suggested_filename == "Ann (Fox) vs Bob (Fox).zip"
+        assert problems(io.BytesIO(downloading.value.path().read_bytes())) == []
