@@ -24,6 +24,7 @@ _WORDS = {"open": "not started", "called": "called", "running": "in progress", "
 def command(file: Path) -> None:
     """Check the token of the bracket in the configuration FILE and its rights, and list the stations and the open sets.
     Nothing is changed."""
+    from slpstream.daemon.subfolders import expand
     from slpstream.tournament.bracket.interface import Refused
     from slpstream.tournament.bracket.kinds import kind_called
 
@@ -32,7 +33,7 @@ def command(file: Path) -> None:
         fail(f"{file}: bracket.kind: must be given", EXIT_CONFIG)
     if not kind_called(config.bracket.kind).reads:
         fail(f"{file}: bracket.kind: a {config.bracket.kind} has no sets to list", EXIT_CONFIG)
-    names = {station.id: station.name or station.id for station in config.stations}
+    names = {station.id: station.name or station.id for station in expand(config.stations)}
     try:
         trio.run(_list, config.bracket, names)
     except Refused as refusal:

@@ -52,6 +52,7 @@ REASONS: Mapping[str, str] = {
     r"(mkdir -p|chmod 600|slpstream .*) ~/production|slpstream simulate game\.slp --into ~/Slippi": (
         "needs OBS; tests/docs/test_production.py runs every step of the page"
     ),
+    r"(mkdir -p|chmod 600|tar -czf|slpstream .*) ~/tournament": "tests/docs/test_tournament_day.py has a whole day",
     r"slpstream seats": "needs a daemon with seats; tests/cli/test_seats.py has one",
     r"git pull": "needs a remote repository",
     r"launchctl": "needs macOS",

@@ -27,7 +27,7 @@ from slpstream.simulate.bundled import bundled_match
 from tests.daemon_process import running
 from tests.outputs import obs_pictures
 from tests.project import ROOT
-from tests.web import setups
+from tests.web import setups, tournament_pictures
 from tests.web.on_air import game_picture
 from tests.web.pages import Demo, chromium, demo, open_page
 
@@ -374,6 +374,7 @@ def _animation(browser: Browser) -> list[Image.Image]:
 STILLS: Mapping[str, Callable[[Browser], Image.Image]] = {
     "overlay_example.png": _example,
     "address.png": _address,
+    "bracket.png": tournament_pictures.bracket,
     "dashboard.png": _dashboard,
     "dashboard_light.png": _light,
     "dashboard_phone.png": _phone,
@@ -392,7 +393,9 @@ STILLS: Mapping[str, Callable[[Browser], Image.Image]] = {
     "scene_set_result.png": _scene_set_result,
     "scene_sides.png": _scene_sides,
     "scene_versus.png": _scene_versus,
+    "seats_phone.png": tournament_pictures.seats,
     "set.png": _set,
+    "setups_phone.png": tournament_pictures.setups,
     "terminal.png": _terminal,
     "tournament.png": _tournament,
     "wall.png": _wall,

@@ -95,8 +95,17 @@ def code_list(console: Console, variable: int) -> bytes:
     return b"".join([code(0x8015EE98, value=variable), *lists, code(0x801A45B8, INSERT, 4, variable)])
 
 
-def game(console: Console, number: int, *, ports: tuple[int, ...] = (1, 2), seconds: float = 0.0, **rows: Any) -> bytes:
-    """The `number`th game of a console, finished. It seems to take `seconds`, by its last frame."""
+def game(
+    console: Console,
+    number: int,
+    *,
+    ports: tuple[int, ...] = (1, 2),
+    seconds: float = 0.0,
+    quits: bool = False,
+    **rows: Any,
+) -> bytes:
+    """The `number`th game of a console, finished or quit by the first player. It seems to take `seconds`, by its last
+    frame."""
     chance = random.Random(repr((console, number, ports)))
     players = [
         PlayerSetup(
@@ -126,7 +135,9 @@ def game(console: Console, number: int, *, ports: tuple[int, ...] = (1, 2), seco
         pres, posts = [pre(frame, i) for i in indices], [post(frame, i) for i in indices]
         parts.append(writer.frame(frame, start=start(frame), pres=pres, posts=posts))
     places = {port - 1: place for place, port in enumerate(ports)}
-    parts.append(writer.end(2, placements=tuple(places.get(i, -1) for i in range(4))))  # type: ignore[arg-type]
+    method, quitter = (7, indices[0]) if quits else (2, -1)
+    placements = tuple(places.get(i, -1) for i in range(4))
+    parts.append(writer.end(method, lras_initiator=quitter, placements=placements))  # type: ignore[arg-type]
     hours, minutes = divmod(600 + 10 * number + console.clock_minutes, 60)
     said = SAID.format(hours, minutes)
     metadata = {"startAt": said, "lastFrame": numbers[-1], "playedOn": console.platform, "players": {}}

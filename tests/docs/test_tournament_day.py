@@ -1,0 +1,404 @@
+"""Every step of docs/tournament/index.md with a real daemon, where the test takes the part of the organiser, of the
+players with their phones, and of the setups. start.gg is the double of tests/tournament/bracket, over HTTP.
+
+Commands and configuration come from the page. Only addresses and ports are replaced, and waits are shortened. Clicks
+are the requests that the buttons send; the tests of the pages press them, and their words are compared here.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tarfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.daemon_process import DaemonProcess
+from tests.docs.pages import DOCS
+from tests.project import ROOT
+from tests.sets.games import FOX, MARTH, Seat, replay
+from tests.tournament.audit.fleet import USUAL, Console, fixes, game
+from tests.tournament.bracket.startgg_double import TOKEN, DoubleSet, Entrant, Player, StartggDouble
+from tests.tournament.controllers.hands import analog, with_inputs
+from tests.tournament.controllers.test_planted import moved
+from tests.tournament.handover.validator import problems
+
+pytestmark = [pytest.mark.slow, pytest.mark.process]
+
+PAGE = (DOCS / "tournament" / "index.md").read_text(encoding="utf-8")
+STEPS: Mapping[int, str] = {
+    int(number): text for number, text in re.findall(r"^## (\d+)\. (.*?)(?=^## )", PAGE, re.MULTILINE | re.DOTALL)
+}
+SETUPS = 50
+ELSEWHERE = {"setup", "station", "Developer settings", "Personal access tokens"}
+"""Words in italics that are not slpstream's."""
+NAMELESS = {0: Seat(character=FOX), 1: Seat(character=MARTH)}
+LENGTH = 11
+"""Where the raw length is in a replay; 0 until the game is over."""
+TRIES_SECONDS = 60.0
+
+
+def blocks(step: int, language: str) -> list[str]:
+    """The blocks of a step."""
+    found = re.findall(rf"^( *)```{language}\n(.*?)^\1```", STEPS[step], re.MULTILINE | re.DOTALL)
+    return [text for _, text in found]
+
+
+class Organiser:
+    """Somebody with a home folder who follows the page."""
+
+    def __init__(self, home: Path, startgg: str) -> None:
+        home.mkdir()
+        self.home = home
+        self.tournament = home / "tournament"
+        self._startgg = startgg
+        programs = Path(sys.executable).parent
+        self.environment = {**os.environ, "HOME": str(home), "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
+        self.daemon: DaemonProcess | None = None
+
+    @property
+    def running(self) -> DaemonProcess:
+        assert self.daemon is not None
+        return self.daemon
+
+    def run(self, step: int, *, code: int = 0) -> str:
+        """Run the commands of a step, and return what they print."""
+        [text] = blocks(step, "sh") if step != 13 else ["\n".join(blocks(step, "sh"))]
+        return self.shell(text, code=code)
+
+    def shell(self, text: str, *, code: int = 0) -> str:
+        if self.daemon is not None:
+            text = text.replace("127.0.0.1:5151", self.daemon.url.removeprefix("http://"))
+        done = subprocess.run(
+            ["bash", "-euo", "pipefail", "-c", text],
+            cwd=self.home, env=self.environment, capture_output=True, text=True, check=False, timeout=120,
+        )  # fmt: skip
+        assert done.returncode == code, f"{text}\n{done.stdout}{done.stderr}"
+        return done.stdout + done.stderr
+
+    def configure(self, text: str) -> None:
+        """Save a configuration of the page, with addresses of the test and shorter waits."""
+        changes = {
+            'host = "0.0.0.0"': 'host = "127.0.0.1"',
+            "[handover]\n": "[handover]\ndelay_seconds = 0.0\n",
+            "[bracket]\n": f'[bracket]\nurl = "{self._startgg}"\npoll_seconds = 5.0\nrequests_per_minute = 80\n',
+        }
+        for old, new in changes.items():
+            assert text.count(old) == 1, old
+            text = text.replace(old, new)
+        (self.tournament / "slpstream.toml").write_text(text)
+
+    def start(self) -> DaemonProcess:
+        """Start the daemon as step 3 says."""
+        serve = blocks(3, "sh")[0].split()
+        assert serve[:2] == ["slpstream", "serve"]
+        arguments = tuple(each.replace("~", str(self.home)) for each in serve[2:])
+        self.daemon = DaemonProcess(arguments=arguments, environment={"HOME": str(self.home)})
+        self.daemon.until(lambda: len(self.running.get("/v1/stations")["stations"]) == SETUPS, 60)
+        self.daemon.wait_ready()
+        return self.daemon
+
+    def stop(self) -> None:
+        """Press Ctrl-C."""
+        self.running.process.send_signal(signal.SIGINT)
+        self.running.process.wait(30)
+        self.running.kill()
+        self.daemon = None
+
+    def put(self, setup: str, name: str, data: bytes) -> None:
+        """A whole game appears in the folder of a setup."""
+        hidden = self.tournament / "setups" / setup / f".{name}"
+        hidden.write_bytes(data)
+        hidden.rename(hidden.with_name(f"{name}.slp"))
+
+    def play(self, setup: str, number: int, winner: int, *, names: Sequence[str] = ()) -> None:
+        """Two people without names in the replay play a game, which the setup writes while it is played. Meanwhile they
+        tap their `names`."""
+        minute = 10.0 * int(setup) + number
+        data = replay(NAMELESS, {winner: 2, 1 - winner: 0}, seconds=40, minute=minute)
+        with (self.tournament / "setups" / setup / f"Game_{number}.slp").open("xb", buffering=0) as file:
+            file.write(data[:LENGTH] + bytes(4) + data[LENGTH + 4 : len(data) // 2])
+            self.running.until(lambda: self._state(setup) == "playing")
+            for port, name in enumerate(names, 1):
+                Phone(self, setup).sit(port, name)
+            file.write(data[len(data) // 2 :])
+            file.seek(LENGTH)
+            file.write(data[LENGTH : LENGTH + 4])
+        self.running.until(lambda: self._state(setup) == "idle")
+
+    def _state(self, setup: str) -> str:
+        stations = self.running.get("/v1/stations")["stations"]
+        return next(str(each["state"]) for each in stations if each["id"] == setup)
+
+    def set_of(self, setup: str) -> dict[str, Any]:
+        return dict(self.running.get(f"/v1/stations/{setup}/set"))
+
+    def entry(self, setup: str) -> dict[str, Any]:
+        """The newest set of a setup in the queue of the bracket that is one of the bracket."""
+        queue = self.running.get("/v1/bracket")["queue"]
+        return next((each for each in queue if each["station"] == setup and each.get("bracketSet")), {"state": ""})
+
+    def wait_for(self, setup: str, state: str) -> dict[str, Any]:
+        """Wait until a result is in a state."""
+        self.running.until(lambda: self.entry(setup)["state"] == state, TRIES_SECONDS)
+        return self.entry(setup)
+
+    def press(self, setup: str, button: str) -> None:
+        """Press a button on the page of the bracket."""
+        decision = {"station": setup, "setId": self.entry(setup)["setId"], "do": button}
+        self.send("POST", "/v1/bracket", decision)
+
+    def correct(self, setup: str, patch: Mapping[str, Any]) -> None:
+        """Change something under Set on the dashboard."""
+        self.send("PATCH", f"/v1/stations/{setup}/set", patch)
+
+    def send(self, method: str, path: str, body: Mapping[str, Any], **headers: str) -> Any:
+        request = urllib.request.Request(
+            self.running.url + path,
+            json.dumps(body).encode(),
+            {"content-type": "application/json", **headers},
+            method=method,
+        )
+        with urllib.request.urlopen(request, timeout=20) as response:
+            return json.load(response)
+
+
+class Phone:
+    """The phone of a player who has scanned the code of a setup."""
+
+    def __init__(self, organiser: Organiser, setup: str) -> None:
+        self._organiser = organiser
+        self._path = f"/v1/seats/{setup}"
+        codes = organiser.running.get("/v1/seat-codes")["codes"]
+        [url] = [each["url"] for each in codes if each["station"] == setup]
+        self._headers = {"Authorization": f"Bearer {url.partition('#')[2]}", "slpstream-phone": os.urandom(12).hex()}
+
+    def people(self) -> list[str]:
+        """Whom the bracket expects."""
+        request = urllib.request.Request(self._organiser.running.url + self._path, headers=self._headers)
+        with urllib.request.urlopen(request, timeout=20) as response:
+            return [each["name"] for each in json.load(response)["people"] if each.get("expected")]
+
+    def sit(self, port: int, name: str) -> None:
+        claim = {"act": "claim", "playerIndex": port - 1, "name": name}
+        self._organiser.send("POST", self._path, claim, **self._headers)
+
+
+@pytest.fixture
+def double() -> StartggDouble:
+    """An event of four players, whose final waits for the winners of two sets."""
+    made = StartggDouble(time.time)
+    made.stations |= {500 + number: (number, f"Setup {number}") for number in range(1, SETUPS + 1)}
+    ann, bob, cyd, dan = (Entrant(1000 + i, [Player(name)]) for i, name in enumerate(("Ann", "Bob", "Cyd", "Dan")))
+    made.add(DoubleSet("first", "preview_400_1", 400, [ann, bob], feeds=[("final", 0)]))
+    made.add(DoubleSet("second", "preview_400_2", 400, [cyd, dan], feeds=[("final", 1)]))
+    made.add(DoubleSet("final", "preview_400_3", 400, [None, None], round="Winners Final", round_number=2))
+    return made
+
+
+@pytest.fixture
+def organiser(double: StartggDouble, tmp_path: Path) -> Iterator[Organiser]:
+    with double.served() as url:
+        organiser = Organiser(tmp_path / "organiser", url)
+        try:
+            yield organiser
+        finally:
+            if organiser.daemon is not None:
+                organiser.daemon.kill()
+
+
+def test_thirteen_steps() -> None:
+    assert list(STEPS) == list(range(1, 14))
+    for number, text in STEPS.items():
+        assert "**You see**" in text, number
+        assert "**If not**" in text, number
+
+
+def test_words_of_the_pages_and_programs_exist() -> None:
+    """Words in italics or bold are on a page of slpstream or in what it prints."""
+    package = ROOT / "slpstream"
+    files = [package / "web/static/texts/en.js", *package.rglob("*.py")]
+    known = "\n".join(file.read_text(encoding="utf-8") for file in files)
+    text = re.sub(r"^ *```.*?^ *```$|`[^`]*`|!?\[[^\]]*\]\([^)]*\)", "", PAGE, flags=re.MULTILINE | re.DOTALL)
+    words = {" ".join(word.split()) for _, word in re.findall(r"(?<!\w)(\*{1,2})([^*\n][^*]*)\1", text)}
+    assert len(words) > 25
+    assert not {word for word in words - ELSEWHERE - {"You see", "If not", "+", "−"} if word not in known}
+
+
+def test_every_step(organiser: Organiser, double: StartggDouble) -> None:
+    tournament = organiser.tournament
+    version = organiser.run(1)
+    assert re.search(r"\d+\.\d+\.\d+", version)
+    assert len(list((tournament / "setups").iterdir())) == SETUPS
+
+    (tournament / "token").write_text("a password\n")  # step 2
+    (tournament / "startgg_token").write_text(f"{TOKEN}\n")
+    permissions, check = blocks(2, "sh")
+    organiser.shell(permissions)
+    assert (tournament / "startgg_token").stat().st_mode & 0o777 == 0o600
+    [configuration] = blocks(2, "toml")
+    organiser.configure(configuration)
+    assert "good" in organiser.shell(check)
+
+    daemon = organiser.start()  # step 3
+    assert [each["id"] for each in daemon.get("/v1/stations")["stations"]] == [f"{n:02}" for n in range(1, SETUPS + 1)]
+
+    _compare_setups(organiser)
+    _print_codes(organiser)
+    _dry_run(organiser, double, configuration)
+    _call_and_report(organiser, double)
+    _controller(organiser)
+    _crew_battle(organiser)
+    _replays(organiser)
+    _end(organiser)
+
+
+def _compare_setups(organiser: Organiser) -> None:
+    """Step 4: the difference that the page shows is found, and is gone after it was corrected."""
+    odd = Console(fixes=fixes(3, 0, 0))
+    every: dict[str, Any] = {"ports": (1, 2, 3, 4), "seconds": 31.0, "quits": True}
+    for number in range(1, SETUPS + 1):
+        console = odd if number == 12 else USUAL
+        organiser.put(f"{number:02}", "Game_0", game(console, 0, random_seed=number, **every))
+    audit = "/v1/audit"
+    organiser.running.until(lambda: sum(each["games"] for each in organiser.running.get(audit)["setups"]) == SETUPS, 60)
+    [shown] = blocks(4, "text")
+    assert shown in organiser.run(4, code=1)
+    organiser.put("12", "Game_00", game(USUAL, 0, random_seed=99, **every))
+    organiser.running.until(
+        lambda: not any(each["kind"] == "differs" for each in organiser.running.get(audit)["findings"])
+    )
+
+
+def _print_codes(organiser: Organiser) -> None:
+    """Step 5."""
+    assert organiser.running.url in organiser.run(5)
+    page = (organiser.tournament / "codes.html").read_text()
+    assert page.count("<svg") == SETUPS
+
+
+def _dry_run(organiser: Organiser, double: StartggDouble, configuration: str) -> None:
+    """Step 6: the first set is recognised, and nothing is sent before `report = true` and a confirmation."""
+    listed = organiser.run(6)
+    assert "the token may report for tournament/the-big-one" in listed
+    assert all(f"station {number}: is {number:02}\n" in listed for number in range(1, SETUPS + 1))
+    assert "Ann – Bob" in listed
+    organiser.play("03", 1, 0, names=("Ann", "Bob"))
+    organiser.play("03", 2, 0)
+    assert organiser.wait_for("03", "confirm")["request"]
+    assert organiser.running.get("/v1/bracket")["dryRun"]
+    assert double.sets["first"].completions == []
+
+    [section] = blocks(6, "toml")
+    organiser.configure(configuration[: configuration.index("[bracket]")] + section)
+    organiser.stop()
+    organiser.start()
+    organiser.wait_for("03", "confirm")
+    assert not organiser.running.get("/v1/bracket")["dryRun"]
+    organiser.press("03", "confirm")
+    organiser.wait_for("03", "done")
+    assert [winner for winner, _ in double.sets["first"].completions] == [0]
+
+
+def _call_and_report(organiser: Organiser, double: StartggDouble) -> None:
+    """Steps 7 to 9: a set is called, played, reported through an outage, and corrected."""
+    second = double.sets["second"]
+    second.station, second.updated_at = 505, int(time.time())
+    organiser.running.until(lambda: second.state == 6, TRIES_SECONDS)
+
+    organiser.running.until(lambda: Phone(organiser, "05").people() == ["Cyd", "Dan"], TRIES_SECONDS)
+    organiser.play("05", 1, 0, names=("Dan", "Cyd"))
+    organiser.running.until(lambda: second.state == 2, TRIES_SECONDS)
+    assert [each["name"] for each in organiser.set_of("05")["players"]] == ["Dan", "Cyd"]
+
+    organiser.play("05", 2, 0)
+    organiser.wait_for("05", "confirm")
+    double.trouble = lambda operation: "unreachable"
+    organiser.press("05", "confirm")
+    organiser.wait_for("05", "due")
+    organiser.running.until(lambda: "does not answer" in _readiness(organiser), TRIES_SECONDS)
+    assert second.completions == []
+    double.trouble = lambda operation: ""
+    organiser.wait_for("05", "done")
+    assert [winner for winner, _ in second.completions] == [1]
+
+    games = {each["gameId"]: {"winner": 1} for each in organiser.set_of("05")["games"] if each["counts"]}
+    organiser.correct("05", {"games": games})
+    organiser.running.until(lambda: organiser.entry("05")["changed"])
+    assert [winner for winner, _ in second.completions] == [1]
+    organiser.press("05", "correct")
+    organiser.running.until(lambda: len(second.completions) == 2, TRIES_SECONDS)
+    organiser.running.until(lambda: not organiser.entry("05")["changed"], TRIES_SECONDS)
+    assert second.completions[1][0] == 0
+    final = [entrant.name for entrant in double.sets["final"].entrants if entrant is not None]
+    assert final == ["Ann", "Cyd"]
+
+
+def _readiness(organiser: Organiser) -> str:
+    try:
+        return organiser.running.text("/readyz")
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.read().decode()
+
+
+def _controller(organiser: Organiser) -> None:
+    """Step 10: a stick that rests beside the centre."""
+    players = {0: analog(1, change=partial(moved, 9, 0)), 1: analog(2)}
+    organiser.put("07", "Game_1", with_inputs(players))
+    printed = organiser.run(10)
+    assert re.search(r"\brest\b", printed), printed
+    said = {"event": "look at this controller", "station": "07", "port": 1, "check": "rest"}
+    organiser.running.until(
+        lambda: any(said.items() <= line.items() for line in organiser.running.lines), TRIES_SECONDS
+    )
+
+
+def _crew_battle(organiser: Organiser) -> None:
+    """Step 11: the loser's crew has lost a player, the winner keeps two stocks."""
+    organiser.play("09", 1, 0)
+    crews = {"crews": [{"name": "Red", "stocks": 20}, {"name": "Blue", "stocks": 20}], "stocksPerPlayer": 4}
+    organiser.correct("09", {"crewBattle": crews})
+    organiser.play("09", 2, 1)
+    organiser.running.until(lambda: [side["score"] for side in organiser.set_of("09")["sides"]] == [16, 14])
+
+
+def _replays(organiser: Organiser) -> None:
+    """Step 12: a zip of each set of the bracket."""
+    zips = organiser.tournament / "zips"
+    [shown] = re.findall(r"`(.*)\.zip`", STEPS[12])
+    organiser.running.until(lambda: (zips / f"{shown}.zip").exists(), TRIES_SECONDS)
+    assert problems(zips / f"{shown}.zip") == []
+    again = organiser.entry("03")["setId"]
+    with urllib.request.urlopen(f"{organiser.running.url}/v1/stations/03/sets/{again}/replays.zip") as response:
+        assert problems(io.BytesIO(response.read())) == []
+
+
+def _end(organiser: Organiser) -> None:
+    """Step 13: nothing waits, the codes are worthless, and the backup is complete."""
+    assert organiser.running.get("/v1/bracket")["waiting"] == 0
+    stranger = Phone(organiser, "03")
+    renew, pack = blocks(13, "sh")
+    organiser.shell(renew)
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        stranger.people()
+    with refused.value as error:
+        assert error.code == 401
+    organiser.stop()
+    organiser.shell(pack)
+    with tarfile.open(organiser.home / "tournament.tar.gz") as archive:
+        names = set(archive.getnames())
+    assert {"tournament/slpstream.toml", "tournament/state/reports.sqlite3", "tournament/setups/05/Game_2.slp"} <= names
+    assert not [name for name in names if "token" in name]
