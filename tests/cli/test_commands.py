@@ -93,7 +93,14 @@ def test_help_loads_nothing_that_it_does_not_need(name: str) -> None:
         "trio",
         "watchdog",
     }
-    slow |= {"slpstream.api", "slpstream.formats", "slpstream.game", "slpstream.model.messages", "slpstream.sources"}
+    slow |= {
+        "slpstream.api",
+        "slpstream.formats",
+        "slpstream.game",
+        "slpstream.model.messages",
+        "slpstream.sources.console",
+        "slpstream.sources.tail",
+    }
     loaded = loaded_by(name, "--help")
     assert f"slpstream.cli.{name}" in loaded
     assert not loaded & slow
@@ -103,7 +110,7 @@ def test_help_loads_nothing_that_it_does_not_need(name: str) -> None:
 def test_commands_that_only_read_a_file_load_no_event_loop(name: str, game: Path) -> None:
     loaded = loaded_by(name, game)
     assert "slpstream.api" in loaded
-    assert not loaded & {"asyncio", "trio", "watchdog", "slpstream.sources"}
+    assert not loaded & {"asyncio", "trio", "watchdog", "slpstream.sources.console", "slpstream.sources.tail"}
 
 
 def test_garbage_is_not_collected_while_a_command_is_imported(monkeypatch: pytest.MonkeyPatch) -> None:
