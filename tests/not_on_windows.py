@@ -17,6 +17,7 @@ _ORDER = "Windows sorts paths without regard to case"
 _WORDS = "Windows has other words for the same error"
 
 MODULES: Mapping[str, str] = {
+    "cli/test_archives.py": "numpy does not load in Wine",
     "cli/test_export.py": "numpy does not load in Wine",
     "cli/test_info.py": _TERMINAL,
     "cli/test_process_pool.py": "it sends signals to processes and threads, which Windows does not have",
