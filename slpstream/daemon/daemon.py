@@ -641,17 +641,17 @@ class Daemon:
         metrics.bind("slpstream_state_free_bytes", self._free_bytes)
         metrics.bind("slpstream_queued_bytes", lambda: web.queued_bytes)
         self.consoles.bind_gauges()
-        handed_on = self._handover
-        metrics.bind("slpstream_handover_waiting_sets", lambda: float(0 if handed_on is None else handed_on.waiting))
         metrics.bind("slpstream_playback_unread", lambda: float(self.playback is not None and self.playback.unread))
         seated = self.seats
         metrics.bind_each("slpstream_claimed_seats", lambda: {} if seated is None else seated.claimed())
         metrics.bind("slpstream_seat_codes_kept", lambda: None if seated is None else float(seated.keys_are_kept))
+        handed_on = self._handover
+        metrics.bind("slpstream_handover_waiting_sets", lambda: float(0 if handed_on is None else handed_on.waiting))
         self.outputs.bind_gauges()
         bracket = self.bracket
         metrics.bind("slpstream_bracket_connected", lambda: float(bracket is not None and bracket.is_connected))
-        metrics.bind("slpstream_bracket_lag_seconds", lambda: 0.0 if bracket is None else bracket.lag_seconds)
         metrics.bind_each("slpstream_bracket_waiting_sets", lambda: {} if bracket is None else bracket.waiting())
+        metrics.bind("slpstream_bracket_lag_seconds", lambda: 0.0 if bracket is None else bracket.lag_seconds)
         obs = self._obs
         metrics.bind("slpstream_obs_connected", lambda: float(obs is not None and obs.is_connected))
         fanout.bind_gauges(metrics, self._broker_sink)

@@ -549,8 +549,8 @@ def _forget_setup(writer: sqlite3.Connection, game_id: str) -> None:
     found = writer.execute("DELETE FROM setups WHERE game_id = ? RETURNING codes", (game_id,)).fetchall()
     for (fingerprint,) in found:
         writer.execute(
-            "DELETE FROM code_lists WHERE fingerprint = ?1 AND NOT EXISTS (SELECT 1 FROM setups WHERE codes = ?1)",
-            (fingerprint,),
+            "DELETE FROM code_lists WHERE fingerprint = ? AND NOT EXISTS (SELECT 1 FROM setups WHERE codes = ?)",
+            (fingerprint, fingerprint),
         )
 
 

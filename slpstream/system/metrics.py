@@ -230,6 +230,7 @@ TABLE = (
         "1 after the receiver has answered 410; deliveries resume when the daemon restarts.",
         ("webhook",),
     ),
+    Row("slpstream_scoreboard_working", "gauge", "1 while the scoreboard can be updated.", ("scoreboard",)),
     Row("slpstream_bracket_connected", "gauge", "1 while the bracket answers, and for a webhook that accepts results."),
     Row(
         "slpstream_bracket_waiting_sets",
@@ -238,7 +239,6 @@ TABLE = (
         ("state",),
     ),
     Row("slpstream_bracket_lag_seconds", "gauge", "How long the oldest result that may be reported has been waiting."),
-    Row("slpstream_scoreboard_working", "gauge", "1 while the scoreboard can be updated.", ("scoreboard",)),
     Row("slpstream_obs_connected", "gauge", "1 while OBS answers on its websocket."),
     Row("slpstream_broker_connected", "gauge", "1 while the broker answers."),
     Row("slpstream_broker_full", "gauge", "1 while the broker's memory is too small for fanout.max_messages."),

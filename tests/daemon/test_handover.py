@@ -82,7 +82,7 @@ def operate(daemon: DaemonProcess, patch: dict[str, object]) -> None:
 def test_zip_on_demand_and_when_a_set_ends_once(tmp_path: Path) -> None:
     with daemon_with(tmp_path) as daemon:
         play(tmp_path, NOON)
-        daemon.until(lambda: set_id(daemon) != "")
+        daemon.until(lambda: any(side["won"] for side in daemon.get("/v1/stations/main/set").get("sides", [])))
         operate(daemon, {"round": "Winners Final", "event": "Singles"})
         body, headers = fetched(daemon, f"/v1/stations/main/sets/{set_id(daemon)}/replays.zip")
         assert problems(io.BytesIO(body)) == []

@@ -61,8 +61,9 @@ def encode_name(text: str, width_bytes: int) -> bytes:
     max_characters = (width_bytes - 1) // 2
     composed = unicodedata.normalize("NFC", " ".join(text.split()))
     written = [_encode_character(character) for character in composed if not unicodedata.combining(character)]
-    encoded = b"".join(written[:max_characters])
-    return encoded.ljust(width_bytes, b"\0")
+    before = [b" ", *written]  # a lone accent is written as a space
+    spaced = [each for each, last in zip(written, before, strict=False) if (each, last) != (b" ", b" ")]
+    return b"".join(spaced[:max_characters]).ljust(width_bytes, b"\0")
 
 
 def _encode_character(character: str) -> bytes:
