@@ -58,7 +58,7 @@ ChangedField = Literal[
 ]
 
 _AFTER = "after"
-_SEATS = "seats"
+_SEATS = {"seats", "seatsBetween"}
 _BEGINS = ""
 """Last key of the path that says that a set begins after a game."""
 
@@ -211,7 +211,7 @@ def blocked_by(changes: Sequence[Change]) -> Mapping[int, int]:
 def _with(ledger: Ledger, corrections: Corrections, change: Change) -> Ledger:
     numbered = msgspec.structs.replace(change, id=ledger.last_change + 1)
     changes = (*ledger.changes, numbered)
-    of_seats = [each.id for each in changes if all(_SEATS in value.path for value in each.replaced)]
+    of_seats = [each.id for each in changes if all(_SEATS & {*value.path} for value in each.replaced)]
     dropped = of_seats[:-MAX_SEAT_CHANGES]
     return Ledger(corrections, tuple(each for each in changes if each.id not in dropped)[-MAX_CHANGES:])
 

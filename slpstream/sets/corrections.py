@@ -1,10 +1,10 @@
 """An operator's corrections in the form in which they are stored: bound to games, not to times or numbers of sets.
 
 A name is given to the player at a port in a certain game; from then on it follows the player to any port. So does a
-seat, which is what people said about themselves; the operator's name comes before it. A score is
-stored as the difference from the score counted at the time, so later games still add to it. A correction of a set that
-has not begun is bound to the game before it. Corrections therefore keep their meaning when the sets are made again from
-the files.
+seat, which is what people said about themselves; the operator's name comes before it. A score is stored as the
+difference from the score counted at the time, so later games still add to it. Seats of people who were not known when a
+game was over are those of its set only if that set goes on. A correction of a set that has not begun is bound to the
+game before it. Corrections therefore keep their meaning when the sets are made again from the files.
 """
 
 from __future__ import annotations
@@ -56,6 +56,9 @@ class SetCorrection(msgspec.Struct, frozen=True, rename="camel", omit_defaults=T
     swapped: bool | None = None
     seats: dict[int, Seat] = {}
     crew_battle: CrewBattle | None = None
+    seats_between: dict[int, Seat] = {}
+    """Seats that players without one took after that game. If the next game begins another set by itself, they were
+    those of people who came for that set."""
 
 
 @prepared

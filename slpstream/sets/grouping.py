@@ -249,6 +249,8 @@ class _Grouping:
         self.sets: list[Set] = []
         self.late_crews: dict[str, CrewBattle] = {}
         """Further such sets, which were found to be crew battles after their first games."""
+        self._unconfirmed: Sequence[tuple[Member, Seat | None]] = ()
+        """Those who got their seats after the newest game, and what they had before."""
         self._crews = crews
         self._corrections = corrections
         self._rules = rules
@@ -262,6 +264,7 @@ class _Grouping:
         teams = game.sides()
         order = self._joins(game, names)
         if order is None:
+            self._withdraw_seats(game)
             current = self._begin(game)
             order = self._order(game) or tuple(range(len(teams)))
             arranged = sorted(zip(order, teams, strict=True))
@@ -289,6 +292,10 @@ class _Grouping:
             current.sides[winner].won += 1
         score = tuple(side.score for side in current.sides)
         current.entries.append(SetGame(game, judgement, order, winner, score, turns))
+        taking = [member for member in current.members if member.index in corrected.seats_between]
+        self._unconfirmed = [(member, member.seat) for member in taking]
+        for member in taking:
+            member.seat = corrected.seats_between[member.index]
 
     def expect(self, previous_game_id: str) -> None:
         """Add a set that has not begun, with the ports of the last players but without their names.
@@ -353,6 +360,14 @@ class _Grouping:
             or break_seconds(before, game) > self._rules.new_set_seconds
             or (current.crew_battle is None and others(current.members, game.players))
         )
+
+    def _withdraw_seats(self, game: PlayedGame) -> None:
+        """Take back the seats that were taken after the newest game, if this one begins another set by itself."""
+        if not self.sets or self.sets[-1].over or self.sets[-1].games[-1].game_id in self._corrections.after:
+            return
+        if not self._corrections.games.get(game.game_id, NOTHING).begins_set:
+            for member, seat in self._unconfirmed:
+                member.seat = seat
 
     def _begin(self, game: PlayedGame) -> Set:
         previous_game_id = self.sets[-1].games[-1].game_id if self.sets else ""

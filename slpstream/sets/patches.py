@@ -281,7 +281,7 @@ def _with_names(corrections: Corrections, current: Set, patch: Mapping[str, str 
         member = _member(current, index)
         text = _one_line(name)
         if not text and not member.name:  # what is shown is the name of the seat
-            corrections = _without(corrections, current, "seats", member.indices)
+            corrections = _without_seat(corrections, current, member)
         identity = current.identity(member)
         if identity is not None:
             corrections = _replace(corrections, people={identity: text})
@@ -309,17 +309,37 @@ def _member(current: Set, index: int) -> Member:
 def _with_seats(corrections: Corrections, current: Set, patch: Mapping[str, SeatPatch | None] | None) -> Corrections:
     if patch is None:
         patch = {str(member.index): None for member in current.members}
+    between = _takes_free_seats(corrections, current, patch)
     for key, said in patch.items():
         member = _member(current, int(key))
         name = _one_line(None if said is None else said.name)
         if said is None or not name:
-            corrections = _without(corrections, current, "seats", member.indices)
+            corrections = _without_seat(corrections, current, member)
         else:  # seats of earlier games stay, as names do
             seat = Seat(name, _one_line(said.sponsor) or None, _one_line(said.pronouns) or None)
             entry = _entry(corrections, current)
-            entry = msgspec.structs.replace(entry, seats={**entry.seats, member.index: seat})
+            others = {index: other for index, other in entry.seats_between.items() if index != member.index}
+            if between:
+                entry = msgspec.structs.replace(entry, seats_between={**others, member.index: seat})
+            else:
+                seats = {**entry.seats, member.index: seat}
+                entry = msgspec.structs.replace(entry, seats=seats, seats_between=others)
             corrections = _with_entry(corrections, current, entry)
     return corrections
+
+
+def _takes_free_seats(corrections: Corrections, current: Set, patch: Mapping[str, SeatPatch | None]) -> bool:
+    """Whether between two games people take only seats of players who had none in the newest game."""
+    if current.last is None or current.last.in_progress:
+        return False
+    taken = _entry(corrections, current).seats_between
+    had = {member.index for member in current.members if member.seat is not None and member.index not in taken}
+    return not had & {int(key) for key, said in patch.items() if said is not None}
+
+
+def _without_seat(corrections: Corrections, current: Set, member: Member) -> Corrections:
+    corrections = _without(corrections, current, "seats", member.indices)
+    return _without(corrections, current, "seats_between", member.indices)
 
 
 def _with_players(
@@ -400,7 +420,7 @@ _Indices = Mapping[tuple[str, str], frozenset[int]]
 
 
 def _without(corrections: Corrections, current: Set, field: str, indices: _Indices) -> Corrections:
-    """Remove the `names`, the `seats` or the `score` of a player from the corrections of a set.
+    """Remove the `names`, the `seats`, the `seats_between` or the `score` of a player from the corrections of a set.
 
     `indices` are the indices that the player had in the games of the set.
     """

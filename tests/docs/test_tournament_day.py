@@ -124,15 +124,17 @@ class Organiser:
         hidden.rename(hidden.with_name(f"{name}.slp"))
 
     def play(self, setup: str, number: int, winner: int, *, names: Sequence[str] = ()) -> None:
-        """Two people without names in the replay play a game, which the setup writes while it is played. Meanwhile they
-        tap their `names`."""
+        """Two people without names in the replay tap their `names` and play a game, which the setup writes while it is
+        played."""
+        for port, name in enumerate(names, 1):
+            Phone(self, setup).sit(port, name)
         minute = 10.0 * int(setup) + number
         data = replay(NAMELESS, {winner: 2, 1 - winner: 0}, seconds=40, minute=minute)
         with (self.tournament / "setups" / setup / f"Game_{number}.slp").open("xb", buffering=0) as file:
             file.write(data[:LENGTH] + bytes(4) + data[LENGTH + 4 : len(data) // 2])
             self.running.until(lambda: self._state(setup) == "playing")
-            for port, name in enumerate(names, 1):
-                Phone(self, setup).sit(port, name)
+            if names:
+                self.running.until(lambda: self._names_in_game(setup) == list(names))
             file.write(data[len(data) // 2 :])
             file.seek(LENGTH)
             file.write(data[LENGTH : LENGTH + 4])
@@ -141,6 +143,12 @@ class Organiser:
     def _state(self, setup: str) -> str:
         stations = self.running.get("/v1/stations")["stations"]
         return next(str(each["state"]) for each in stations if each["id"] == setup)
+
+    def _names_in_game(self, setup: str) -> list[str | None]:
+        """The names that are shown while a game is being played."""
+        shown = self.set_of(setup)
+        playing = [game["gameId"] for game in shown["games"] if game["verdict"] == "playing"]
+        return [player.get("name") for player in shown["players"]] if playing else []
 
     def set_of(self, setup: str) -> dict[str, Any]:
         return dict(self.running.get(f"/v1/stations/{setup}/set"))

@@ -21,6 +21,7 @@ from slpstream.sets import (
     corrected,
     newest_set,
     score_of,
+    sets_of,
     undone,
 )
 from slpstream.sets.changes import MAX_SEAT_CHANGES, decode, encode
@@ -92,6 +93,42 @@ def test_operators_name_follows_the_person_in_the_seat() -> None:
     assert shown(games, corrections) == {1: ("Bob", 0), 2: ("Zoe", 1)}
 
 
+def names_in_sets(games: Sequence[PlayedGame], corrections: Corrections) -> list[list[str | None]]:
+    scores = [score_of(each, corrections) for each in sets_of(games, corrections, RULES)]
+    return [[player.name for player in score.players] for score in scores]
+
+
+def test_seats_taken_between_games_are_those_of_a_set_that_goes_on() -> None:
+    games = [game(1, 1, 2)]
+    corrections = after(games, {"seats": {"0": {"name": "Ann"}, "1": {"name": "Bob"}}})
+    assert shown(games, corrections) == {1: ("Ann", 1), 2: ("Bob", 0)}
+    assert shown([*games, game(2, 1, 2)], corrections) == {1: ("Ann", 2), 2: ("Bob", 0)}
+    assert names_in_sets([*games, game(2, 1, 2, 3)], corrections) == [[None, None], [None, None, None]]
+    assert names_in_sets([*games, game(20, 1, 2)], corrections) == [[None, None], [None, None]], "after a break"
+
+
+def test_operator_who_begins_a_set_takes_no_seats_from_the_old_one() -> None:
+    games = [game(1, 1, 2)]
+    corrections = after(games, {"seats": {"0": {"name": "Ann"}}})
+    games.append(game(2, 1, 2))
+    divided = after(games, {"games": {games[1].game_id: {"beginsSet": True}}}, corrections)
+    assert names_in_sets(games, divided) == [["Ann", None], [None, None]]
+    announced = after(games[:1], {"newSet": True}, corrections)
+    assert names_in_sets(games, announced) == [["Ann", None], [None, None]]
+
+
+def test_seats_that_were_taken_during_a_game_stay_when_another_set_begins() -> None:
+    playing = game(1, 1, 2, in_progress=True)
+    corrections = after([playing], {"seats": {"0": {"name": "Ann"}}})
+    games = [game(1, 1, 2)]
+    corrections = after(games, {"seats": {"0": {"name": "Anna"}}}, corrections)
+    corrections = after(games, {"seats": {"1": {"name": "Bob"}}}, corrections)
+    assert shown(games, corrections) == {1: ("Anna", 1), 2: ("Bob", 0)}
+    assert names_in_sets([*games, game(2, 1, 2, 3)], corrections)[0] == ["Anna", None]
+    emptied = after(games, {"seats": {"1": None}}, corrections)
+    assert shown(games, emptied) == {1: ("Anna", 1), 2: (None, 0)}
+
+
 def test_claim_is_a_change_that_can_be_undone() -> None:
     games = [game(1, 1, 2)]
     newest = partial(newest_set, games, rules=RULES)
@@ -105,8 +142,9 @@ def test_claim_is_a_change_that_can_be_undone() -> None:
     assert removed.corrections == Corrections()
 
 
-def test_phones_push_out_no_changes_by_operators() -> None:
-    newest = partial(newest_set, [], rules=RULES)
+@pytest.mark.parametrize("games", [[], [game(1, 1, 2)]], ids=["before", "between"])
+def test_phones_push_out_no_changes_by_operators(games: Sequence[PlayedGame]) -> None:
+    newest = partial(newest_set, games, rules=RULES)
     ledger = changed(Ledger(), SetPatch(best_of=7), newest, at_ms=1, by="Olga")
     for number in range(MAX_SEAT_CHANGES + 20):
         patch = msgspec.convert({"seats": {"0": {"name": f"Eve {number}"}}}, SetPatch)

@@ -3,8 +3,9 @@
 Each act of a phone takes the seats and the set as it is, and returns the seats after it with a patch for the set. A set
 is that of the payload of `set` messages, and a patch is the body of a correction, so both are the operators' own.
 
-A claim is for the set that is being played, or for the next one once that is over. Between two games of a set a change
-of ports waits for the next game, because the score belongs to the ports of the last one.
+A claim is for the set that is being played, or for the next one once that is over. Between two games it is for the set
+of the next game, whichever that is, and a change of ports waits for that game, because the score belongs to the ports
+of the last one.
 """
 
 from __future__ import annotations
@@ -37,6 +38,8 @@ class Claim(msgspec.Struct, frozen=True, omit_defaults=True):
     """Unix time in milliseconds."""
     shown: bool = False
     """Whether the set shows this person at this port."""
+    after_game: bool = False
+    """Whether it was made when the newest game was over, in a set that was not."""
 
 
 @prepared
@@ -119,8 +122,9 @@ def set_now(payload: Mapping[str, Any]) -> SetNow:
 def followed(seats: Seats, now: SetNow, now_ms: int) -> Seats:
     """The seats after the set has changed.
 
-    When another set begins, the seats of the old one are free again. With a new game of the set, seats follow people
-    whom the set has recognised at other ports. A claim whose name has been removed from the set is void.
+    When another set begins, the seats of the old one are free again. If it begins by itself, with a game, claims since
+    the last game of the old one are for it. With a new game of the set, seats follow people whom the set has recognised
+    at other ports. A claim whose name has been removed from the set is void.
     """
     new_game = now.game_id != seats.game_id
     claims = {
@@ -132,12 +136,17 @@ def followed(seats: Seats, now: SetNow, now_ms: int) -> Seats:
     other_set = _is_other_set(seats, now)
     if other_set and seats.over:
         waiting = {}
+    elif other_set and now.set_id is not None:
+        waiting |= {index: claim for index, claim in claims.items() if claim.after_game}
     if new_game and now.state != "upcoming" and not other_set:
         claims = _moved(claims, waiting, now)
     else:
         claims = {index: claim for index, claim in claims.items() if claim.shown}
     active_ms = now_ms if new_game or now.playing else seats.active_ms
-    return Seats({**claims, **waiting}, now.set_id, now.game_id, now.is_over, active_ms)
+    claims |= waiting
+    if new_game:
+        claims = {index: msgspec.structs.replace(claim, after_game=False) for index, claim in claims.items()}
+    return Seats(claims, now.set_id, now.game_id, now.is_over, active_ms)
 
 
 def wanted(seats: Seats, now: SetNow) -> Mapping[str, Any] | None:
@@ -161,11 +170,12 @@ def claimed(
         others = {each: claim for each, claim in seats.claims.items() if each != index}
         _check_free(others, index, claim, take_over=take_over)
         kept = _without_namesakes(others, claim)
-        renamed = {**kept, index: msgspec.structs.replace(claim, shown=mine.shown)}
+        renamed = {**kept, index: msgspec.structs.replace(claim, shown=mine.shown, after_game=mine.after_game)}
         said = {index: claim.person} if mine.shown else _missing(renamed, now)
         return _step(seats, renamed, now, claim.at_ms, said)
     if now.is_over:
         return _new_set(seats, {index: claim}, claim.at_ms)
+    claim = msgspec.structs.replace(claim, after_game=now.state == "running" and not now.playing)
     _check_free(
         {each: other for each, other in seats.claims.items() if other.phone != claim.phone},
         index,

@@ -8,7 +8,17 @@ from typing import Any
 
 import msgspec
 
-from slpstream.sets import Corrections, PlayedGame, Player, Rules, SetPatch, corrected, newest_set, score_of
+from slpstream.sets import (
+    Corrections,
+    PlayedGame,
+    Player,
+    Rules,
+    SetPatch,
+    corrected,
+    newest_set,
+    score_of,
+    sets_of,
+)
 from slpstream.tournament.seats import claims
 from slpstream.tournament.seats.claims import Claim, Person, Seats, SetNow, Step
 
@@ -45,6 +55,12 @@ class Station:
     def scores(self) -> dict[str, int]:
         """Games won, by name."""
         return {player["name"]: player["score"] for player in self.payload["players"] if player.get("name")}
+
+    @property
+    def record(self) -> list[dict[int, str]]:
+        """The names in each set, oldest first, by port from 1."""
+        scores = [score_of(each, self.corrections) for each in sets_of(self.games, self.corrections, self.rules)]
+        return [{player.port: player.name for player in score.players if player.name} for score in scores]
 
     @property
     def claimed(self) -> dict[int, str]:

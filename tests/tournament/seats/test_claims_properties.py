@@ -75,7 +75,15 @@ class Evening(RuleBasedStateMachine):
     @rule(ports=st.sampled_from([(1, 2), (1, 2), (1, 3), (3, 4), (1, 2, 3, 4)]))
     def begin(self, ports: tuple[int, ...]) -> None:
         before, over, set_id = self.station.claimed, self.station.now.is_over, self.station.now.set_id
+        new = {index + 1: claim.person.name for index, claim in self.station.seats.claims.items() if claim.after_game}
+        old = self.station.record[-1]
         self.station.begin(*ports)
+        if set_id not in (None, self.station.now.set_id) and not over:
+            assert new.items() <= self.station.claimed.items(), "they came for this set"
+            if not self.operated:
+                assert {port: name for port, name in new.items() if port in ports}.items() <= self.station.shown.items()
+                kept = {port: name for port, name in old.items() if name not in new.values()}
+                assert self.station.record[-2] == kept, "and not for the one before"
         if over:
             assert self.station.claimed == {}
         elif set(before) <= set(ports) and set_id in (None, self.station.now.set_id):
