@@ -28,6 +28,7 @@ from slpstream.model.topics import TOPICS
 from slpstream.sources.archives.packed import is_packed, read_packed
 from slpstream.sources.archives.packed import replay_name as packed_name
 from slpstream.system.files import open_regular, read_start, read_to_end, real_path
+from slpstream.system.member_paths import path_text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -336,7 +337,7 @@ def preview_replay(path: str | PathLike[str]) -> Preview | None:
             raise
         return None  # Game Start lies beyond the head
     except OSError as error:
-        raise Unreadable(str(file), error.strerror or "cannot be read") from error
+        raise Unreadable(path_text(file), error.strerror or "cannot be read") from error
 
 
 def read_game(path: Path, *, stats: bool = False) -> DescribedGame:
@@ -561,7 +562,7 @@ def read_chunks(path: Path, max_bytes: int = _READ_BYTES) -> Iterator[bytes]:
             while chunk := file.read(max_bytes):
                 yield chunk
     except OSError as error:
-        raise Unreadable(str(path), error.strerror or "cannot be read") from error
+        raise Unreadable(path_text(path), error.strerror or "cannot be read") from error
 
 
 def open_file(path: Path) -> BinaryIO:
@@ -580,7 +581,7 @@ def open_file(path: Path) -> BinaryIO:
 
 def _unreadable(path: Path, error: OSError) -> Unreadable:
     text = error.strerror or "cannot be read"
-    return Unreadable(str(path), text[:1].lower() + text[1:])
+    return Unreadable(path_text(path), text[:1].lower() + text[1:])
 
 
 def _wanted(batch: list[LogMessage], topics: frozenset[str]) -> Iterator[LogMessage]:

@@ -22,6 +22,7 @@ import click
 
 from slpstream.model.errors import ConfigError, FormatError, SourceError
 from slpstream.model.version import __version__
+from slpstream.system.member_paths import path_text
 from slpstream.system.text import printable
 
 EXIT_NO = 1
@@ -195,7 +196,7 @@ def describe_error(file: object, error: FormatError | SourceError) -> tuple[str,
     """The error message and the exit code for a file that cannot be read."""
     if isinstance(error, SourceError):
         return str(error), EXIT_INPUT_OUTPUT  # its text includes the file name
-    return f"{file}: {error}", EXIT_NO
+    return f"{path_text(file) if isinstance(file, Path) else file}: {error}", EXIT_NO
 
 
 def report_error(file: object, error: FormatError | SourceError) -> int:

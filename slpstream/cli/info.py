@@ -20,7 +20,7 @@ from slpstream.cli.progress import progress_bar
 from slpstream.cli.replay_files import at_hand, each_replay, fail_without_replays, find_files, has_archives
 from slpstream.cli.replay_options import personal_option, strict_option
 from slpstream.model.errors import FormatError, SourceError
-from slpstream.system.member_paths import shown_name
+from slpstream.system.member_paths import path_text, shown_name
 from slpstream.system.text import printable
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def _row(
 ) -> dict[str, Any]:
     """The JSON object of a replay. `start` is anything with `game_id` and `settings`."""
     row = {
-        "file": str(path).encode("utf-8", "replace").decode(),
+        "file": path_text(path).encode("utf-8", "replace").decode(),
         "format": format,
         "gameId": start.game_id,
         "settings": start.settings,

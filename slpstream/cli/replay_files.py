@@ -86,18 +86,19 @@ def each_replay(
 
 def _members(archive: Path, endings: tuple[str, ...], *, by_name: bool) -> Iterator[FoundReplay]:
     from slpstream.sources.archives.members import members
+    from slpstream.system.member_paths import path_text
 
     for member in members(archive, endings):
         path = member.path
         if member.problem is not None:
-            yield FoundReplay(path, in_folder=True, error=Unreadable(str(path), member.problem))
+            yield FoundReplay(path, in_folder=True, error=Unreadable(path_text(path), member.problem))
         elif by_name:
             yield FoundReplay(path, in_folder=True, size_bytes=member.size_bytes)
         else:
             try:
                 data = member.read()
             except OSError as error:
-                problem = Unreadable(str(path), error.strerror or "cannot be read")
+                problem = Unreadable(path_text(path), error.strerror or "cannot be read")
                 yield FoundReplay(path, in_folder=True, error=problem)
             except FormatError as error:
                 yield FoundReplay(path, in_folder=True, error=error)

@@ -20,6 +20,7 @@ from slpstream.cli import describe_error, report
 from slpstream.cli.replay_files import fail_without_replays, find_files
 from slpstream.model.errors import FormatError, SourceError
 from slpstream.search.problem import QueryProblem
+from slpstream.system.member_paths import path_text
 from slpstream.system.text import printable
 
 if TYPE_CHECKING:
@@ -129,10 +130,10 @@ def examine(query: str, as_json: bool, file: Path) -> FileResult:
 
 def _line(file: Path, game_id: str, described: str | dict[str, Any]) -> str:
     if isinstance(described, str):
-        return printable(f"{file}  {described}")
+        return printable(f"{path_text(file)}  {described}")
     import msgspec
 
-    name = str(file).encode("utf-8", "replace").decode()
+    name = path_text(file).encode("utf-8", "replace").decode()
     return msgspec.json.encode({"file": name, "gameId": game_id, **described}).decode()
 
 

@@ -29,6 +29,7 @@ from slpstream.cli.replay_files import (
 )
 from slpstream.model.errors import FormatError, SourceError
 from slpstream.sources.archives.names import is_archive
+from slpstream.system.member_paths import path_text
 
 if TYPE_CHECKING:
     import msgspec
@@ -136,7 +137,7 @@ def json_object(replay: Replay, *, compat: bool = False, crew: bool = False) -> 
     if compat:
         return stats
     return {
-        "file": str(replay.path).encode("utf-8", "replace").decode(),
+        "file": path_text(replay.path).encode("utf-8", "replace").decode(),
         "gameId": replay.game_id,
         **with_nulls(stats),
         "stadiumStats": with_nulls(replay.stadium_stats()),

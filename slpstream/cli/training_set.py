@@ -22,6 +22,7 @@ from slpstream.cli.progress import progress_bar
 from slpstream.cli.replay_files import FoundReplay, ReplayFile, at_hand, each_replay, open_exportable
 from slpstream.model.errors import FormatError, SourceError
 from slpstream.model.version import __version__
+from slpstream.system.member_paths import path_text
 from slpstream.system.text import printable
 from slpstream.training import slippi_ai
 from slpstream.training.rows import NotForTraining, Rows, Sending, game_rows, players_of
@@ -194,7 +195,7 @@ def _read_heads(part: Part) -> list[Head]:
 
 
 def _read_head(found: FoundReplay) -> Head:
-    file = str(found.path)
+    file = path_text(found.path)
     try:
         replay = open_exportable(at_hand(found))
         players_of(replay.settings)

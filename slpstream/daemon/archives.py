@@ -25,6 +25,7 @@ from slpstream.sources.archives.packed import keep
 from slpstream.store import GameIndex
 from slpstream.store.backfill import ArchivedGame, OldFile
 from slpstream.system.file_times import modified_ns
+from slpstream.system.member_paths import path_text
 
 _LOOK_SECONDS = 60.0
 _REST_SECONDS = 10.0
@@ -104,17 +105,18 @@ def find_archives(folder: Path) -> dict[Path, OldFile]:
 def read_archive(path: Path, *, stats: bool = False) -> Iterator[ArchivedGame]:
     """The games in an archive, in order, as the index keeps them. With `stats` replays are read completely. Blocks."""
     for member in members(path, suffixes()):
+        name = path_text(member.path)
         if member.problem is not None:
-            yield ArchivedGame(member.path, member.size_bytes, None, f"{member.path}: {member.problem}")
+            yield ArchivedGame(member.path, member.size_bytes, None, f"{name}: {member.problem}")
             continue
         try:
             data = member.read()
             keep(member.path, data)
             record = record_of(read_game(member.path, stats=stats))
         except OSError as error:
-            yield ArchivedGame(member.path, member.size_bytes, None, f"{member.path}: {error.strerror}")
+            yield ArchivedGame(member.path, member.size_bytes, None, f"{name}: {error.strerror}")
         except FormatError as error:
-            yield ArchivedGame(member.path, member.size_bytes, None, f"{member.path}: {error}")
+            yield ArchivedGame(member.path, member.size_bytes, None, f"{name}: {error}")
         except SourceError as error:
             yield ArchivedGame(member.path, member.size_bytes, None, str(error))
         else:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from slpstream.model.errors import FormatError, SourceError
 from slpstream.store.game_record import Entry, GameRecord
+from slpstream.system.member_paths import absolute_text
 
 Read = Callable[[Path], GameRecord]
 """Reads the game in a file. Called in a worker thread. Raises `FormatError` and `SourceError`."""
@@ -73,4 +74,4 @@ def archive_entry(station: str, archive: OldFile) -> Entry:
 
 def path_key(path: Path) -> bytes:
     """A path as the index stores it: absolute bytes."""
-    return os.fsencode(os.path.abspath(path))  # noqa: PTH100 -- symbolic links are not resolved
+    return os.fsencode(absolute_text(path))

@@ -3,6 +3,10 @@
 A member's name is written like a path, so that it goes wherever a path goes: into messages, the index and the API. What
 comes before the first `::` that follows the name of a regular file is the archive. A real file whose own name contains
 `::` is that file.
+
+The name in the archive is written with slashes on all systems. A `Path` of Windows turns them into backslashes, so
+texts are made by `path_text`, and paths are compared as such texts: a `Path` of Windows ignores case, and archives do
+not.
 """
 
 from __future__ import annotations
@@ -31,12 +35,27 @@ def member_path(archive: Path, member: str) -> Path:
     return Path(f"{os.fspath(archive)}{SEPARATOR}{member}")
 
 
+def path_text(path: Path) -> str:
+    """A path as it is shown: the name in an archive has slashes on all systems."""
+    return _with_slashes(os.fspath(path))
+
+
+def absolute_text(path: Path) -> str:
+    """The same with the absolute path of the archive or the file. Symbolic links are not resolved."""
+    text = os.fspath(path)
+    if os.sep == "/":
+        return os.path.abspath(text)  # noqa: PTH100 -- symbolic links are not resolved
+    # Windows drops dots and spaces at the ends of names, and takes `aux.slp` to be a device.
+    file, separator, member = text.partition(SEPARATOR)
+    return _with_slashes(f"{os.path.abspath(file)}{separator}{member}")  # noqa: PTH100
+
+
 def shown_name(path: bytes) -> str:
     """The file name of a path for people, as valid text: for a member that of its archive and its name in it."""
     text = os.fsdecode(path)
     if SEPARATOR in text and not os.path.lexists(text):
         archive, member = next(_splits(text))
-        text = f"{os.path.basename(archive)}{SEPARATOR}{member}"  # noqa: PTH119 -- names that are not UTF-8
+        text = f"{os.path.basename(archive)}{SEPARATOR}{member.replace(os.sep, '/')}"  # noqa: PTH119 -- names that are not UTF-8
     else:
         text = os.path.basename(text)  # noqa: PTH119
     return text.encode("utf-8", "replace").decode()
@@ -61,6 +80,13 @@ def missing(paths: Iterable[bytes]) -> list[bytes]:
         if not any(archives[archive] for archive in candidates):
             gone.append(path)
     return gone
+
+
+def _with_slashes(text: str) -> str:
+    if os.sep == "/":
+        return text
+    file, separator, member = text.partition(SEPARATOR)  # no file has a colon in its name there
+    return f"{file}{separator}{member.replace(os.sep, '/')}"
 
 
 def _splits(text: str) -> Iterator[tuple[str, str]]:

@@ -30,7 +30,7 @@ from slpstream.sources.archives.streams import (
 from slpstream.sources.archives.tar_archive import TarArchive
 from slpstream.sources.archives.zip_archive import ZipArchive
 from slpstream.system.files import open_regular
-from slpstream.system.member_paths import SEPARATOR, member_path
+from slpstream.system.member_paths import SEPARATOR, member_path, path_text
 
 _MAX_NAME_BYTES = 4096
 _TARS: Mapping[str, Callable[[], Decompressor]] = {
@@ -74,9 +74,9 @@ def members(path: Path, endings: tuple[str, ...] | None) -> Iterator[Member]:
 
 def find_member(path: Path, name: str) -> bytes:
     """The replay with this name in an archive, decompressed. Raises `OSError`, and `FormatError` as `Member.read`."""
-    wanted = member_path(path, normalised(name))
+    wanted = (path_text(path), path_text(member_path(path, normalised(name))))
     for member in members(path, None):
-        if member.path in (path, wanted):
+        if path_text(member.path) in wanted:
             return _data(member)
     raise no_such_member(path)
 
@@ -96,8 +96,9 @@ def find_in_zip(path: Path, archive: ZipArchive, name: str) -> bytes:
     outer, _, inner = wanted.partition(SEPARATOR)
     entry = archive.find(outer, normalised) if inner else None
     if entry is not None:
+        found = [path_text(member_path(path, each)) for each in (outer, wanted)]
         for member in _nested(path, outer, entry, archive.budget, None):
-            if member.path in (member_path(path, outer), member_path(path, wanted)):
+            if path_text(member.path) in found:
                 return _data(member)
     raise no_such_member(path)
 

@@ -19,7 +19,7 @@ from slpstream.sources.archives.names import base_name, is_archive, is_compresse
 from slpstream.sources.archives.streams import Budget, unreadable
 from slpstream.system.file_times import modified_ns
 from slpstream.system.files import open_regular
-from slpstream.system.member_paths import split_member
+from slpstream.system.member_paths import path_text, split_member
 
 if TYPE_CHECKING:
     from slpstream.sources.archives.zip_archive import ZipArchive
@@ -41,7 +41,7 @@ class _Last:
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.replays: OrderedDict[Path, tuple[Origin, bytes]] = OrderedDict()
+        self.replays: OrderedDict[str, tuple[Origin, bytes]] = OrderedDict()
         self.zip: tuple[Origin, ZipArchive] | None = None
 
 
@@ -83,11 +83,11 @@ def read_packed(path: Path) -> bytes:
     split = split_member(path)
     if split is None and is_archive(path.name):
         raise OSError(errno.EISDIR, f"an archive: the replays in it are named {path.name}::NAME", str(path))
-    origin = origin_of(path)
+    origin, key = origin_of(path), path_text(path)
     with _last.lock:
-        known = _last.replays.get(path)
+        known = _last.replays.get(key)
         if known is not None and known[0] == origin:
-            _last.replays.move_to_end(path)
+            _last.replays.move_to_end(key)
             return known[1]
     data = _read(path, origin, None if split is None else split[1])
     _keep(path, origin, data)
@@ -101,9 +101,9 @@ def keep(path: Path, data: bytes) -> None:
 
 def _keep(path: Path, origin: Origin, data: bytes) -> None:
     with _last.lock:
-        replays = _last.replays
-        replays[path] = (origin, data)
-        replays.move_to_end(path)
+        replays, key = _last.replays, path_text(path)
+        replays[key] = (origin, data)
+        replays.move_to_end(key)
         while len(replays) > 1 and sum(len(kept) for _, kept in replays.values()) > _KEPT_BYTES:
             replays.popitem(last=False)
 

@@ -19,6 +19,8 @@ from slpstream.api import messages, open_replay, preview_replay, read_game
 from slpstream.model.errors import FormatError, SourceError, Unreadable
 from slpstream.sources.archives import streams
 from slpstream.sources.archives.members import members
+from slpstream.store import path_key
+from slpstream.system.member_paths import member_path, path_text, shown_name
 from tests.formats.slippi.built import Built
 from tests.formats.slippi.slpz_writer import Refused, pack
 from tests.shared_data import SLP, needs_shared, replays
@@ -46,7 +48,7 @@ def read(path: Path) -> tuple[dict[str, bytes], list[str]]:
     found: dict[str, bytes] = {}
     problems: list[str] = []
     for member in members(path, ENDINGS):
-        name = str(member.path).removeprefix(f"{path}::")
+        name = path_text(member.path).removeprefix(f"{path}::")
         problem = member.problem
         try:
             if problem is None:
@@ -149,8 +151,29 @@ def test_a_real_file_whose_name_looks_like_a_member_is_that_file(tmp_path: Path)
 def test_an_archive_with_the_separator_in_its_name_is_found(tmp_path: Path) -> None:
     path = written(tmp_path, "set::one.zip", zipped(GAMES))
     assert open_replay(f"{path}::deeper/b.slp").format == "slippi"
-    with pytest.raises(SourceError, match="no such file or directory"):
+    with pytest.raises(SourceError, match=r"no such file or directory|file not found"):
         open_replay(tmp_path / "none.zip::b.slp")
+
+
+@pytest.mark.parametrize("kind", ["deflated.zip", "plain.tar"])
+def test_names_are_the_same_on_all_systems(tmp_path: Path, kind: str) -> None:
+    """Windows would write backslashes, ignore case, and take `aux.slp` and names that end with dots to be others."""
+    names = ("deeper/b.slp", "deeper/B.slp", "aux.slp", "dots../c.slp")
+    files = {name: game(i) for i, name in enumerate(names)}
+    path = written(tmp_path, kind, KINDS[kind](files))
+    listed = [member.path for member in members(path, ENDINGS)]
+    assert [path_text(each) for each in listed] == [f"{path}::{name}" for name in files]
+    for (name, data), each in zip(files.items(), listed, strict=True):
+        assert path_key(each) == path_key(member_path(path, name)) == os.fsencode(f"{path}::{name}")
+        assert shown_name(path_key(each)) == shown_name(os.fsencode(each)) == f"{kind}::{name}"
+        expected = open_replay(written(tmp_path, "plain.slp", data)).game_id
+        for spelling in (each, os.fsdecode(path_key(each)), f"{path}::{name}".replace("/", os.sep)):
+            assert open_replay(spelling).game_id == expected
+    backslashes = f"{path}::deeper\\b.slp"
+    assert open_replay(backslashes).game_id == open_replay(f"{path}::deeper/b.slp").game_id
+    with pytest.raises(Unreadable) as missing:
+        open_replay(f"{path}::deeper/none.slp")
+    assert str(missing.value).startswith(f"{path}::deeper/none.slp: ")
 
 
 def test_names_of_tar_are_those_of_their_files(tmp_path: Path) -> None:
