@@ -114,7 +114,7 @@ def compare_live(
 
     If the file is still being written, it is compared as far as it has grown.
     """
-    station = _Station(url, None if token_file is None else _read_token(token_file))
+    station = _Station(url, None if token_file is None else read_token(token_file))
     try:
         with ExitStack() as stack:
             received = _one_game(station.log(frames, topics))
@@ -134,7 +134,7 @@ def compare_live(
     sys.exit(0)
 
 
-def _read_token(file: Path) -> str:
+def read_token(file: Path) -> str:
     """Read the access token. Check it here, because errors about an invalid header would show it."""
     try:
         token = file.read_text(encoding="utf-8").split("\n", 1)[0].strip()

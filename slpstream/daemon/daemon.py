@@ -28,6 +28,7 @@ from slpstream.daemon import fanout
 from slpstream.daemon.clips import DaemonClips
 from slpstream.daemon.consoles import Consoles, check_sources, same_consoles
 from slpstream.daemon.demo import Demo
+from slpstream.daemon.game_conditions import query_words
 from slpstream.daemon.games import DaemonGames
 from slpstream.daemon.highlights import DaemonHighlights
 from slpstream.daemon.marks import StationMarks
@@ -51,7 +52,7 @@ from slpstream.stream import Hub, OnAir
 from slpstream.system import logs
 from slpstream.system.logs import get_logger
 from slpstream.system.metrics import Metrics
-from slpstream.web import chapters, highlights, instant_replay, marks, schemas
+from slpstream.web import chapters, highlights, instant_replay, marks, schemas, search
 from slpstream.web.server import WebServer
 
 if TYPE_CHECKING:
@@ -194,10 +195,11 @@ class Daemon:
                 background.start_soon(index.run)
                 limiter = trio.CapacityLimiter(_READER_THREADS)
                 self._replay_check = self._make_replay_check(background)
-                games = DaemonGames(index, self.hub, limiter, self._folders)
+                games = DaemonGames(index, self.hub, limiter, self._folders, config.search.me)
                 found = DaemonHighlights(index, games.find, games.replay_name, self.sets, self.running.__contains__)
                 marked = StationMarks(index, self.hub, self._keeps)
                 more = [
+                    search.endpoint(query_words),
                     *chapters.endpoints(DaemonClips(self.sets, lambda: list(self.running))),
                     *highlights.endpoints(found),
                     *marks.endpoints(marked),

@@ -1,0 +1,14 @@
+"""A problem with a query, and its place."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class QueryProblem(msgspec.Struct, frozen=True):
+    """An error in a query. `position` and `length` are those of the text that is wrong, in characters."""
+
+    kind: str
+    message: str
+    position: int
+    length: int
