@@ -6,6 +6,7 @@ lines of one text, and the texts that people search a part of are lines of anoth
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -22,8 +23,9 @@ WON, LOST = "w", "l"
 """The roles of players in the terms `PLAYS` and `CODE`. Players of a game without a known winner have none."""
 
 NAMES_BEGIN, LOST_BEGIN, WON_BEGIN = "\x03", "\x02", "\x01"
-"""What the parts of `GameFacts.words` begin with. They come in this order; the file name and the codes come first."""
+"""The first characters of the parts of `GameFacts.words`, in this order; the file name and the codes come before."""
 
+_TERM = re.compile(r"\n([^\n]+\n[^\n]?)")
 _APOSTROPHES = dict.fromkeys(map(ord, "'\u2019`"))
 
 
@@ -61,6 +63,11 @@ def one_line(text: str) -> str:
 def term(kind: str, value: str, role: str = "") -> str:
     """A line of `GameFacts.terms`. The line without a role is the beginning of the line with any role."""
     return f"\n{kind}{one_line(value)}\n{role}"
+
+
+def split_terms(terms: str) -> list[str]:
+    """The lines of `GameFacts.terms`, each as `term` makes it."""
+    return [f"\n{each}" for each in _TERM.findall(terms)]
 
 
 def facts_of(

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import UNSET
 
-from slpstream.model.game_facts import facts_of, flags_of, terms_of, words_of
+from slpstream.model.game_facts import facts_of, flags_of, split_terms, terms_of, words_of
 from slpstream.model.highlight import Highlight
 from slpstream.model.summary import GameSummary, IndexedGame, Standing
 from slpstream.store.game_record import Entry, GameRecord, folded, knows_less, search_terms
@@ -36,6 +36,8 @@ from slpstream.store.highlights_query import (
 
 _BUSY_MILLISECONDS = 5000
 _IDLE_READERS = 4
+_CACHE_KIBIBYTES = 32 * 1024
+"""At most, for each connection that reads. The facts about 100,000 games fit, which queries read again and again."""
 _EXPIRED_AT_ONCE = 200
 """Games per transaction, which is kept short so that other writers do not wait long."""
 _EXPIRED = "left the index: too old, or the index too large"
@@ -387,7 +389,7 @@ class Database:
         try:
             reader = self._idle.pop()
         except IndexError:
-            reader = connect(self.path, "query_only = ON")
+            reader = connect(self.path, "query_only = ON", f"cache_size = -{_CACHE_KIBIBYTES}")
         try:
             yield reader
         except BaseException:
@@ -564,13 +566,15 @@ def _insert_tags(
         "INSERT INTO tags (kind, value, listed_at_ms, game_id) VALUES (?, ?, ?, ?)",
         [(kind, value, listed_at_ms, game_id) for kind, value in tags],
     )
+    terms = terms_of(summary, format_, (station for _, station in files))
+    writer.executemany("INSERT OR IGNORE INTO search_terms (term) VALUES (?)", [(each,) for each in split_terms(terms)])
     writer.execute(
         "INSERT INTO search (listed_at_ms, game_id, frames, began_ms, flags, terms, words)"
         " SELECT listed_at_ms, game_id, CAST(round(60 * duration_seconds) AS INTEGER) - 1,"
         " ifnull(said_at_ms, arrived_at_ms), ?, ?, ? FROM games WHERE game_id = ?",
         (
             flags_of(summary),
-            terms_of(summary, format_, (station for _, station in files)),
+            terms,
             words_of(summary, _file_name(files[0][0])),
             game_id,
         ),
@@ -594,6 +598,11 @@ def stored_facts(
         began_ms=began_ms,
     )
     return msgspec.json.encode(facts).decode()
+
+
+def stored_terms(terms: str) -> str:
+    """The single terms of a game that an older version has indexed, as a JSON list."""
+    return msgspec.json.encode(split_terms(terms)).decode()
 
 
 def _file_name(path: bytes) -> str:

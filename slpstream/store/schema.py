@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from slpstream.model.errors import ConfigError
-from slpstream.store.database import Database, connect, is_damage, stored_facts
+from slpstream.store.database import Database, connect, is_damage, stored_facts, stored_terms
 
 FILE_NAME = "games.sqlite3"
 
@@ -179,8 +179,8 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CREATE INDEX highlights_by_score ON highlights (score, game_id, number)",
     ),
     (
-        # What queries search, see `slpstream.model.game_facts`, in the order of lists. The rows are short, because a
-        # query that few games match reads all of them.
+        # The facts that queries search, see `slpstream.model.game_facts`, in the order of lists. The rows are short,
+        # because a query that few games match reads all of them.
         """CREATE TABLE search (
             listed_at_ms INTEGER NOT NULL,
             game_id TEXT NOT NULL,
@@ -198,6 +198,11 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             FROM games g, json_each('[' || search_facts(g.format, g.summary, g.path, g.duration_seconds,
                 ifnull(g.said_at_ms, g.arrived_at_ms),
                 (SELECT json_group_array(f.station) FROM files f WHERE f.game_id = g.game_id)) || ']') facts""",
+        # Each term that any game has or had. Queries for other terms, such as a stage that was never played, read no
+        # game.
+        "CREATE TABLE search_terms (term TEXT PRIMARY KEY NOT NULL) STRICT, WITHOUT ROWID",
+        """INSERT OR IGNORE INTO search_terms
+            SELECT term.value FROM search s, json_each(search_term_list(s.terms)) term""",
     ),
 )
 VERSION = len(MIGRATIONS)
@@ -278,6 +283,7 @@ def _prepare(path: Path, migrations: tuple[tuple[str, ...], ...], describe: Desc
     try:
         connection.create_function("describe", 4, describe)
         connection.create_function("search_facts", 6, stored_facts)
+        connection.create_function("search_term_list", 1, stored_terms)
         connection.execute("PRAGMA journal_mode = WAL")
         version: int = connection.execute("PRAGMA user_version").fetchone()[0]
         if version > len(migrations):

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slpstream.formats.slippi.names import characters, stages
-from slpstream.model.game_facts import GameFacts, facts_of
+from slpstream.model.game_facts import GameFacts, facts_of, split_terms
 from slpstream.model.summary import GameSummary, PlayerSummary, Thing
 from slpstream.search.games.predicate import matches
 from slpstream.search.games.sql import to_sql
@@ -125,6 +125,11 @@ def by_sql(condition: Condition, listed: list[GameFacts]) -> list[bool]:
     database = sqlite3.connect(":memory:")
     try:
         database.execute(next(each for each in MIGRATIONS[-1] if "CREATE TABLE search" in each))
+        database.execute("CREATE TABLE search_terms (term TEXT PRIMARY KEY)")
+        for each in listed:
+            terms = [(one,) for one in split_terms(each.terms)]
+            database.executemany("INSERT OR IGNORE INTO search_terms VALUES (?)", terms)
+            assert "".join(one for (one,) in terms) == each.terms
         database.executemany(
             "INSERT INTO search VALUES (?, ?, ?, ?, ?, ?, ?)", [(i, "", *each) for i, each in enumerate(listed)]
         )

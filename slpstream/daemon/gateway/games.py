@@ -165,7 +165,7 @@ def _item(station: GatewayStation, game: Game, record: GameRecord, began_ms: int
 
 
 def _facts(station: GatewayStation, record: GameRecord) -> GameFacts:
-    """What queries ask of a game. A gateway knows no files."""
+    """The facts that queries ask for. A gateway knows no files."""
     return facts_of(
         record.summary,
         format=record.format,

@@ -8,6 +8,10 @@ from slpstream.model.game_facts import LOST_BEGIN, NAMES_BEGIN, WON_BEGIN
 from slpstream.search.query.conditions import AllOf, AnyOf, Between, Condition, Flagged, Has, Not, Says, Scope
 
 _TABLE = "s"
+_LAST_CHARACTER = "\U0010ffff"
+_COSTS: dict[type, int] = {Flagged: 0, Between: 0, Has: 1, Says: 2}
+"""The order in which parts are checked, the cheapest first."""
+_MAX_COST = 3
 _WORDS: dict[Scope, str] = {
     "all": f"{_TABLE}.words",
     "names": f"substr({_TABLE}.words, instr({_TABLE}.words, '{NAMES_BEGIN}'))",
@@ -27,8 +31,10 @@ def to_sql(condition: Condition) -> tuple[str, list[Any]]:
 def _sql(condition: Condition, values: list[Any]) -> str:
     match condition:
         case Has(term):
-            values.append(term)
-            return f"instr({_TABLE}.terms, ?) > 0"
+            # SQLite asks only once whether any game has the term.
+            values += (term, term + _LAST_CHARACTER, term)
+            known = "EXISTS (SELECT 1 FROM search_terms t WHERE t.term >= ? AND t.term < ?)"
+            return f"({known} AND instr({_TABLE}.terms, ?) > 0)"
         case Says(text, scope, whole):
             # Nearly no game has the text anywhere, and looking for its scope takes longer.
             values.append(text)
@@ -50,6 +56,7 @@ def _sql(condition: Condition, values: list[Any]) -> str:
         case Not(part):
             return f"NOT ({_sql(part, values)})"
         case AllOf(parts):
-            return f"({' AND '.join([_sql(part, values) for part in parts]) or 'TRUE'})"
+            ordered = sorted(parts, key=lambda part: _COSTS.get(type(part), _MAX_COST))
+            return f"({' AND '.join([_sql(part, values) for part in ordered]) or 'TRUE'})"
         case AnyOf(parts):
             return f"({' OR '.join([_sql(part, values) for part in parts]) or 'FALSE'})"
