@@ -72,6 +72,7 @@ def test_find_games_with_the_keyboard(browser: Browser, daemon: DaemonProcess) -
         field.press("ArrowDown")
         screenshot(page, "dashboard-search-1280")
         expect(suggestions.first).to_have_attribute("aria-selected", "true")
+        expect(suggestions).to_contain_text(['"Final Destination (Adventure, Bowser)"'])
         field.press("Tab")
         expect(field).to_have_value("duration:<8s stage:Final_Destination ")
         expect(field).to_be_focused()

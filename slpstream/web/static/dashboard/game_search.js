@@ -240,5 +240,10 @@ function suggestionsFor(before, keys) {
   const sought = part.toLowerCase().replaceAll("_", " ");
   const values = (keys[key.toLowerCase()] ?? []).filter((value) => value.toLowerCase().includes(sought));
   values.sort((a, b) => Number(b.toLowerCase().startsWith(sought)) - Number(a.toLowerCase().startsWith(sought)));
-  return values.slice(0, MAX_SUGGESTIONS).map((value) => ({ from, value: value.replaceAll(" ", "_") }));
+  // A comma divides values, except between quotes, and a value between quotes is alone.
+  const possible = values.filter((value) => !value.includes(",") || part === list);
+  return possible.slice(0, MAX_SUGGESTIONS).map((value) => ({
+    from,
+    value: value.includes(",") ? `"${value}"` : value.replaceAll(" ", "_"),
+  }));
 }
