@@ -8,6 +8,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 from urllib.parse import urlencode
@@ -15,14 +16,23 @@ from urllib.parse import urlencode
 import click
 
 from slpstream.cli import EXIT_INPUT_OUTPUT, EXIT_NO, describe_error, fail, report
-from slpstream.cli.replay_files import fail_without_replays, find_files
+from slpstream.cli.replay_files import (
+    FoundReplay,
+    at_hand,
+    each_replay,
+    fail_without_replays,
+    find_files,
+    has_archives,
+)
 from slpstream.model.errors import FormatError, SourceError
 from slpstream.search.problem import QueryProblem
+from slpstream.system.member_paths import shown_name
 from slpstream.system.text import printable
 
 _MIN_FILES_FOR_PROCESSES = 400
-"""For fewer files, starting processes takes longer than it saves."""
+"""For fewer files, starting processes takes longer than it saves. How many games an archive has is not known."""
 _FILES_PER_CHUNK = 25
+_CHUNKS_AHEAD = 4
 _RESPONSE_SECONDS = 30
 _GAMES_PER_PAGE = 200
 _UNPROCESSABLE = 422
@@ -30,7 +40,7 @@ _EXIT_USAGE = 2
 
 
 class Found(NamedTuple):
-    """The outcome for one file: the game if it matches, or why the file cannot be read."""
+    """The outcome for one replay: the game if it matches, or why the file cannot be read."""
 
     path: Path
     game: dict[str, Any] | None = None
@@ -39,7 +49,7 @@ class Found(NamedTuple):
 
 
 @click.command()
-@click.argument("place", metavar="DIR|FILE|URL")
+@click.argument("place", metavar="DIR|FILE|ARCHIVE|URL")
 @click.argument("query", nargs=-1, metavar="QUERY")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per game.")
 @click.option("--paths", is_flag=True, help="Print the paths of the files alone.")
@@ -63,8 +73,9 @@ def command(
 ) -> None:
     """Find games by a query in the syntax of the Slippi Launcher, such as 'fox>marth stage:fd duration:>3m'.
 
-    Reads the replays of the folder DIR, or asks the daemon or gateway at URL. Put a query that begins with a `-` after
-    `--`. The exit code is 0 if there are games, and 1 if there are none or a file cannot be read.
+    Reads the replays of the folder DIR, also in archives there, or asks the daemon or gateway at URL. Put a query that
+    begins with a `-` after `--`. The exit code is 0 if there are games, and 1 if there are none or a file cannot be
+    read.
     """
     text = " ".join(query)
     if place.startswith(("http://", "https://")):
@@ -107,23 +118,23 @@ def _exit_with(text: str, problems: Any) -> None:
 
 
 def _in_folder(folder: Path, text: str, me: tuple[str, ...], jobs: int) -> Iterator[Found]:
-    files = [found.path for found in find_files((folder,))]
+    files = list(find_files((folder,)))
     if not files:
         fail_without_replays((folder,))
-    examine = partial(examine_file, text=text, me=me)
-    if jobs == 1 or len(files) < _MIN_FILES_FOR_PROCESSES:
-        yield from map(examine, files)
+    if jobs == 1 or (len(files) < _MIN_FILES_FOR_PROCESSES and not has_archives(files)):
+        yield from (examine(replay, text, me) for replay in each_replay(files))
         return
-    from slpstream.cli.process_pool import interrupts_blocked, process_pool
+    from slpstream.cli.process_pool import map_in_order, process_pool
 
+    examine_all = partial(_examine_all, text=text, me=me)
     with process_pool(jobs) as pool:
-        with interrupts_blocked():
-            results = pool.map(examine, files, chunksize=_FILES_PER_CHUNK)
-        yield from results
+        chunks = _batched(each_replay(files, by_name=True))
+        for chunk in map_in_order(pool, examine_all, chunks, ahead=_CHUNKS_AHEAD * jobs, size_bytes=_bytes_sent):
+            yield from chunk.result()
 
 
-def examine_file(path: Path, text: str, me: tuple[str, ...]) -> Found:
-    """Read a file and compare its game with a query. Runs in any process."""
+def examine(replay: FoundReplay, text: str, me: tuple[str, ...]) -> Found:
+    """Read a replay and compare its game with a query. Runs in any process."""
     import msgspec
 
     from slpstream.api import read_game
@@ -131,8 +142,9 @@ def examine_file(path: Path, text: str, me: tuple[str, ...]) -> Found:
     from slpstream.model.game_facts import facts_of
     from slpstream.search.games.predicate import matches
 
+    path = replay.path
     try:
-        record = record_of(read_game(path))
+        record = record_of(read_game(at_hand(replay)))
     except (FormatError, SourceError) as error:
         return Found(path, None, *describe_error(path, error))
     facts = facts_of(
@@ -154,6 +166,19 @@ def examine_file(path: Path, text: str, me: tuple[str, ...]) -> Found:
         **msgspec.to_builtins(record.summary),
     }
     return Found(path, game)
+
+
+def _examine_all(replays: list[FoundReplay], text: str, me: tuple[str, ...]) -> list[Found]:
+    return [examine(replay, text, me) for replay in replays]
+
+
+def _batched(replays: Iterator[FoundReplay]) -> Iterator[list[FoundReplay]]:
+    while batch := list(islice(replays, _FILES_PER_CHUNK)):
+        yield batch
+
+
+def _bytes_sent(replays: list[FoundReplay]) -> int:
+    return sum(len(replay.data or b"") for replay in replays)
 
 
 def _condition(text: str, me: tuple[str, ...]) -> Any:
@@ -186,7 +211,7 @@ def _print_found(found: Iterator[Found], *, as_json: bool) -> int:
         for each in found:
             code = max(code, _report(each))
             if each.game is not None:
-                yield {"game": each.game, "file": each.path.name}
+                yield {"game": each.game, "file": shown_name(os.fsencode(each.path))}
 
     return _print(rows(), as_json=as_json) or code
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import tarfile
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -33,6 +35,22 @@ def test_games_of_a_folder_are_listed_by_file(folder: Path, capfd: pytest.Captur
     output = capfd.readouterr().out
     assert output.startswith("Game_A.slp  ")
     assert len(output.splitlines()) == 1
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_games_in_archives_are_found(folder: Path, jobs: str, capfd: pytest.CaptureFixture[str]) -> None:
+    with zipfile.ZipFile(folder / "games.zip", "w") as zip_archive:
+        zip_archive.write(folder / "Game_A.slp", "day 1/Game_B.slp")
+        zip_archive.writestr("broken.slp", b"nothing")
+    with tarfile.open(folder / "games.tar.gz", "w:gz") as tar_archive:
+        tar_archive.add(folder / "Game_A.slp", "Game_C.slp")
+    assert run(str(folder), "--jobs", jobs, "game_") == 1, "a member cannot be read"
+    captured = capfd.readouterr()
+    names = ["Game_A.slp", "games.tar.gz::Game_C.slp", "games.zip::day 1/Game_B.slp"]
+    assert [line.split("  ", 1)[0] for line in captured.out.splitlines()] == names
+    assert "games.zip::broken.slp" in captured.err
+    assert run(str(folder / "games.tar.gz"), "--paths") == 0
+    assert capfd.readouterr().out == f"{folder / 'games.tar.gz'}::Game_C.slp\n"
 
 
 def test_no_game_is_exit_code_1(folder: Path) -> None:
