@@ -22,6 +22,7 @@ QUERY = "fox>marth stage:fd duration:>3m"
 PROPER_NAMES = {
     "slpstream",
     "API",
+    "zip",
     "OBS",
     "Slippi",
     "Launcher",
