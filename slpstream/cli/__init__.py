@@ -37,6 +37,7 @@ _COMMANDS = {
     "dump": "Print the log messages of a replay as JSON lines.",
     "follow": "Print the log messages of a file that is still being written.",
     "info": "Show players, stage, length and result of replays.",
+    "find": "Find games by players, characters, stage, length and date.",
     "export": "Write tables of replays as Parquet, Arrow or CSV.",
     "stats": "Show the stats of games.",
     "controllers": "Check the controllers of games by their inputs.",

@@ -127,7 +127,7 @@ def _setups(folders: tuple[Path, ...]) -> Iterator[tuple[str, Iterable[Path]]]:
 
 
 def _replays(folder: Path) -> list[Path]:
-    return [found.path for found in find_files((folder,))]
+    return [found.path for found in find_files((folder,), archives=False)]
 
 
 def _read(path: Path) -> list[tuple[Path, Any, int]]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from slpstream.cli import report_error
-from slpstream.cli.replay_files import fail_without_replays, find_files
+from slpstream.cli.replay_files import at_hand, each_replay, fail_without_replays, find_files
 from slpstream.model.errors import FormatError, SourceError
 from slpstream.system.text import printable
 
@@ -34,13 +34,14 @@ def command(paths: tuple[Path, ...], as_json: bool, show_all: bool) -> None:
     from slpstream.api import open_replay
     from slpstream.formats.slplog.container import SUFFIX
 
-    files = [found.path for found in find_files(paths, (_SUFFIX, SUFFIX))]
+    files = list(find_files(paths, (_SUFFIX, SUFFIX)))
     if not files:
         fail_without_replays(paths)
     code = 0
-    for path in files:
+    for file in each_replay(files, (_SUFFIX, SUFFIX)):
+        path = file.path
         try:
-            replay = open_replay(path)
+            replay = open_replay(at_hand(file))
             found = replay.controllers()
         except (FormatError, SourceError) as error:
             code = max(code, report_error(path, error))

@@ -36,11 +36,13 @@ class FoundReplay(NamedTuple):
     """Why it cannot be read."""
 
 
-def find_files(paths: tuple[Path, ...], endings: tuple[str, ...] | None = None) -> Iterator[ReplayFile]:
+def find_files(
+    paths: tuple[Path, ...], endings: tuple[str, ...] | None = None, *, archives: bool = True
+) -> Iterator[ReplayFile]:
     """Yield the files among `paths`, and all replays and archives in the folders among them and their subfolders.
 
     Replays of one folder come in the order of their paths. `endings` are the lower-case file name endings of replays to
-    look for in folders, by default those of all formats.
+    look for in folders, by default those of all formats. Without `archives`, those in folders are passed over.
     """
     if endings is None:
         from slpstream.formats.registry import suffixes
@@ -48,14 +50,14 @@ def find_files(paths: tuple[Path, ...], endings: tuple[str, ...] | None = None) 
         endings = suffixes()
     for path in paths:
         if path.is_dir():
-            found = sorted(p for p in path.rglob("*") if _is_wanted(p.name, endings) and p.is_file())
+            found = sorted(p for p in path.rglob("*") if _is_wanted(p.name, endings, archives) and p.is_file())
             yield from (ReplayFile(file, in_folder=True) for file in found)
         else:
             yield ReplayFile(path, in_folder=False)
 
 
-def _is_wanted(name: str, endings: tuple[str, ...]) -> bool:
-    return is_archive(name) or holds_replay(name, endings)
+def _is_wanted(name: str, endings: tuple[str, ...], archives: bool) -> bool:
+    return archives if is_archive(name) else holds_replay(name, endings)
 
 
 def has_archives(files: Iterable[ReplayFile]) -> bool:

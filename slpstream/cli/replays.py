@@ -71,7 +71,7 @@ def command(
     """
     if skew_seconds is not None and ended is not None:
         raise click.UsageError("--skew and --ended exclude each other")
-    found = sorted({found.path for found in find_files(paths)})
+    found = sorted({found.path for found in find_files(paths, archives=False)})
     if not found:
         fail_without_replays(paths)
     code = 0

@@ -11,13 +11,22 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from slpstream.cli import describe_error, report
-from slpstream.cli.replay_files import fail_without_replays, find_files
+from slpstream.cli.replay_files import (
+    FoundReplay,
+    ReplayFile,
+    at_hand,
+    each_replay,
+    fail_without_replays,
+    find_files,
+    has_archives,
+)
 from slpstream.model.errors import FormatError, SourceError
 from slpstream.search.problem import QueryProblem
 from slpstream.system.member_paths import path_text
@@ -27,6 +36,8 @@ if TYPE_CHECKING:
     from slpstream.outputs.playback_dolphin import Clip
     from slpstream.search.situations import Occurrence
 
+_CHUNKS_AHEAD = 4
+"""Chunks for each process that wait for it."""
 _MIN_PARALLEL_FILES = 64
 """For fewer files, starting processes takes longer than it saves."""
 _FILES_PER_CHUNK = 16
@@ -81,7 +92,7 @@ def command(paths: tuple[Path, ...], query: str, as_json: bool, dolphin: Path | 
     Each one is printed with the file, the time on the game's timer, the first and the last frame, and the players. The
     page docs/data/situations.md describes the queries. Files that cannot be read are reported.
     """
-    files = [found.path for found in find_files(paths, _endings())]
+    files = list(find_files(paths, _endings()))
     if not files:
         fail_without_replays(paths)
     code, clips = 0, list[Any]()
@@ -102,12 +113,13 @@ def command(paths: tuple[Path, ...], query: str, as_json: bool, dolphin: Path | 
     sys.exit(code)
 
 
-def examine(query: str, as_json: bool, file: Path) -> FileResult:
-    """Search one file."""
+def examine(query: str, as_json: bool, replay_file: FoundReplay) -> FileResult:
+    """Search one replay."""
     from slpstream.api import open_replay
 
+    file = replay_file.path
     try:
-        replay = open_replay(file)
+        replay = open_replay(at_hand(replay_file))
         found = replay.situations(query)
         if not found:
             return FileResult()
@@ -165,19 +177,38 @@ def time_text(frame: int) -> str:
 
 
 @contextmanager
-def _searched(files: list[Path], query: str, jobs: int | None, *, as_json: bool) -> Iterator[Iterator[FileResult]]:
-    """Yield an iterator of the results in the order of the files, computed by `jobs` processes."""
+def _searched(
+    files: list[ReplayFile], query: str, jobs: int | None, *, as_json: bool
+) -> Iterator[Iterator[FileResult]]:
+    """Yield an iterator of the results in the order of the replays, computed by `jobs` processes."""
     search = partial(examine, query, as_json)
-    count = min(len(files), jobs or (_cores() if len(files) >= _MIN_PARALLEL_FILES else 1))
+    many = len(files) >= _MIN_PARALLEL_FILES or has_archives(files)
+    count = jobs or (_cores() if many else 1)
+    if not has_archives(files):
+        count = min(len(files), count)
     if count < 2:
-        yield map(search, files)
+        yield map(search, each_replay(files, _endings()))
         return
-    from slpstream.cli.process_pool import interrupts_blocked, process_pool
+    from slpstream.cli.process_pool import map_in_order, process_pool
 
+    chunks = _batched(each_replay(files, _endings(), by_name=True), _FILES_PER_CHUNK if many else 1)
     with process_pool(count) as pool:
-        with interrupts_blocked():
-            results = pool.map(search, files, chunksize=_FILES_PER_CHUNK if len(files) > _MIN_PARALLEL_FILES else 1)
-        yield results
+        search_all = partial(_examine_all, query, as_json)
+        done = map_in_order(pool, search_all, chunks, ahead=_CHUNKS_AHEAD * count, size_bytes=_bytes_sent)
+        yield (result for chunk in done for result in chunk.result())
+
+
+def _examine_all(query: str, as_json: bool, replays: list[FoundReplay]) -> list[FileResult]:
+    return [examine(query, as_json, each) for each in replays]
+
+
+def _batched(replays: Iterator[FoundReplay], size: int) -> Iterator[list[FoundReplay]]:
+    while batch := list(islice(replays, size)):
+        yield batch
+
+
+def _bytes_sent(replays: list[FoundReplay]) -> int:
+    return sum(len(found.data or b"") for found in replays)
 
 
 def _cores() -> int:

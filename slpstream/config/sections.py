@@ -146,6 +146,15 @@ class Store(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     ] = 1 << 30
 
 
+class Search(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """`[search]`: queries for games."""
+
+    me: Annotated[
+        list[Annotated[str, Meta(pattern="^[^#]+#[0-9]+$")]],
+        Meta(description="Your connect codes: what `@me` in a query means, like `FOX#123`."),
+    ] = []
+
+
 class Recordings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """`[recordings]`: the replay files that slpstream writes from the data of consoles."""
 
@@ -800,6 +809,7 @@ class Config(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     watch: Watch = Watch()
     stream: Stream = Stream()
     store: Store = Store()
+    search: Search = Search()
     recordings: Recordings = Recordings()
     relay: Relay = Relay()
     announce: Announce = Announce()
@@ -830,6 +840,7 @@ SECTIONS: Mapping[str, type[msgspec.Struct]] = {
     "watch": Watch,
     "stream": Stream,
     "store": Store,
+    "search": Search,
     "recordings": Recordings,
     "relay": Relay,
     "announce": Announce,

@@ -32,6 +32,7 @@ from slpstream.daemon.clips import DaemonClips
 from slpstream.daemon.consoles import Consoles, check_sources, same_consoles
 from slpstream.daemon.demo import Demo
 from slpstream.daemon.game_codes import GameCodes
+from slpstream.daemon.game_conditions import query_words
 from slpstream.daemon.games import DaemonGames
 from slpstream.daemon.highlights import DaemonHighlights
 from slpstream.daemon.marks import StationMarks
@@ -67,6 +68,7 @@ from slpstream.web import (
     instant_replay,
     marks,
     schemas,
+    search,
     seat_codes,
     seats,
 )
@@ -233,7 +235,7 @@ class Daemon:
                 limiter = trio.CapacityLimiter(_READER_THREADS)
                 self._replay_check = self._make_replay_check(background)
                 codes = GameCodes(index, read_codes)
-                games = DaemonGames(index, self.hub, limiter, self._folders, codes)
+                games = DaemonGames(index, self.hub, limiter, self._folders, codes, config.search.me)
                 self._audit = setup_audit = SetupAudit(index, codes, self._setups, config.audit)
                 if self.controllers is not None:
                     self.controllers.use(games.log)
@@ -246,6 +248,7 @@ class Daemon:
                 if self._situations is not None:
                     self._situations.mark(marked)
                 more = [
+                    search.endpoint(query_words),
                     *seats.endpoints(seated),
                     *seat_codes.endpoints(seated),
                     *audit.endpoints(setup_audit),

@@ -16,15 +16,19 @@ from typing import Any
 
 import msgspec
 import trio
+from msgspec import UNSET
 
 from slpstream.daemon.game_codes import GameCodes
+from slpstream.daemon.game_conditions import condition_of
 from slpstream.daemon.game_log import links_of, read_frames, read_highlights, stats_of
 from slpstream.game.log_reader import archived_game, peek_game_id
 from slpstream.model.errors import CursorGone
 from slpstream.model.messages import START, LogMessage, timestamp
 from slpstream.model.summary import GameSummary, stats_summary
+from slpstream.search.games.sql import to_sql
+from slpstream.search.query.parse import Context
 from slpstream.sources.archives.packed import open_replay_file, origin_of, replay_name
-from slpstream.store import WHOLE, FileRow, GameIndex, GameRow, GamesQuery, StoredGame
+from slpstream.store import WHOLE, FileRow, Filter, GameIndex, GameRow, GamesQuery, StoredGame
 from slpstream.stream import Game, Hub
 from slpstream.system.member_paths import shown_name
 from slpstream.web import launcher, schemas
@@ -45,20 +49,24 @@ class DaemonGames:
         limiter: trio.CapacityLimiter,
         folders: Callable[[], Sequence[Path]],
         codes: GameCodes,
+        me: Sequence[str] = (),
     ) -> None:
-        """`limiter` limits the number of threads that read files; `folders` are those that are watched now."""
+        """`limiter` limits the number of threads that read files; `folders` are those that are watched now. `me` are
+        the connect codes that `@me` in a query means."""
         self._index = index
         self._hub = hub
         self._limiter = limiter
         self._folders = folders
         self._codes = codes
+        self._context = Context(me)
         self._logs: OrderedDict[tuple[str, bytes, int], Game] = OrderedDict()
         self._stats: OrderedDict[tuple[str, bytes, int], bytes] = OrderedDict()
         self._computing = trio.Lock()
 
     async def games(self, query: GamesQuery) -> schemas.GameList:
-        """A page of games."""
-        page = await self._index.page(query, self._folders() if query.watched else ())
+        """A page of games. Raises `InvalidQuery`."""
+        only = None if query.query is UNSET else Filter(*to_sql(condition_of(query.query, self._context)))
+        page = await self._index.page(query, self._folders() if query.watched else (), only)
         running = self._running()
         return schemas.GameList(
             games=[schemas.GameItem(**_item(row, running)) for row in page.games],

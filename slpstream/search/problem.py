@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
+from slpstream.model.prepared import prepared
 
+
+@prepared
 class QueryProblem(msgspec.Struct, frozen=True):
     """An error in a query. `position` and `length` are those of the text that is wrong, in characters."""
 

@@ -19,11 +19,12 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import UNSET
 
+from slpstream.model.game_facts import facts_of, flags_of, split_terms, terms_of, words_of
 from slpstream.model.highlight import Highlight
 from slpstream.model.setup import CodeList, Pacing
 from slpstream.model.summary import GameSummary, IndexedGame, Standing
 from slpstream.store.game_record import Entry, GameRecord, folded, knows_less, search_terms
-from slpstream.store.games_query import GameKey, GamesQuery
+from slpstream.store.games_query import Filter, GameKey, GamesQuery
 from slpstream.store.highlights_query import (
     HighlightKey,
     HighlightPage,
@@ -37,6 +38,8 @@ from slpstream.system.member_paths import members_prefix
 
 _BUSY_MILLISECONDS = 5000
 _IDLE_READERS = 4
+_CACHE_KIBIBYTES = 32 * 1024
+"""At most, for each connection that reads. The facts about 100,000 games fit, which queries read again and again."""
 _EXPIRED_AT_ONCE = 200
 """Games per transaction, which is kept short so that other writers do not wait long."""
 _EXPIRED = "left the index: too old, or the index too large"
@@ -305,6 +308,7 @@ class Database:
             for row in rows:
                 writer.execute("UPDATE files SET game_id = NULL, problem = ? WHERE game_id = ?", (_EXPIRED, *row))
                 writer.execute("DELETE FROM tags WHERE game_id = ?", row)
+                writer.execute("DELETE FROM search WHERE game_id = ?", row)
                 writer.execute("DELETE FROM endings WHERE game_id = ?", row)
                 writer.execute("DELETE FROM highlights WHERE game_id = ?", row)
                 _forget_setup(writer, *row)
@@ -342,9 +346,12 @@ class Database:
                     writer.execute("ROLLBACK")
                 raise
 
-    def page(self, query: GamesQuery, folders: Sequence[bytes] = ()) -> Page:
-        """A page of the games that match a query; `folders` are the paths of the folders that are watched now."""
-        statement, values = _page_statement(query, folders)
+    def page(self, query: GamesQuery, folders: Sequence[bytes] = (), only: Filter | None = None) -> Page:
+        """A page of the games that match a query; `folders` are the paths of the folders that are watched now.
+
+        `only` is the condition in `query.query`.
+        """
+        statement, values = _page_statement(query, folders, only)
         with self._reader() as reader:
             rows = [GameRow(*row) for row in reader.execute(statement, values)]
         more = len(rows) > query.limit
@@ -449,7 +456,7 @@ class Database:
         try:
             reader = self._idle.pop()
         except IndexError:
-            reader = connect(self.path, "query_only = ON")
+            reader = connect(self.path, "query_only = ON", f"cache_size = -{_CACHE_KIBIBYTES}")
         try:
             yield reader
         except BaseException:
@@ -615,6 +622,7 @@ def _refresh(writer: sqlite3.Connection, game_id: str) -> None:
     A game without files is deleted.
     """
     writer.execute("DELETE FROM tags WHERE game_id = ?", (game_id,))
+    writer.execute("DELETE FROM search WHERE game_id = ?", (game_id,))
     files = _files(writer, game_id)
     if not files:
         writer.execute("DELETE FROM endings WHERE game_id = ?", (game_id,))
@@ -648,13 +656,55 @@ def _insert_tags(
         "INSERT INTO tags (kind, value, listed_at_ms, game_id) VALUES (?, ?, ?, ?)",
         [(kind, value, listed_at_ms, game_id) for kind, value in tags],
     )
+    terms = terms_of(summary, format_, (station for _, station in files))
+    writer.executemany("INSERT OR IGNORE INTO search_terms (term) VALUES (?)", [(each,) for each in split_terms(terms)])
+    writer.execute(
+        "INSERT INTO search (listed_at_ms, game_id, frames, began_ms, flags, terms, words)"
+        " SELECT listed_at_ms, game_id, CAST(round(60 * duration_seconds) AS INTEGER) - 1,"
+        " ifnull(said_at_ms, arrived_at_ms), ?, ?, ? FROM games WHERE game_id = ?",
+        (
+            flags_of(summary),
+            terms,
+            words_of(summary, _file_name(files[0][0])),
+            game_id,
+        ),
+    )
 
 
-def _page_statement(query: GamesQuery, folders: Sequence[bytes]) -> tuple[str, list[Any]]:
+def stored_facts(
+    format_: str, summary: str, path: bytes, duration_seconds: float | None, began_ms: int | None, stations: str
+) -> str:
+    """The `GameFacts` of a game that an older version has indexed, as JSON. `stations` is a JSON list."""
+    try:
+        described = _summary(summary)
+    except msgspec.DecodeError:
+        described = GameSummary()
+    facts = facts_of(
+        described,
+        format=format_,
+        stations=msgspec.json.decode(stations, type=list[str]),
+        file_name=_file_name(path),
+        duration_seconds=duration_seconds,
+        began_ms=began_ms,
+    )
+    return msgspec.json.encode(facts).decode()
+
+
+def stored_terms(terms: str) -> str:
+    """The single terms of a game that an older version has indexed, as a JSON list."""
+    return msgspec.json.encode(split_terms(terms)).decode()
+
+
+def _file_name(path: bytes) -> str:
+    """The name of a file without its folders; `?` for bytes that are no text."""
+    return os.path.basename(path).decode("utf-8", "replace")  # noqa: PTH119 -- names that are not UTF-8
+
+
+def _page_statement(query: GamesQuery, folders: Sequence[bytes], only: Filter | None) -> tuple[str, list[Any]]:
     """The SQL statement of a page, which reads one game more, and its values.
 
-    It reads along the endings in the order of these; else along the most selective tag, or along the games if the query
-    names no tag.
+    It reads along the endings in the order of these; else along the facts if there is a condition on these, or along
+    the most selective tag, or along the games if the query names no tag.
     """
     tags = [
         (kind, value)
@@ -671,12 +721,21 @@ def _page_statement(query: GamesQuery, folders: Sequence[bytes]) -> tuple[str, l
     if query.order == "ended":
         # CROSS: in this order
         source, by, key = "endings e CROSS JOIN games g ON g.game_id = e.game_id", "g", "e.ended_at_ms"
+        if only is not None:
+            facts = "search s CROSS JOIN endings e ON e.game_id = s.game_id"
+            source = f"{facts} CROSS JOIN games g ON g.game_id = e.game_id"
+    elif only is not None:
+        source = f"search s CROSS JOIN games g ON g.game_id = s.game_id {with_endings}"
+        by, key = "s", "s.listed_at_ms"
     elif tags:
         source, by, key = f"tags t CROSS JOIN games g ON g.game_id = t.game_id {with_endings}", "t", "t.listed_at_ms"
         conditions.append("t.kind = ? AND t.value = ?")
         values += tags.pop(0)
     else:
         source, by, key = f"games g {with_endings}", "g", "g.listed_at_ms"
+    if only is not None:
+        conditions.append(only.sql)
+        values += only.values
     for tag in tags:
         conditions.append(
             "EXISTS (SELECT 1 FROM tags o WHERE o.kind = ? AND o.value = ?"  # noqa: S608 -- only `by` is put in

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 MAX_GAMES = 200
+MAX_QUERY_CHARS = 1000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MAX_TIME_CHARS = 40
 _KEY = re.compile(r"-?[0-9]{1,15}\.[0-9a-f]{32}")
@@ -48,6 +50,13 @@ class GameKey(tuple[int, str]):
         return f"{self[0]}.{self[1]}"
 
 
+class Filter(NamedTuple):
+    """A condition on games as SQL over the row `s` of the table `search`, and its values."""
+
+    sql: str
+    values: Sequence[Any]
+
+
 _Name = Annotated[str, Meta(min_length=1, max_length=200)]
 _Time = Annotated[
     StartTime,
@@ -64,6 +73,13 @@ class GamesQuery(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, froze
         Meta(description="Only games of a player: display name, connect code or tag, ignoring case."),
     ] = UNSET
     format: Annotated[_Name | UnsetType, Meta(description="Only games of this format: `slippi`, `gci`, ...")] = UNSET
+    query: Annotated[
+        Annotated[str, Meta(max_length=MAX_QUERY_CHARS)] | UnsetType,
+        Meta(
+            description="Only games that match a query in the syntax of the Slippi Launcher and its extensions: "
+            "`fox>marth stage:fd duration:>3m`."
+        ),
+    ] = UNSET
     since: Annotated[
         _Time | UnsetType,
         Meta(description="Only games that arrived or else began at this time or later; RFC 3339, or a day."),

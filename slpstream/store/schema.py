@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from slpstream.model.errors import ConfigError
-from slpstream.store.database import Database, connect, is_damage
+from slpstream.store.database import Database, connect, is_damage, stored_facts, stored_terms
 
 FILE_NAME = "games.sqlite3"
 
@@ -192,6 +192,32 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             document TEXT NOT NULL             -- JSON
         ) STRICT""",
     ),
+    (
+        # The facts that queries search, see `slpstream.model.game_facts`, in the order of lists. The rows are short,
+        # because a query that few games match reads all of them.
+        """CREATE TABLE search (
+            listed_at_ms INTEGER NOT NULL,
+            game_id TEXT NOT NULL,
+            frames INTEGER,
+            began_ms INTEGER,
+            flags INTEGER NOT NULL,
+            terms TEXT NOT NULL,
+            words TEXT NOT NULL,
+            PRIMARY KEY (listed_at_ms, game_id)
+        ) STRICT, WITHOUT ROWID""",
+        "CREATE INDEX search_by_game ON search (game_id)",
+        """INSERT INTO search
+            SELECT g.listed_at_ms, g.game_id, facts.value ->> 0, facts.value ->> 1, facts.value ->> 2,
+                facts.value ->> 3, facts.value ->> 4
+            FROM games g, json_each('[' || search_facts(g.format, g.summary, g.path, g.duration_seconds,
+                ifnull(g.said_at_ms, g.arrived_at_ms),
+                (SELECT json_group_array(f.station) FROM files f WHERE f.game_id = g.game_id)) || ']') facts""",
+        # Each term that any game has or had. Queries for other terms, such as a stage that was never played, read no
+        # game.
+        "CREATE TABLE search_terms (term TEXT PRIMARY KEY NOT NULL) STRICT, WITHOUT ROWID",
+        """INSERT OR IGNORE INTO search_terms
+            SELECT term.value FROM search s, json_each(search_term_list(s.terms)) term""",
+    ),
 )
 VERSION = len(MIGRATIONS)
 
@@ -270,6 +296,8 @@ def _prepare(path: Path, migrations: tuple[tuple[str, ...], ...], describe: Desc
     connection = connect(path)
     try:
         connection.create_function("describe", 4, describe)
+        connection.create_function("search_facts", 6, stored_facts)
+        connection.create_function("search_term_list", 1, stored_terms)
         connection.execute("PRAGMA journal_mode = WAL")
         version: int = connection.execute("PRAGMA user_version").fetchone()[0]
         if version > len(migrations):

@@ -32,6 +32,7 @@ from slpstream.web import (
     instant_replay,
     marks,
     openapi,
+    search,
     seat_codes,
     seats,
     sets,
@@ -46,6 +47,7 @@ from slpstream.web.games import Games
 from slpstream.web.on_air import StationOnAir
 from slpstream.web.own_pictures import own_pictures
 from slpstream.web.problem_pages import PROBLEM_JSON
+from slpstream.web.schemas import QueryWords
 from slpstream.web.setup import Setup
 from slpstream.web.station_path import no_such_station
 from slpstream.web.stations import Stations
@@ -203,6 +205,7 @@ def api_endpoints(
 def described_endpoints() -> list[Endpoint]:
     """All endpoints of the HTTP API, for a description: they cannot respond."""
     more = [
+        search.endpoint(lambda: QueryWords(keys={})),
         *audit.endpoints(cast(audit.SetupAudit, None)),
         *chapters.endpoints(cast(chapters.Clips, None)),
         *highlights.endpoints(cast(highlights.Highlights, None)),
@@ -236,7 +239,7 @@ def with_headers(app: Any) -> Callable[..., Awaitable[None]]:
     return wrapped
 
 
-def problem(status: int, detail: str, headers: Mapping[str, str] | None = None, **more: str) -> Response:
+def problem(status: int, detail: str, headers: Mapping[str, str] | None = None, **more: Any) -> Response:
     """An error as `application/problem+json`. `more` are further members (RFC 9457, section 3.2)."""
     return Response(
         msgspec.json.encode({"type": "about:blank", "status": status, "detail": detail, **more}),
@@ -248,7 +251,8 @@ def problem(status: int, detail: str, headers: Mapping[str, str] | None = None, 
 async def _problem(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
     detail = error.detail if isinstance(error, HTTPException) else "internal error"
-    return problem(status, detail, error.headers if isinstance(error, HTTPException) else None)
+    more = {"problems": error.problems} if isinstance(error, games_module.InvalidQuery) else {}
+    return problem(status, detail, error.headers if isinstance(error, HTTPException) else None, **more)
 
 
 def internal_error(error_id: str) -> Response:

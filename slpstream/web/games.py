@@ -12,6 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from slpstream.search.problem import QueryProblem
 from slpstream.store import GamesQuery
 from slpstream.web import schemas
 from slpstream.web.endpoint import Endpoint, NoParameters, json_response
@@ -89,11 +90,20 @@ class ReplayFile(NamedTuple):
     modified_seconds: float
 
 
+class InvalidQuery(HTTPException):
+    """The `query` of a list of games has mistakes."""
+
+    def __init__(self, problems: Sequence[QueryProblem]) -> None:
+        first = problems[0]
+        super().__init__(422, f"query: {first.message}, at character {first.position + 1}")
+        self.problems = problems
+
+
 class Games(Protocol):
     """The games of a daemon or a gateway, as the web server sees them."""
 
     async def games(self, query: GamesQuery) -> schemas.GameList:
-        """A page of games."""
+        """A page of games. Raises `InvalidQuery`."""
 
     async def game(self, game_id: str) -> schemas.Game | None:
         """One game; `None` if it is unknown."""

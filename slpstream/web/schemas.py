@@ -14,6 +14,7 @@ from msgspec import UNSET, Meta, UnsetType
 from slpstream.model.highlight import Highlight
 from slpstream.model.setup import CodeList
 from slpstream.model.summary import GameSummary
+from slpstream.search.problem import QueryProblem
 
 GameId = Annotated[str, Meta(pattern="^[0-9a-f]{32}$", description="32 hex digits.")]
 Moment = Annotated[str, Meta(description="Date and time, RFC 3339.", extra_json_schema={"format": "date-time"})]
@@ -33,6 +34,16 @@ class Problem(msgspec.Struct):
     error_id: Annotated[str | UnsetType, Meta(description="With status 500: the id of the error in the log.")] = (
         msgspec.field(name="errorId", default=UNSET)
     )
+    problems: Annotated[
+        list[QueryProblem] | UnsetType,
+        Meta(description="The mistakes in `query`, each with its place: the number of characters before it."),
+    ] = UNSET
+
+
+class QueryWords(Schema, kw_only=True):
+    """The words of queries for games."""
+
+    keys: Annotated[dict[str, list[str]], Meta(description="By key: the values that it accepts; empty for any text.")]
 
 
 class Player(Schema, kw_only=True):

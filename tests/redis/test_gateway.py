@@ -23,7 +23,7 @@ from slpstream.outputs.redis.streams import MODES, EventKeys, StationKeys
 from slpstream.store import GameKey, GamesQuery
 from slpstream.stream import Hub
 from slpstream.system.internal_errors import InternalErrors
-from slpstream.web.games import FramesQuery
+from slpstream.web.games import FramesQuery, InvalidQuery
 from slpstream.web.schemas import GameList
 from tests.redis.ingest import Ingest, broker_client, expected, of_game, until, until_stored
 from tests.redis.redis_process import RedisProcess
@@ -318,6 +318,11 @@ async def test_games_in_the_broker(broker: RedisProcess) -> None:
             assert [item.reason for item in listed] == [None, "game_end", "game_end", "game_end"]
             assert await games.games(GamesQuery(station="side")) == GameList(games=[])
             assert await games.games(GamesQuery(format="slippi")) == GameList(games=[])
+            assert (await games.games(GamesQuery(query="station:main -nobody"))).games == listed
+            assert await games.games(GamesQuery(query="-station:main")) == GameList(games=[])
+            with pytest.raises(InvalidQuery) as invalid:
+                await games.games(GamesQuery(query="ann nokey:1"))
+            assert [problem.position for problem in invalid.value.problems] == [4]
             game = await games.game(logs[1].game_id)
             assert game is not None
             assert (game.format, game.station, game.rate, game.files) == ("fake", "main", [60, 1], [])

@@ -141,7 +141,7 @@ def test_document_is_complete(document: Any) -> None:
             assert parameter.get("description") or parameter["schema"].get("description"), parameter
     games = document["paths"]["/v1/games"]["get"]["parameters"]
     assert [parameter["name"] for parameter in games] == [
-        "station", "player", "format", "since", "until", "watched", "order", "limit", "cursor",
+        "station", "player", "format", "query", "since", "until", "watched", "order", "limit", "cursor",
     ]  # fmt: skip
     assert next(p for p in games if p["name"] == "limit")["schema"]["maximum"] == 200
 

@@ -6,19 +6,23 @@ beginning was trimmed is not listed. Its start time comes from the replay, or el
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 from msgspec import UNSET
 
+from slpstream.daemon.game_conditions import condition_of
 from slpstream.daemon.game_log import links_of, read_frames, stats_of
 from slpstream.daemon.gateway.lines import payload_of
 from slpstream.daemon.gateway.station import GatewayStation
 from slpstream.game.described import DescribedGame
 from slpstream.game.record import record_of
 from slpstream.model.errors import CursorGone
+from slpstream.model.game_facts import GameFacts, facts_of
 from slpstream.model.messages import timestamp
+from slpstream.search.games.predicate import matches
+from slpstream.search.query.parse import Context
 from slpstream.store import GameKey, GameRecord, GamesQuery
 from slpstream.store.game_record import folded, search_terms
 from slpstream.stream import Game
@@ -34,19 +38,24 @@ Stations = Callable[[], Mapping[str, GatewayStation]]
 class BrokerGames:
     """The games of a gateway, see `web.games.Games`."""
 
-    def __init__(self, stations: Stations) -> None:
+    def __init__(self, stations: Stations, me: Sequence[str] = ()) -> None:
+        """`me` are the connect codes that `@me` in a query means."""
         self._stations = stations
+        self._context = Context(me)
         self._ended: dict[str, tuple[GameRecord, int]] = {}
         """Records and start times of ended games, which no longer change."""
 
     async def games(self, query: GamesQuery) -> schemas.GameList:
-        """A page of games."""
+        """A page of games. Raises `InvalidQuery`."""
+        condition = None if query.query is UNSET else condition_of(query.query, self._context)
         found: list[tuple[GameKey, schemas.GameItem]] = []
         for station, game in self._all():
             if query.station in (UNSET, station.id):
                 known = await self._record(station, game)
                 moment_ms = None if known is None else _moment_ms(*known, query)
                 if known is not None and moment_ms is not None and _matches(known[0], moment_ms, query):
+                    if condition is not None and not matches(condition, _facts(station, known[0])):
+                        continue
                     key = GameKey((moment_ms, game.game_id))
                     found.append((key, schemas.GameItem(**_item(station, game, *known))))
         found.sort(key=lambda row: row[0], reverse=True)
@@ -153,6 +162,18 @@ def _item(station: GatewayStation, game: Game, record: GameRecord, began_ms: int
         "standings": None if record.standings in (None, b"{}") else _raw(record.standings),
         **schemas.described(record.summary),
     }
+
+
+def _facts(station: GatewayStation, record: GameRecord) -> GameFacts:
+    """The facts that queries ask for. A gateway knows no files."""
+    return facts_of(
+        record.summary,
+        format=record.format,
+        stations=(station.id,),
+        file_name="",
+        duration_seconds=record.duration_seconds,
+        began_ms=record.said_at_ms,
+    )
 
 
 def _ended_ms(record: GameRecord, began_ms: int) -> int:

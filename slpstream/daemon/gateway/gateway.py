@@ -41,7 +41,7 @@ class Gateway:
             on_reconnect=metrics.counter("slpstream_broker_reconnects_total").inc,
             errors=self.errors,
         )
-        games = BrokerGames(lambda: self.feed.stations)
+        games = BrokerGames(lambda: self.feed.stations, config.search.me)
         self._web = make_web_server(config, self.hub, self, games, access, metrics, self.errors)
         self._bind_gauges()
         self._log = get_logger()

@@ -273,7 +273,7 @@ def packed_once(kind: str) -> bytes:
 
 
 @pytest.mark.parametrize("kind", ["deflated.zip", "plain.tar", "a.tar.gz", "lzma2.7z", "copy.7z"])
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_mutated_archives_end_with_lines(tmp_path: Path, kind: str, data: st.DataObject) -> None:
     packed = bytearray(packed_once(kind))

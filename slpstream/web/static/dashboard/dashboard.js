@@ -18,6 +18,7 @@ import { GameDetail, StationDetail } from "./detail.js";
 import { FirstRun } from "./first_run.js";
 import { setUpFooter } from "./footer.js";
 import { endOf, gameOf, timesOf } from "./listed_game.js";
+import { GameSearch } from "./game_search.js";
 import { Login } from "./login.js";
 import { Match } from "./match.js";
 import { loadAttackNames } from "./attacks.js";
@@ -91,6 +92,7 @@ const feed = new Stream({
 const login = new Login(find(".login"), daemon);
 setUpBracketLink(find(".to-bracket"), daemon);
 const wall = new Wall(find(".wall"), sceneOf, drawSoon);
+const search = new GameSearch(find(".search"), daemon, drawSoon);
 const firstRun = new FirstRun(find(".first-run"), overlayOf, drawSoon);
 loadNames(() => {
   wall.invalidate();
@@ -384,8 +386,11 @@ function newFigure() {
 }
 
 function drawGames() {
-  const games = (daemon.games ?? []).filter((item) => item.reason);
-  find(".recent").hidden = games.length === 0;
+  const recent = (daemon.games ?? []).filter((item) => item.reason);
+  const games = search.games ?? recent;
+  find(".recent").hidden = recent.length === 0 && !search.isActive;
+  find(".no-games").hidden = search.games === null || games.length > 0;
+  setText(find("#recent"), text(search.games === null ? "page.recent" : "search.found"));
   fill(find(".games"), games, () => clone("recent-game"), (row, item) => {
     const game = gameOf(item);
     const players = playersOf(game);

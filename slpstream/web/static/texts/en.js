@@ -612,6 +612,12 @@ export default {
   "stations.missed": "Missed messages",
   "stations.memory": "Memory",
   "stations.highest_lag": "Highest lag",
+  // search
+  "search.label": "Search games",
+  "search.example": "fox>marth stage:fd duration:>3m",
+  "search.words": "Suggestions",
+  "search.none": "No game matches.",
+  "search.found": "Games found",
   // games
   "games.set_score": "Games won in the set",
   "games.out": "out",

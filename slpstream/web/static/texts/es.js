@@ -612,6 +612,12 @@ export default {
   "stations.missed": "Mensajes perdidos",
   "stations.memory": "Memoria",
   "stations.highest_lag": "Retraso máximo",
+  // search
+  "search.label": "Buscar partidas",
+  "search.example": "fox>marth stage:fd duration:>3m",
+  "search.words": "Sugerencias",
+  "search.none": "No hay partidas que coincidan.",
+  "search.found": "Partidas encontradas",
   // games
   "games.set_score": "Partidas ganadas en el set",
   "games.out": "fuera",

@@ -612,6 +612,12 @@ export default {
   "stations.missed": "欠落メッセージ",
   "stations.memory": "メモリ",
   "stations.highest_lag": "最大遅延",
+  // search
+  "search.label": "ゲームを検索",
+  "search.example": "fox>marth stage:fd duration:>3m",
+  "search.words": "候補",
+  "search.none": "一致するゲームはありません。",
+  "search.found": "見つかったゲーム",
   // games
   "games.set_score": "このセットの取得ゲーム数",
   "games.out": "脱落",

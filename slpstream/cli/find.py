@@ -1,0 +1,296 @@
+"""`slpstream find`: find games by a query, in folders of replays or in the index of a daemon."""
+
+from __future__ import annotations
+
+import os
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn
+from urllib.parse import urlencode
+
+import click
+
+from slpstream.cli import EXIT_INPUT_OUTPUT, EXIT_NO, describe_error, fail, report
+from slpstream.cli.replay_files import (
+    FoundReplay,
+    at_hand,
+    each_replay,
+    fail_without_replays,
+    find_files,
+    has_archives,
+)
+from slpstream.model.errors import FormatError, SourceError
+from slpstream.search.problem import QueryProblem
+from slpstream.system.member_paths import shown_name
+from slpstream.system.text import printable
+
+_MIN_FILES_FOR_PROCESSES = 400
+"""For fewer files, starting processes takes longer than it saves. How many games an archive has is not known."""
+_FILES_PER_CHUNK = 25
+_CHUNKS_AHEAD = 4
+_RESPONSE_SECONDS = 30
+_GAMES_PER_PAGE = 200
+_UNPROCESSABLE = 422
+_EXIT_USAGE = 2
+
+
+class Found(NamedTuple):
+    """The outcome for one replay: the game if it matches, or why the file cannot be read."""
+
+    path: Path
+    game: dict[str, Any] | None = None
+    error: str = ""
+    code: int = 0
+
+
+@click.command()
+@click.argument("place", metavar="DIR|FILE|ARCHIVE|URL")
+@click.argument("query", nargs=-1, metavar="QUERY")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per game.")
+@click.option("--paths", is_flag=True, help="Print the paths of the files alone.")
+@click.option("-0", "--null", is_flag=True, help="End each path with a null character, for xargs -0.")
+@click.option("--me", multiple=True, metavar="CODE", help="A connect code that @me means. Can be repeated.")
+@click.option("--config", "config_file", type=click.Path(path_type=Path), help="Configuration file, for search.me.")
+@click.option("--jobs", type=click.IntRange(min=1), default=None, help="Number of processes.  [default: one per core]")
+@click.option(
+    "--token-file", type=click.Path(path_type=Path), help="File with the access token of the daemon in its first line."
+)
+def command(
+    place: str,
+    query: tuple[str, ...],
+    as_json: bool,
+    paths: bool,
+    null: bool,
+    me: tuple[str, ...],
+    config_file: Path | None,
+    jobs: int | None,
+    token_file: Path | None,
+) -> None:
+    """Find games by a query in the syntax of the Slippi Launcher, such as 'fox>marth stage:fd duration:>3m'.
+
+    Reads the replays of the folder DIR, also in archives there, or asks the daemon or gateway at URL. Put a query that
+    begins with a `-` after `--`. The exit code is 0 if there are games, and 1 if there are none or a file cannot be
+    read.
+    """
+    text = " ".join(query)
+    if place.startswith(("http://", "https://")):
+        if paths or null or me or config_file is not None:
+            raise click.UsageError("--paths, -0, --me and --config are for folders")
+        games = _of_daemon(place.rstrip("/"), text, token_file)
+        code = _print(({"game": game} for game in games), as_json=as_json)
+    else:
+        context = (*_configured(config_file), *me)
+        _check(text, context)
+        found = _in_folder(Path(place), text, context, jobs or os.cpu_count() or 1)
+        code = _print_paths(found, null=null) if paths or null else _print_found(found, as_json=as_json)
+    sys.stdout.flush()
+    sys.exit(code)
+
+
+def _configured(file: Path | None) -> tuple[str, ...]:
+    if file is None:
+        return ()
+    from slpstream import config
+
+    return tuple(config.load(file).search.me)
+
+
+def _check(text: str, me: tuple[str, ...]) -> None:
+    """Exit with 2 if the query has mistakes, after showing them."""
+    from slpstream.search.query.parse import Context, parse
+
+    _exit_with(text, parse(text, Context(me)).problems)
+
+
+def _exit_with(text: str, problems: Any) -> None:
+    for problem in problems:
+        shown = printable(text)
+        report(f"query: {problem.message}")
+        if len(shown) == len(text):
+            print(f"  {shown}\n  {' ' * problem.position}{'^' * max(1, problem.length)}", file=sys.stderr)
+    if problems:
+        sys.exit(_EXIT_USAGE)
+
+
+def _in_folder(folder: Path, text: str, me: tuple[str, ...], jobs: int) -> Iterator[Found]:
+    files = list(find_files((folder,)))
+    if not files:
+        fail_without_replays((folder,))
+    if jobs == 1 or (len(files) < _MIN_FILES_FOR_PROCESSES and not has_archives(files)):
+        yield from (examine(replay, text, me) for replay in each_replay(files))
+        return
+    from slpstream.cli.process_pool import map_in_order, process_pool
+
+    examine_all = partial(_examine_all, text=text, me=me)
+    with process_pool(jobs) as pool:
+        chunks = _batched(each_replay(files, by_name=True))
+        for chunk in map_in_order(pool, examine_all, chunks, ahead=_CHUNKS_AHEAD * jobs, size_bytes=_bytes_sent):
+            yield from chunk.result()
+
+
+def examine(replay: FoundReplay, text: str, me: tuple[str, ...]) -> Found:
+    """Read a replay and compare its game with a query. Runs in any process."""
+    import msgspec
+
+    from slpstream.api import read_game
+    from slpstream.game.record import record_of
+    from slpstream.model.game_facts import facts_of
+    from slpstream.search.games.predicate import matches
+
+    path = replay.path
+    try:
+        record = record_of(read_game(at_hand(replay)))
+    except (FormatError, SourceError) as error:
+        return Found(path, None, *describe_error(path, error))
+    facts = facts_of(
+        record.summary,
+        format=record.format,
+        stations=(),
+        file_name=path.name.encode("utf-8", "replace").decode(),
+        duration_seconds=record.duration_seconds,
+        began_ms=record.said_at_ms,
+    )
+    if not matches(_condition(text, me), facts):
+        return Found(path)
+    game = {
+        "file": str(path).encode("utf-8", "replace").decode(),
+        "gameId": record.game_id,
+        "format": record.format,
+        "durationSeconds": record.duration_seconds,
+        "reason": record.reason,
+        **msgspec.to_builtins(record.summary),
+    }
+    return Found(path, game)
+
+
+def _examine_all(replays: list[FoundReplay], text: str, me: tuple[str, ...]) -> list[Found]:
+    return [examine(replay, text, me) for replay in replays]
+
+
+def _batched(replays: Iterator[FoundReplay]) -> Iterator[list[FoundReplay]]:
+    while batch := list(islice(replays, _FILES_PER_CHUNK)):
+        yield batch
+
+
+def _bytes_sent(replays: list[FoundReplay]) -> int:
+    return sum(len(replay.data or b"") for replay in replays)
+
+
+def _condition(text: str, me: tuple[str, ...]) -> Any:
+    """The condition of a query; each process parses it once."""
+    if (text, me) not in _conditions:
+        from slpstream.search.query.parse import Context, parse
+
+        _conditions[text, me] = parse(text, Context(me)).condition
+    return _conditions[text, me]
+
+
+_conditions: dict[tuple[str, tuple[str, ...]], Any] = {}
+
+
+def _print_paths(found: Iterator[Found], *, null: bool) -> int:
+    games, code = 0, 0
+    for each in found:
+        code = max(code, _report(each))
+        if each.game is not None:
+            games += 1
+            sys.stdout.buffer.write(os.fsencode(each.path) + (b"\0" if null else b"\n"))
+    return code or (0 if games else EXIT_NO)
+
+
+def _print_found(found: Iterator[Found], *, as_json: bool) -> int:
+    code = 0
+
+    def rows() -> Iterator[dict[str, Any]]:
+        nonlocal code
+        for each in found:
+            code = max(code, _report(each))
+            if each.game is not None:
+                yield {"game": each.game, "file": shown_name(os.fsencode(each.path))}
+
+    return _print(rows(), as_json=as_json) or code
+
+
+def _report(found: Found) -> int:
+    if found.error:
+        report(found.error)
+    return found.code
+
+
+def _print(rows: Iterator[dict[str, Any]], *, as_json: bool) -> int:
+    """Print games as JSON lines or as a line each. Returns the exit code."""
+    import msgspec
+
+    games = 0
+    for row in rows:
+        games += 1
+        if as_json:
+            sys.stdout.buffer.write(msgspec.json.encode(row["game"]) + b"\n")
+        else:
+            click.echo(_line(row["game"], row.get("file", row["game"]["gameId"])))
+    return 0 if games else EXIT_NO
+
+
+def _line(game: dict[str, Any], name: str) -> str:
+    """One game in a line: the file or game id, date, place, players and length."""
+    from slpstream.cli.game_text import length_text
+
+    place = game.get("place", {})
+    winners = game.get("winners", ())
+    players = []
+    for player in game.get("players", ()):
+        character = player.get("character")
+        shown = character.get("name", "") if isinstance(character, dict) else ""
+        parts = (shown, player.get("name") or player.get("tag"), f"({player['code']})" if player.get("code") else "")
+        text = " ".join(part for part in parts if part) or f"P{player['index'] + 1}"
+        players.append(text + (" *" if player["index"] in winners else ""))
+    cells = (
+        name,
+        (game.get("startedAt") or "")[:16],
+        place.get("name", "") if isinstance(place, dict) else "",
+        game.get("who") or " vs ".join(players),
+        length_text(game.get("durationSeconds")),
+    )
+    return printable("  ".join(cell for cell in cells if cell))
+
+
+def _of_daemon(base: str, text: str, token_file: Path | None) -> Iterator[dict[str, Any]]:
+    """Yield the games of a daemon that match, newest first."""
+    import msgspec
+
+    from slpstream.cli.access_token import read_token
+
+    headers = {} if token_file is None else {"Authorization": f"Bearer {read_token(token_file)}"}
+    parameters = {"query": text, "limit": str(_GAMES_PER_PAGE)}
+    while True:
+        request = urllib.request.Request(f"{base}/v1/games?{urlencode(parameters)}", headers=headers)
+        try:
+            with urllib.request.urlopen(request, timeout=_RESPONSE_SECONDS) as response:
+                page = msgspec.json.decode(response.read())
+        except urllib.error.HTTPError as error:
+            _fail_with(base, text, error)
+        except (OSError, ValueError, UnicodeError) as error:
+            fail(f"{base}: {error}", EXIT_INPUT_OUTPUT)
+        yield from page["games"]
+        if page.get("next") is None:
+            return
+        parameters["cursor"] = page["next"]
+
+
+def _fail_with(base: str, text: str, error: urllib.error.HTTPError) -> NoReturn:
+    import msgspec
+
+    try:
+        body = msgspec.json.decode(error.read())
+        problems = msgspec.convert(body.get("problems", []), list[QueryProblem])
+        detail = str(body["detail"])
+    except (msgspec.DecodeError, msgspec.ValidationError, KeyError, AttributeError, OSError):
+        fail(f"{base}: {error}", EXIT_INPUT_OUTPUT)
+    if error.code == _UNPROCESSABLE:
+        _exit_with(text, problems)
+    fail(f"{base}: {detail}", EXIT_INPUT_OUTPUT)

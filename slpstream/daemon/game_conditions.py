@@ -1,0 +1,28 @@
+"""Queries of requests as conditions on games."""
+
+from __future__ import annotations
+
+from slpstream.search.query.conditions import Condition
+from slpstream.search.query.parse import CHOICES, KEYS, Context, parse
+from slpstream.search.query.vocabulary import vocabulary
+from slpstream.web.games import InvalidQuery
+from slpstream.web.schemas import QueryWords
+
+
+def condition_of(query: str, context: Context) -> Condition:
+    """The condition that a query means. Raises `InvalidQuery`."""
+    parsed = parse(query, context)
+    if parsed.problems:
+        raise InvalidQuery(parsed.problems)
+    return parsed.condition
+
+
+def query_words() -> QueryWords:
+    """The keys of queries and the values that they accept."""
+    known = vocabulary()
+    names = {"char": known.characters, "stage": known.stages}
+    keys: dict[str, list[str]] = {}
+    for key in KEYS:
+        values = [name for each in names.get(key, {}).values() for name in each.shown]
+        keys[key] = [*CHOICES.get(key, ()), *dict.fromkeys(values)]
+    return QueryWords(keys=keys)

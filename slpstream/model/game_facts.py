@@ -1,0 +1,129 @@
+"""The facts about a game that queries ask for, in the compact form in which the index searches them.
+
+The index keeps a row of these facts for each game and searches it from end to end, so the row is short: exact terms are
+lines of one text, and the texts that people search a part of are lines of another one.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from slpstream.model.summary import GameSummary, PlayerSummary
+
+RANKED, TEAMS, FINISHED, TIMED_OUT, QUIT = 1, 2, 4, 8, 16
+"""The bits of `GameFacts.flags`."""
+_ENDINGS = {"finished": FINISHED, "time": TIMED_OUT, "quit": QUIT}
+
+PLAYS, PLACE, CODE, STATION, FORMAT = "c", "p", "#", "@", "f"
+"""The kinds of terms: a character or machine, a stage or course, a connect code, a station, a format."""
+WON, LOST = "w", "l"
+"""The roles of players in the terms `PLAYS` and `CODE`. Players of a game without a known winner have none."""
+
+NAMES_BEGIN, LOST_BEGIN, WON_BEGIN = "\x03", "\x02", "\x01"
+"""The first characters of the parts of `GameFacts.words`, in this order; the file name and the codes come before."""
+
+_TERM = re.compile(r"\n([^\n]+\n[^\n]?)")
+_APOSTROPHES = dict.fromkeys(map(ord, "'\u2019`"))
+
+
+class GameFacts(NamedTuple):
+    """The facts about one game."""
+
+    frames: int | None
+    """Number of the last frame in sixtieths of a second after the first one; `None` if the length is not known."""
+    began_ms: int | None
+    """When it began, Unix time; `None` if neither the file nor the daemon knows."""
+    flags: int
+    terms: str
+    """A line for each term, see `term`."""
+    words: str
+    """Lines, without differences in case: file name and codes, then names of players without a known result, of losers,
+    and of winners."""
+
+
+def label(text: str) -> str:
+    """A name of a character or place as queries have it: lower case, no accents or apostrophes, `_` for spaces."""
+    plain = "".join(each for each in unicodedata.normalize("NFD", text.lower()) if not unicodedata.combining(each))
+    return "_".join(plain.translate(_APOSTROPHES).split())
+
+
+def fold(text: str) -> str:
+    """A text without differences in case, and without control characters, which divide the facts."""
+    return one_line(text).casefold()
+
+
+def one_line(text: str) -> str:
+    """A text with spaces in place of control characters."""
+    return "".join(each if each >= " " else " " for each in text)
+
+
+def term(kind: str, value: str, role: str = "") -> str:
+    """A line of `GameFacts.terms`. The line without a role is the beginning of the line with any role."""
+    return f"\n{kind}{one_line(value)}\n{role}"
+
+
+def split_terms(terms: str) -> list[str]:
+    """The lines of `GameFacts.terms`, each as `term` makes it."""
+    return [f"\n{each}" for each in _TERM.findall(terms)]
+
+
+def facts_of(
+    summary: GameSummary,
+    *,
+    format: str,
+    stations: Iterable[str],
+    file_name: str,
+    duration_seconds: float | None,
+    began_ms: int | None,
+) -> GameFacts:
+    """The facts about a game with this summary. `file_name` is the name of its file without folders."""
+    return GameFacts(
+        None if duration_seconds is None else round(60 * duration_seconds) - 1,
+        began_ms,
+        flags_of(summary),
+        terms_of(summary, format, stations),
+        words_of(summary, file_name),
+    )
+
+
+def flags_of(summary: GameSummary) -> int:
+    """`GameFacts.flags` of a game with this summary."""
+    ending = 0 if summary.ending is None else _ENDINGS[summary.ending]
+    return (RANKED if summary.match_id else 0) | (TEAMS if summary.is_teams else 0) | ending
+
+
+def terms_of(summary: GameSummary, format: str, stations: Iterable[str]) -> str:
+    """`GameFacts.terms` of a game with this summary."""
+    terms = [term(FORMAT, format), *(term(STATION, station) for station in sorted(set(stations)))]
+    if summary.place.text:
+        terms.append(term(PLACE, label(summary.place.text)))
+    for player in summary.players:
+        role = _role(summary, player)
+        if player.character.text:
+            terms.append(term(PLAYS, label(player.character.text), role))
+        if player.code:
+            terms.append(term(CODE, player.code, role))
+    return "".join(terms)
+
+
+def words_of(summary: GameSummary, file_name: str) -> str:
+    """`GameFacts.words` of a game with this summary."""
+    names: dict[str, list[str]] = {"": [], LOST: [], WON: []}
+    for player in summary.players:
+        names[_role(summary, player)] += [name for name in dict.fromkeys((player.name, player.tag)) if name]
+    parts = (
+        ("", [file_name, *(player.code for player in summary.players if player.code)]),
+        (NAMES_BEGIN, names[""]),
+        (LOST_BEGIN, names[LOST]),
+        (WON_BEGIN, names[WON]),
+    )
+    return "".join(f"{begin}\n" + "".join(f"{fold(line)}\n" for line in lines) for begin, lines in parts)
+
+
+def _role(summary: GameSummary, player: PlayerSummary) -> str:
+    if not summary.winners:
+        return ""
+    return WON if player.index in summary.winners else LOST

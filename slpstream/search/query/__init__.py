@@ -1,0 +1,1 @@
+"""The query language for games: the syntax of the Slippi Launcher, and extensions. Pure."""

@@ -1,0 +1,356 @@
+"""Parses queries into conditions.
+
+The syntax is that of the Slippi Launcher: every query that it accepts means the same here, except that a `-` before a
+word or a match-up negates it. Extensions are `>=` and `<=` for lengths, ranges `a..b` of lengths and dates, several
+match-ups, and the keys `station`, `format` and `end`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, tzinfo
+from fractions import Fraction
+from typing import NamedTuple
+
+from slpstream.model.game_facts import (
+    CODE,
+    FINISHED,
+    FORMAT,
+    LOST,
+    PLACE,
+    PLAYS,
+    QUIT,
+    RANKED,
+    STATION,
+    TEAMS,
+    TIMED_OUT,
+    WON,
+    fold,
+    term,
+)
+from slpstream.search.problem import QueryProblem
+from slpstream.search.query.conditions import AllOf, AnyOf, Between, Condition, Flagged, Has, Not, Says, any_of
+from slpstream.search.query.vocabulary import condition_of, vocabulary
+
+INVALID_KEY, INVALID_VALUE = "INVALID_KEY", "INVALID_VALUE"
+
+_TOKENS = re.compile(
+    r"""
+    (?P<space> \s+ )
+    | (?P<no> -(?=["@A-Za-z0-9_>]|[^\s:]) )?
+      (?: "(?P<quoted> [^"]* )"
+        | (?P<matchup> (?P<won> [A-Za-z][A-Za-z0-9]* )? > (?P<lost> [A-Za-z][A-Za-z0-9]* )? )
+        | (?P<key> [A-Za-z0-9_]+ ) : (?P<value> "[^"]*" | \S* )
+        | (?P<me> @me (?![A-Za-z0-9_]) )
+        | (?P<word> [^\s:]+ )
+      )
+    """,
+    re.VERBOSE,
+)
+_LENGTH = re.compile(r"(?=[0-9])(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m)?(?:(\d+(?:\.\d+)?)s)?(?:(\d+(?:\.\d+)?)f)?")
+_LENGTH_UNITS = (216_000, 3600, 60, 1)
+_DATE = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?")
+_SIGN = re.compile(r"(>=|<=|>|<|)(.*)", re.DOTALL)
+_MAX_NUMBER = (1 << 62) - 1
+"""SQLite's integers end a little above."""
+_UNTIMED = (Has(term(PLACE, "home-run_contest")), Has(f"\n{PLACE}target_test_("))
+"""Home-Run Contest and Target Test, whose games pass any filter by length."""
+_ME = "@me"
+
+
+class Context(NamedTuple):
+    """The facts besides its text on which the meaning of a query depends."""
+
+    me: Sequence[str] = ()
+    """The connect codes of `@me`."""
+    zone: tzinfo | None = None
+    """The time zone of dates; `None` is that of this machine."""
+
+
+_NO_CONTEXT = Context()
+
+
+class Query(NamedTuple):
+    """A parsed query. The condition leaves out the filters with mistakes."""
+
+    condition: Condition
+    problems: Sequence[QueryProblem]
+
+
+class _Value(NamedTuple):
+    text: str
+    position: int
+    quoted: bool
+
+
+class _Wrong(Exception):
+    """A value that a key does not accept."""
+
+    def __init__(self, message: str, value: _Value) -> None:
+        super().__init__(message)
+        self.value = value
+
+
+def parse(text: str, context: Context = _NO_CONTEXT) -> Query:
+    """Parse a query. Never fails: mistakes are in `problems`, and the remaining filters still apply."""
+    return _Parser(context).parse(text)
+
+
+class _Parser:
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._problems: list[QueryProblem] = []
+        self._all: list[Condition] = []
+        self._words: list[str] = []
+        self._stages: list[Condition] = []
+        self._matchups: list[Condition] = []
+        self._last: dict[str, Condition] = {}
+        """The conditions of keys of which only the last one counts."""
+
+    def parse(self, text: str) -> Query:
+        position = 0
+        while position < len(text):
+            token = _TOKENS.match(text, position)
+            if token is None:  # a character without a meaning, such as a lone colon
+                position += 1
+                continue
+            position = token.end()
+            if token["space"] is None:
+                try:
+                    self._take(token)
+                except _Wrong as wrong:
+                    where = wrong.value
+                    self._problem(INVALID_VALUE, str(wrong), where.position, len(where.text) + 2 * where.quoted)
+        parts = [*self._all, *self._last.values()]
+        parts += [any_of(group) for group in (self._stages, self._matchups) if group]
+        sought = " ".join(self._words)
+        if sought:
+            parts.append(Says(sought))
+        return Query(AllOf(tuple(parts)), tuple(sorted(self._problems, key=lambda problem: problem.position)))
+
+    def _problem(self, kind: str, message: str, position: int, length: int) -> None:
+        self._problems.append(QueryProblem(kind, message, position, length))
+
+    def _take(self, token: re.Match[str]) -> None:
+        negated = token["no"] is not None
+        said = token["quoted"] if token["quoted"] is not None else token["word"]
+        if said is not None:
+            if negated:
+                self._add(Says(fold(said)), negated=True)
+            elif said:
+                self._words.append(fold(said))
+        elif token["me"] is not None:
+            self._add(self._me(_Value(_ME, token.start("me"), False)), negated=negated)
+        elif token["matchup"] is not None:
+            self._take_matchup(token, negated=negated)
+        else:
+            self._take_filter(token, negated=negated)
+
+    def _add(self, condition: Condition, *, negated: bool) -> None:
+        self._all.append(Not(condition) if negated else condition)
+
+    def _take_matchup(self, token: re.Match[str], *, negated: bool) -> None:
+        sides = [
+            _character(_Value(token[name], token.start(name), False), role)
+            for name, role in (("won", WON), ("lost", LOST))
+            if token[name] is not None
+        ]
+        if sides and negated:
+            self._add(AllOf(tuple(sides)), negated=True)
+        elif sides:
+            self._matchups.append(AllOf(tuple(sides)))
+
+    def _take_filter(self, token: re.Match[str], *, negated: bool) -> None:
+        key, value, position = token["key"].lower(), token["value"], token.start("value")
+        key = ALIASES.get(key, key)
+        if key not in KEYS:
+            known = ", ".join(KEYS)
+            self._problem(
+                INVALID_KEY, f"there is no key {token['key']}; the keys are {known}", token.start("key"), len(key)
+            )
+            return
+        quoted = len(value) > 1 and value[0] == value[-1] == '"'
+        values = [_Value(value[1:-1], position, True)] if quoted else _split(value, position, key)
+        values = [each for each in values if each.text]
+        if not values:
+            return
+        condition = any_of([KEYS[key](self, each) for each in values])
+        if key in _REPLACED:
+            if negated:
+                condition = _opposite(condition)
+            self._last.pop(key, None)
+            self._last[key] = condition
+        elif key == "stage" and not negated:
+            self._stages.append(condition)
+        else:
+            self._add(condition, negated=negated)
+
+    def _me(self, value: _Value, role: str = "") -> Condition:
+        if not self._context.me:
+            raise _Wrong("@me needs your connect codes, in `me` of the section [search]", value)
+        return any_of([Has(term(CODE, code, role)) for code in self._context.me])
+
+    def character(self, value: _Value) -> Condition:
+        return _character(value)
+
+    def stage(self, value: _Value) -> Condition:
+        found = condition_of(PLACE, "", vocabulary().stages, value.text, exact=value.quoted)
+        if found is None:
+            raise _Wrong(f"there is no stage {value.text}", value)
+        return found
+
+    def duration(self, value: _Value) -> Condition:
+        low, separator, high = value.text.partition("..")
+        if separator:
+            between = Between("frames", _frames(low, value), _frames(high, value))
+        else:
+            sign, number = _signed(value)
+            frames = _frames(number, value)
+            between = Between("frames", None, frames) if sign.startswith("<") else Between("frames", frames)
+        return any_of([between, *_UNTIMED])
+
+    def date(self, value: _Value) -> Condition:
+        first, separator, last = value.text.partition("..")
+        if separator:
+            return Between("began_ms", self._span(first, value)[0], self._span(last, value)[1] - 1)
+        sign, day = _signed(value)
+        begin, end = self._span(day, value)
+        if sign.startswith(">"):
+            return Between("began_ms", begin)
+        if sign.startswith("<"):
+            return Between("began_ms", None, begin if sign == "<=" else begin - 1)
+        return Between("began_ms", begin, end - 1)
+
+    def _span(self, text: str, value: _Value) -> tuple[int, int]:
+        """The beginning of a year, month or day, and that of the next one, in Unix milliseconds."""
+        found = _DATE.fullmatch(text)
+        try:
+            if found is None:
+                raise ValueError
+            year, month, day = (None if part is None else int(part) for part in found.groups())
+            begin = datetime(year or 0, month or 1, day or 1, tzinfo=self._context.zone)
+            if day is not None:
+                end = datetime.fromordinal(begin.toordinal() + 1)
+            elif month is not None:
+                end = datetime(begin.year + month // 12, month % 12 + 1, 1)
+            else:
+                end = datetime(begin.year + 1, 1, 1)
+            end = end.replace(tzinfo=self._context.zone)
+            return round(1000 * begin.timestamp()), round(1000 * end.timestamp())
+        except (ValueError, OverflowError, OSError):
+            raise _Wrong("expected a year, month or day, like 2024-03 or >=2024-03-01", value) from None
+
+    def kind(self, value: _Value) -> Condition:
+        return _one_of(_KINDS, value)
+
+    def ending(self, value: _Value) -> Condition:
+        return _one_of(_ENDINGS, value)
+
+    def winner(self, value: _Value) -> Condition:
+        return self._player(value, WON)
+
+    def loser(self, value: _Value) -> Condition:
+        return self._player(value, LOST)
+
+    def _player(self, value: _Value, role: str) -> Condition:
+        if value.text == _ME and not value.quoted:
+            return self._me(value, role)
+        if "#" in value.text:
+            return Has(term(CODE, value.text, role))
+        return Says(fold(value.text), "won" if role == WON else "lost", value.quoted)
+
+    def code(self, value: _Value) -> Condition:
+        return self._me(value) if value.text == _ME else Has(term(CODE, value.text))
+
+    def tag(self, value: _Value) -> Condition:
+        return Says(fold(value.text), "names")
+
+    def station(self, value: _Value) -> Condition:
+        return Has(term(STATION, value.text))
+
+    def format(self, value: _Value) -> Condition:
+        return Has(term(FORMAT, value.text.lower()))
+
+
+_KINDS: Mapping[str, Condition] = {
+    "ranked": Flagged(RANKED),
+    "unranked": Not(Flagged(RANKED)),
+    "singles": Not(Flagged(TEAMS)),
+    "doubles": Flagged(TEAMS),
+    "teams": Flagged(TEAMS),
+}
+_ENDINGS: Mapping[str, Condition] = {
+    "finished": Flagged(FINISHED),
+    "time": Flagged(TIMED_OUT),
+    "quit": Flagged(QUIT),
+}
+KEYS: Mapping[str, Callable[[_Parser, _Value], Condition]] = {
+    "char": _Parser.character,
+    "stage": _Parser.stage,
+    "duration": _Parser.duration,
+    "date": _Parser.date,
+    "is": _Parser.kind,
+    "winner": _Parser.winner,
+    "loser": _Parser.loser,
+    "code": _Parser.code,
+    "tag": _Parser.tag,
+    "station": _Parser.station,
+    "format": _Parser.format,
+    "end": _Parser.ending,
+}
+ALIASES = {"character": "char", "length": "duration", "name": "tag"}
+CHOICES: Mapping[str, tuple[str, ...]] = {"is": tuple(_KINDS), "end": tuple(_ENDINGS)}
+"""The values of keys that have few."""
+_REPLACED = ("duration", "date", "is")
+_WHOLE = ("duration", "date")
+"""Keys with one value, in which a comma is a mistake."""
+
+
+def _split(text: str, position: int, key: str) -> list[_Value]:
+    if key in _WHOLE:
+        return [_Value(text, position, False)]
+    values = []
+    for part in text.split(","):
+        values.append(_Value(part, position, False))
+        position += len(part) + 1
+    return values
+
+
+def _character(value: _Value, role: str = "") -> Condition:
+    found = condition_of(PLAYS, role, vocabulary().characters, value.text, exact=value.quoted)
+    if found is None:
+        raise _Wrong(f"there is no character {value.text}", value)
+    return found
+
+
+def _one_of(choices: Mapping[str, Condition], value: _Value) -> Condition:
+    found = choices.get(value.text.lower())
+    if found is None:
+        raise _Wrong(f"expected one of {', '.join(choices)}", value)
+    return found
+
+
+def _signed(value: _Value) -> tuple[str, str]:
+    found = _SIGN.fullmatch(value.text)
+    return ("", value.text) if found is None else (found[1], found[2])
+
+
+def _frames(text: str, value: _Value) -> int:
+    found = _LENGTH.fullmatch(text.lower())
+    if found is None:
+        raise _Wrong("expected a length with units, like 90s, >2m30s or 1m..3m", value)
+    total = sum((Fraction(part) * unit for part, unit in zip(found.groups(), _LENGTH_UNITS, strict=True) if part))
+    return min(int(total), _MAX_NUMBER)
+
+
+def _opposite(condition: Condition) -> Condition:
+    """The negation of a filter. Bounds are turned around, because games of which nothing is known pass them anyway."""
+    match condition:
+        case Between(column, low, high):
+            outside: list[Condition] = [] if low is None else [Between(column, None, low - 1)]
+            return any_of(outside if high is None else [*outside, Between(column, high + 1)])
+        case AnyOf((Between() as between, *others)) if tuple(others) == _UNTIMED:
+            return any_of([_opposite(between), *others])
+        case _:
+            return Not(condition)

@@ -1,0 +1,113 @@
+"""`slpstream find`: games in folders and in the index of a daemon."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from slpstream.cli import main
+from tests.daemon_process import running
+from tests.synthetic.match import synthetic_match
+
+
+def run(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as exit_:
+        main(["find", *arguments])
+    return int(exit_.value.code or 0)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    replays = tmp_path / "replays"
+    replays.mkdir()
+    (replays / "Game_A.slp").write_bytes(synthetic_match(frames=300))
+    shutil.copy(replays / "Game_A.slp", replays / "Other\n.slp")
+    return replays
+
+
+def test_games_of_a_folder_are_listed_by_file(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(str(folder), "game_a", "duration:<1m") == 0
+    output = capfd.readouterr().out
+    assert output.startswith("Game_A.slp  ")
+    assert len(output.splitlines()) == 1
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_games_in_archives_are_found(folder: Path, jobs: str, capfd: pytest.CaptureFixture[str]) -> None:
+    with zipfile.ZipFile(folder / "games.zip", "w") as zip_archive:
+        zip_archive.write(folder / "Game_A.slp", "day 1/Game_B.slp")
+        zip_archive.writestr("broken.slp", b"nothing")
+    with tarfile.open(folder / "games.tar.gz", "w:gz") as tar_archive:
+        tar_archive.add(folder / "Game_A.slp", "Game_C.slp")
+    assert run(str(folder), "--jobs", jobs, "game_") == 1, "a member cannot be read"
+    captured = capfd.readouterr()
+    names = ["Game_A.slp", "games.tar.gz::Game_C.slp", "games.zip::day 1/Game_B.slp"]
+    assert [line.split("  ", 1)[0] for line in captured.out.splitlines()] == names
+    assert "games.zip::broken.slp" in captured.err
+    assert run(str(folder / "games.tar.gz"), "--paths") == 0
+    assert capfd.readouterr().out == f"{folder / 'games.tar.gz'}::Game_C.slp\n"
+
+
+def test_no_game_is_exit_code_1(folder: Path) -> None:
+    assert run(str(folder), "duration:>1h") == 1
+
+
+def test_paths_are_for_other_programs(folder: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    assert run(str(folder), "-0") == 0
+    assert capfdbinary.readouterr().out == b"".join(
+        bytes(folder / name) + b"\0" for name in ("Game_A.slp", "Other\n.slp")
+    )
+
+
+def test_json_has_the_summary(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(str(folder), "--json", "game_a") == 0
+    game = json.loads(capfd.readouterr().out)
+    assert game["file"] == str(folder / "Game_A.slp")
+    assert game["format"] == "slippi"
+    assert len(game["players"]) == 2
+
+
+def test_mistakes_are_marked(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(str(folder), "char:fox stge:fd") == 2
+    captured = capfd.readouterr()
+    assert captured.out == ""
+    assert captured.err.splitlines()[1:] == ["  char:fox stge:fd", "           ^^^^"]
+
+
+def test_a_broken_file_is_reported_and_the_rest_found(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (folder / "broken.slp").write_bytes(b"nothing")
+    assert run(str(folder), "game_a") == 1
+    captured = capfd.readouterr()
+    assert "broken.slp" in captured.err
+    assert captured.out.startswith("Game_A.slp")
+
+
+def test_me_is_given_or_configured(folder: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(str(folder), "@me") == 2
+    assert "[search]" in capfd.readouterr().err
+    assert run(str(folder), "--me", "NO#1", "--", "-@me") == 0
+    config = tmp_path / "slpstream.toml"
+    config.write_text('[search]\nme = ["NO#1"]\n')
+    assert run(str(folder), "--config", str(config), "@me") == 1
+
+
+@pytest.mark.process
+def test_a_daemon_is_asked(folder: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    with running(folder, state=tmp_path / "state") as daemon:
+        daemon.wait_ready()
+        daemon.until(lambda: bool(daemon.get("/v1/games")["games"]))
+        assert run(daemon.url, "duration:<1m") == 0
+        assert len(capfd.readouterr().out.splitlines()) == 1, "both files have the same game"
+        assert run(daemon.url, "duration:>1h") == 1
+        assert run(daemon.url, "duration:3") == 2
+        assert capfd.readouterr().err.splitlines()[-1] == "           ^"
+        assert run(daemon.url, "--paths", "x") == 2
+        words = daemon.get("/v1/search")["keys"]
+        assert "Fox" in words["char"]
+        assert "FoD" in words["stage"]
+        assert "ranked" in words["is"]

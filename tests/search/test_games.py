@@ -1,0 +1,157 @@
+"""Queries give the same games by SQL over the index, by the test of one game, and by a naive reference."""
+
+from __future__ import annotations
+
+import sqlite3
+from datetime import UTC, datetime
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from slpstream.formats.slippi.names import characters, stages
+from slpstream.model.game_facts import GameFacts, facts_of, split_terms
+from slpstream.model.summary import GameSummary, PlayerSummary, Thing
+from slpstream.search.games.predicate import matches
+from slpstream.search.games.sql import to_sql
+from slpstream.search.query.conditions import Condition
+from slpstream.search.query.parse import Context, parse
+from slpstream.store.schema import MIGRATIONS
+from tests.search.reference import ListedGame, accepts
+
+ME = ("ANN#1",)
+CONTEXT = Context(ME, UTC)
+CODES = ("ANN#1", "BOB#22", "ann#1")
+NAMES = ("Ann", "bob", "Ännchen", "ann bob", "zzz")
+SOME_CHARACTERS = (2, 9, 0, 3, 6, 21, 8, 22)
+SOME_STAGES = (31, 32, 2, 3, 8, 16, 29, 84, 39)
+FIRST_MS = 1_704_000_000_000
+
+players = st.builds(
+    PlayerSummary,
+    index=st.just(0),
+    name=st.sampled_from(("", *NAMES)),
+    tag=st.sampled_from(("", *NAMES)),
+    code=st.sampled_from(("", *CODES)),
+    character=st.sampled_from(SOME_CHARACTERS).map(
+        lambda number: Thing(kind="character", id=number, name=characters()[number].name)
+    ),
+)
+
+
+@st.composite
+def games(draw: st.DrawFn) -> ListedGame:
+    drawn = draw(st.lists(players, min_size=1, max_size=4))
+    numbered = [
+        PlayerSummary(index=index, name=p.name, tag=p.tag, code=p.code, character=p.character)
+        for index, p in enumerate(drawn)
+    ]
+    stage = draw(st.sampled_from(SOME_STAGES))
+    summary = GameSummary(
+        place=Thing(kind="stage", id=stage, name=stages()[stage].name),
+        players=numbered,
+        is_teams=draw(st.booleans()),
+        match_id=draw(st.sampled_from(("", "mode.ranked-1"))),
+        winners=draw(st.lists(st.integers(0, len(drawn) - 1), unique=True, max_size=2)),
+    )
+    began = draw(st.none() | st.integers(-10, 800).map(lambda hours: FIRST_MS + hours * 3_600_000 * 6))
+    return ListedGame(
+        summary,
+        draw(st.sampled_from(("Game_1.slp", "ann vs bob.slp", "FINAL.slp"))),
+        draw(st.none() | st.integers(7000, 7400) | st.integers(-100, 20_000)),
+        None if began is None else datetime.fromtimestamp(began / 1000, UTC),
+    )
+
+
+TOKENS = st.one_of(
+    st.sampled_from(("ann", "bob", "slp", "vs", "ANN", '"ann bob"', "game_", "nosuch")),
+    st.sampled_from(("@me", "-@me", "fox>marth", "fox>", ">falco", "marth>fox", "link>mario")),
+    st.builds(
+        "{}{}:{}".format,
+        st.sampled_from(("", "-")),
+        st.sampled_from(("char", "character", "CHAR")),
+        st.sampled_from(("fox", "falcon", "link", '"link"', "marth,fox", "mario", "doc", "gnw", "a")),
+    ),
+    st.builds(
+        "{}stage:{}".format,
+        st.sampled_from(("", "-")),
+        st.sampled_from(("fd", "bf,fod", "yoshis", "ys", '"pokemon stadium"', "PS", "target", "island")),
+    ),
+    st.builds(
+        "{}:{}{}".format,
+        st.sampled_from(("duration", "length")),
+        st.sampled_from(("", "<", ">")),
+        st.sampled_from(("2m", "2m3s", "0.5m90s", "2m3s4f", "7200f", "1h")),
+    ),
+    st.builds(
+        "date:{}{}".format,
+        st.sampled_from(("", "<", ">", "<=", ">=")),
+        st.sampled_from(("2023", "2024", "2024-01", "2024-02-01", "2023-12-31")),
+    ),
+    st.builds(
+        "{}is:{}".format,
+        st.sampled_from(("", "-")),
+        st.sampled_from(("ranked", "unranked", "singles", "doubles", "teams")),
+    ),
+    st.builds(
+        "{}{}:{}".format,
+        st.sampled_from(("", "-")),
+        st.sampled_from(("winner", "loser")),
+        st.sampled_from(("ann", '"ann"', "ANN#1", "@me", "b", "nosuch")),
+    ),
+    st.builds("{}code:{}".format, st.sampled_from(("", "-")), st.sampled_from(("ANN#1", "ann#1,BOB#22", "NO#1"))),
+    st.builds("{}:{}".format, st.sampled_from(("tag", "name", "-tag")), st.sampled_from(("ann", "B", '"ann bob"'))),
+)  # fmt: skip
+EXTENSIONS = st.sampled_from(
+    (
+        "-mango", "-ann", '-"ann bob"', "-fox>marth", "duration:>=2m", "duration:1m..3m", "-duration:1m..3m",
+        "-duration:>2m", "date:2023..2024-01", "-date:2024", "station:main", "-station:main", "format:slippi",
+        "end:quit",        "winner:ann,bob", "is:ranked,doubles", "marth>fox,",
+    )
+)  # fmt: skip
+
+
+def facts(game: ListedGame) -> GameFacts:
+    return facts_of(
+        game.summary,
+        format="slippi",
+        stations=("main",),
+        file_name=game.file_name,
+        duration_seconds=None if game.last_frame is None else (game.last_frame + 124) / 60,
+        began_ms=None if game.began is None else round(1000 * game.began.timestamp()),
+    )
+
+
+def by_sql(condition: Condition, listed: list[GameFacts]) -> list[bool]:
+    database = sqlite3.connect(":memory:")
+    try:
+        database.execute(next(each for each in MIGRATIONS[-1] if "CREATE TABLE search" in each))
+        database.execute("CREATE TABLE search_terms (term TEXT PRIMARY KEY)")
+        for each in listed:
+            terms = [(one,) for one in split_terms(each.terms)]
+            database.executemany("INSERT OR IGNORE INTO search_terms VALUES (?)", terms)
+            assert "".join(one for (one,) in terms) == each.terms
+        database.executemany(
+            "INSERT INTO search VALUES (?, ?, ?, ?, ?, ?, ?)", [(i, "", *each) for i, each in enumerate(listed)]
+        )
+        statement, values = to_sql(condition)
+        rows = database.execute(f"SELECT {statement} FROM search s ORDER BY listed_at_ms", values)
+        return [bool(value) for (value,) in rows]
+    finally:
+        database.close()
+
+
+@settings(deadline=None)
+@given(st.lists(games(), min_size=1, max_size=8), st.lists(TOKENS, max_size=5).map(" ".join))
+def test_queries_of_the_launcher_mean_the_same(listed: list[ListedGame], query: str) -> None:
+    parsed = parse(query, CONTEXT)
+    assert parsed.problems == ()
+    rule = accepts(query, ME)
+    assert [matches(parsed.condition, facts(game)) for game in listed] == [rule(game) for game in listed]
+
+
+@settings(deadline=None)
+@given(st.lists(games(), min_size=1, max_size=8), st.lists(TOKENS | EXTENSIONS, max_size=6).map(" ".join))
+def test_the_index_and_the_test_of_one_game_agree(listed: list[ListedGame], query: str) -> None:
+    condition = parse(query, CONTEXT).condition
+    found = [facts(game) for game in listed]
+    assert by_sql(condition, found) == [matches(condition, each) for each in found]

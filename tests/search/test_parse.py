@@ -1,0 +1,147 @@
+"""The syntax of queries, their mistakes, and the extensions of the Launcher's syntax."""
+
+from __future__ import annotations
+
+from datetime import UTC
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slpstream.model.game_facts import GameFacts, facts_of
+from slpstream.model.summary import GameSummary, PlayerSummary, Thing
+from slpstream.search.games.predicate import matches
+from slpstream.search.query.parse import Context, parse
+from slpstream.search.query.vocabulary import vocabulary
+
+
+def game(**changes: object) -> GameFacts:
+    """Ann's Fox beats Bob's Marth on Battlefield in three minutes, on 2024-03-05 at noon."""
+    summary = GameSummary(
+        place=Thing(kind="stage", id=31, name="Battlefield"),
+        players=[
+            PlayerSummary(index=0, name="Ann", code="ANN#1", character=Thing(id=2, name="Fox")),
+            PlayerSummary(index=1, name="Bob", tag="BOBY", code="BOB#2", character=Thing(id=9, name="Marth")),
+        ],
+        winners=[0],
+        ending="quit",
+    )
+    values: dict[str, object] = {"duration_seconds": 180.0, "began_ms": 1_709_640_000_000, "format": "slippi"}
+    values |= {"stations": ["setup 1"], "file_name": "Game_20240305T120000.slp", **changes}
+    return facts_of(summary, **values)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("", True),
+        ("fox>marth", True),
+        ("marth>fox", False),
+        ("marth>fox fox>marth", True),  # several match-ups: one of them
+        ("-fox>marth", False),
+        ("-marth>fox", True),
+        ("char:", True),  # a key without a value
+        (": ,", False),  # a comma is a word
+        ("-mango", True),
+        ("-ann", False),
+        ('-"ann bob"', True),
+        ("ann game", False),  # one text, in which the order counts
+        ("duration:2m..3m", True),
+        ("duration:3m1s..4m", False),
+        ("-duration:2m..3m", False),
+        ("duration:>=2m", True),
+        ("duration:<=2m", False),
+        ("duration:>4m duration:<4m", True),  # the later one replaces the earlier
+        ("date:2024-01..2024-02", False),
+        ("date:2024-01..2024-03", True),
+        ("-date:2024-03", False),
+        ("end:quit", True),
+        ("end:time,quit", True),
+        ("-end:quit", False),
+        ('station:"setup 1"', True),
+        ("station:setup", False),
+        ("format:SLIPPI", True),
+        ("winner:ANN#1", True),
+        ("winner:ann#1", False),  # codes are compared exactly
+        ('loser:"bob"', True),
+        ('loser:"bo"', False),
+        ("loser:ann", False),
+        ("@me", True),
+        ("loser:@me", False),
+        ("code:@me", True),
+        ("stage:fd stage:bf", True),
+        ("-stage:fd", True),
+        ("format:gci", False),
+        ("stage:mute", False),
+    ],
+)
+def test_meaning(query: str, found: bool) -> None:
+    parsed = parse(query, Context(("ANN#1",), UTC))
+    assert parsed.problems == ()
+    assert matches(parsed.condition, game()) is found
+
+
+@pytest.mark.parametrize("query", ["duration:>9m", "-duration:<9m", "date:1999", "-date:2024"])
+def test_games_of_which_too_little_is_known_pass(query: str) -> None:
+    assert matches(parse(query, Context((), UTC)).condition, game(duration_seconds=None, began_ms=None))
+
+
+def test_the_length_of_a_game_is_that_of_its_last_frame() -> None:
+    # The last frame of a game of 180 seconds is 10676, and 10799 frames after the first one.
+    assert matches(parse("duration:>2m59s59f").condition, game())
+    assert not matches(parse("duration:>3m").condition, game())
+    assert matches(parse("duration:<2m59s59f").condition, game())
+
+
+@pytest.mark.parametrize(
+    ("query", "kind", "marked"),
+    [
+        ("ann stge:fd", "INVALID_KEY", "stge"),
+        ("char:fox,zz ann", "INVALID_VALUE", "zz"),
+        ('stage:"nowhere land"', "INVALID_VALUE", '"nowhere land"'),
+        ("duration:30", "INVALID_VALUE", "30"),
+        ("duration:3s2m", "INVALID_VALUE", "3s2m"),
+        ("duration:=3m", "INVALID_VALUE", "=3m"),
+        ("date:2024-13", "INVALID_VALUE", "2024-13"),
+        ("date:yesterday", "INVALID_VALUE", "yesterday"),
+        ("is:fun", "INVALID_VALUE", "fun"),
+        ("fox>zz", "INVALID_VALUE", "zz"),
+        ("-@me", "INVALID_VALUE", "@me"),
+        ('char:"fo"', "INVALID_VALUE", '"fo"'),  # quoted: the whole name
+    ],
+)
+def test_a_mistake_is_marked_where_it_is(query: str, kind: str, marked: str) -> None:
+    [problem] = parse(query).problems
+    assert problem.kind == kind
+    assert query[problem.position : problem.position + problem.length] == marked
+
+
+def test_the_rest_of_a_query_with_mistakes_still_applies() -> None:
+    parsed = parse("nokey:1 char:zz char:marth -char:fox")
+    assert [problem.position for problem in parsed.problems] == [0, 13]
+    assert not matches(parsed.condition, game())
+
+
+@given(st.text(alphabet=st.sampled_from('ab:-">@me#,. 0129m<=é\n\x00'), max_size=40) | st.text(max_size=40))
+def test_no_text_makes_the_parser_fail(query: str) -> None:
+    parsed = parse(query)
+    for problem in parsed.problems:
+        assert 0 <= problem.position <= problem.position + problem.length <= len(query)
+    assert matches(parsed.condition, game()) in (True, False)
+
+
+def test_machines_and_courses_of_other_games_are_found() -> None:
+    summary = GameSummary(
+        place=Thing(kind="course", id=1, name="Mute City: Twist Road"),
+        players=[PlayerSummary(index=0, character=Thing(kind="machine", id=6, name="Blue Falcon"))],
+    )
+    facts = facts_of(summary, format="gci", stations=(), file_name="a.gci", duration_seconds=60.0, began_ms=None)
+    for query in ("stage:mute", "stage:mute_city", 'char:"blue falcon"', "stage:twist_road", "format:gci", "char:blue"):
+        assert matches(parse(query).condition, facts), query
+    assert not matches(parse("char:falco stage:battlefield").condition, facts)
+
+
+def test_aliases_lead_to_names() -> None:
+    for kind in (vocabulary().characters, vocabulary().stages):
+        for names in kind.values():
+            assert set(names.aliases.values()) <= set(names.terms)
