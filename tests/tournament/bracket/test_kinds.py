@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -50,21 +51,35 @@ class Receiver:
         return Connection("https://example.org/", (), request, secret, signature)
 
 
-def desk_of(receiver: Receiver, folder: Path, rules: Rules = Rules(confirm=False)) -> BracketDesk:  # noqa: B008
+@contextmanager
+def desk_of(receiver: Receiver, folder: Path) -> Iterator[BracketDesk]:
     async def sets_since(station: str | None, since_ms: int) -> list[StationSet]:
         return []
 
     results = WebhookResults(receiver.connection(), wall_clock=now)
-    wishes = Wishes(dry_run=False, rules=rules, hold_seconds=0.0)
+    wishes = Wishes(dry_run=False, rules=Rules(confirm=False), hold_seconds=0.0)
     around = Surroundings(lambda: {"setup-1": "Setup 1"}, sets_since)
-    return BracketDesk("webhook", results, None, open_reports(folder / "r.sqlite3"), wishes, around, wall_clock=now)
+    store = open_reports(folder / "r.sqlite3")
+    yield BracketDesk("webhook", results, None, store, wishes, around, wall_clock=now)
+    store.close()
 
 
 @in_virtual_time
 async def test_a_webhook_gets_each_result_once(tmp_path: Path) -> None:
     receiver = Receiver()
     receiver.answers = ["no answer within 10 s", 503, 429, 204]
-    desk = desk_of(receiver, tmp_path)
+    with desk_of(receiver, tmp_path) as desk:
+        await _report_and_correct(receiver, desk)
+    keys = [headers["idempotency-key"] for headers, _ in receiver.posts]
+    assert len(set(keys[:4])) == 1
+    assert keys[4] != keys[0]
+    first, last = receiver.posts[3][1], receiver.posts[4][1]
+    assert first["sides"] == [{"name": "Alice", "score": 1}, {"name": "Bob", "score": 2}]
+    assert (first["winner"], first["correction"], last["winner"], last["correction"]) == (1, False, 0, True)
+    assert [game["winner"] for game in first["games"]] == [0, 1, 1]
+
+
+async def _report_and_correct(receiver: Receiver, desk: BracketDesk) -> None:
     async with trio.open_nursery() as nursery:
         nursery.start_soon(desk.run)
         for winners in ("", "0", "01", "011"):
@@ -77,13 +92,6 @@ async def test_a_webhook_gets_each_result_once(tmp_path: Path) -> None:
         await desk.correct(next(iter(desk.entries)).key, reset_dependents=False)
         await until(lambda: len(receiver.posts) == 5)
         nursery.cancel_scope.cancel()
-    keys = [headers["idempotency-key"] for headers, _ in receiver.posts]
-    assert len(set(keys[:4])) == 1
-    assert keys[4] != keys[0]
-    first, last = receiver.posts[3][1], receiver.posts[4][1]
-    assert first["sides"] == [{"name": "Alice", "score": 1}, {"name": "Bob", "score": 2}]
-    assert (first["winner"], first["correction"], last["winner"], last["correction"]) == (1, False, 0, True)
-    assert [game["winner"] for game in first["games"]] == [0, 1, 1]
 
 
 def test_posts_are_signed_like_other_webhooks(tmp_path: Path) -> None:
