@@ -40,11 +40,13 @@ PATH = "path: str | os.PathLike[str]"
 FRAMES = "frames: Literal['live'] | Literal['finalized'] ="
 TOPICS = "topics: typing.Iterable[str] ="
 OTHERS = "strict: bool =, personal: bool =, growing: bool ="
+SENDING = "sending: Literal['first'] | Literal['last'] ="
 LOG_MESSAGE = "slpstream.model.messages.LogMessage"
 REVEALED = [
     f"def ({PATH}, *, strict: bool =, personal: bool =) -> slpstream.api.Replay",
     f"def ({PATH}, *, {FRAMES}, {TOPICS}, {OTHERS}) -> typing.Iterator[{LOG_MESSAGE}]",
-    f"def ({PATH}, *, {FRAMES}, {TOPICS}) -> typing.AsyncGenerator[{LOG_MESSAGE}, None]",
+    f"Overload(def ({PATH}, *, {FRAMES}, {TOPICS}) -> typing.AsyncGenerator[{LOG_MESSAGE}, None], "
+    f"def ({PATH}, *, layout: Literal['training'], {SENDING}) -> typing.AsyncGenerator[Any, None])",
     "slpstream.formats.slippi.frames.Frames",
     "slpstream.stats.schema.Stats",
     "bytes",
@@ -202,5 +204,5 @@ def test_signatures_have_the_real_parameters(python: Path, tmp_path: Path) -> No
     assert done.stdout.splitlines() == [
         "open_replay path strict personal",
         "messages path frames topics strict personal growing",
-        "follow path frames topics",
+        "follow path frames topics layout sending",
     ]
