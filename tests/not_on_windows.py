@@ -114,5 +114,7 @@ TESTS: Mapping[str, str] = {
     "web/test_server.py::test_bad_descriptor_is_raised": "a socket is no descriptor there",
     "web/test_server.py::test_port_in_use": _WORDS,
     "web/test_assets.py::test_files_that_cannot_be_opened_are_404": _FIFO,
+    "web/test_seats_api.py::test_codes_and_claims_survive_a_restart": "Windows ends a process at once, without SIGTERM",
+    "web/test_seats_api.py::test_no_token_is_logged": "Windows ends a process at once, without SIGTERM",
 }
 """Tests, by module and name, with parameters or without."""
