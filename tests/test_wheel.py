@@ -45,8 +45,10 @@ LOG_MESSAGE = "slpstream.model.messages.LogMessage"
 REVEALED = [
     f"def ({PATH}, *, strict: bool =, personal: bool =) -> slpstream.api.Replay",
     f"def ({PATH}, *, {FRAMES}, {TOPICS}, {OTHERS}) -> typing.Iterator[{LOG_MESSAGE}]",
-    f"Overload(def ({PATH}, *, {FRAMES}, {TOPICS}) -> typing.AsyncGenerator[{LOG_MESSAGE}, None], "
-    f"def ({PATH}, *, layout: Literal['training'], {SENDING}) -> typing.AsyncGenerator[Any, None])",
+    (
+        f"Overload(def ({PATH}, *, {FRAMES}, {TOPICS}) -> typing.AsyncGenerator[{LOG_MESSAGE}, None], "
+        f"def ({PATH}, *, layout: Literal['training'], {SENDING}) -> typing.AsyncGenerator[Any, None])"
+    ),
     "slpstream.formats.slippi.frames.Frames",
     "slpstream.stats.schema.Stats",
     "bytes",
