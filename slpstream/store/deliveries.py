@@ -9,14 +9,11 @@ current games.
 from __future__ import annotations
 
 import sqlite3
-import threading
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from slpstream.model.errors import SinkError
-from slpstream.store.database import connect
+from slpstream.store.queue_database import QueueDatabase
 from slpstream.store.schema import prepare
 
 FILE_NAME = "deliveries.sqlite3"
@@ -77,18 +74,10 @@ class StoredDelivery(NamedTuple):
     stored_at_ms: int
 
 
-class DeliveryStore:
+class DeliveryStore(QueueDatabase):
     """An open database of deliveries. All methods block, may be called from any thread and raise `SinkError`."""
 
-    def __init__(self, path: Path) -> None:
-        """Call `open_deliveries` instead, which creates the tables."""
-        self._connection = connect(path)
-        self._lock = threading.Lock()
-
-    def close(self) -> None:
-        """Close the database. No other method may be called afterwards."""
-        with self._lock:
-            self._connection.close()
+    what = "deliveries"
 
     def retain(self, webhooks: Collection[str]) -> None:
         """Delete everything about webhooks that are not in `webhooks`, which are no longer configured."""
@@ -208,22 +197,6 @@ class DeliveryStore:
                 (webhook, webhook, max_count),
             ).rowcount
             return old + over
-
-    @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        with self._lock:
-            connection = self._connection
-            try:
-                connection.execute("BEGIN IMMEDIATE")
-                try:
-                    yield connection
-                    connection.execute("COMMIT")
-                except BaseException:
-                    if connection.in_transaction:
-                        connection.execute("ROLLBACK")
-                    raise
-            except sqlite3.Error as error:
-                raise SinkError(f"deliveries: {error}") from error
 
 
 def _insert(

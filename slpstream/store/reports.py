@@ -6,15 +6,11 @@ database is set aside: what waited in it is lost, and the sets of the stations a
 
 from __future__ import annotations
 
-import sqlite3
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from slpstream.model.errors import SinkError
-from slpstream.store.database import connect
+from slpstream.store.queue_database import QueueDatabase
 from slpstream.store.schema import prepare
 
 FILE_NAME = "reports.sqlite3"
@@ -46,18 +42,10 @@ class ReportEntry(NamedTuple):
     body: bytes
 
 
-class ReportStore:
+class ReportStore(QueueDatabase):
     """An open queue. All methods block, may be called from any thread and raise `SinkError`."""
 
-    def __init__(self, path: Path) -> None:
-        """Call `open_reports` instead, which creates the tables."""
-        self._connection = connect(path)
-        self._lock = threading.Lock()
-
-    def close(self) -> None:
-        """Close the database. No other method may be called afterwards."""
-        with self._lock:
-            self._connection.close()
+    what = "reports"
 
     def entries(self, bracket: str) -> list[bytes]:
         """The bodies of all entries of a bracket, oldest first."""
@@ -94,22 +82,6 @@ class ReportStore:
                 " WHERE bracket = ? AND waits = 0 ORDER BY id DESC LIMIT 1 OFFSET ?)",
                 (bracket, bracket, max_count),
             ).rowcount
-
-    @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        with self._lock:
-            connection = self._connection
-            try:
-                connection.execute("BEGIN IMMEDIATE")
-                try:
-                    yield connection
-                    connection.execute("COMMIT")
-                except BaseException:
-                    if connection.in_transaction:
-                        connection.execute("ROLLBACK")
-                    raise
-            except sqlite3.Error as error:
-                raise SinkError(f"reports: {error}") from error
 
 
 def open_reports(path: Path, *, on_damage: Callable[[Path, str], None] = lambda aside, what: None) -> ReportStore:
