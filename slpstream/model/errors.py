@@ -9,9 +9,21 @@ These are not errors: needing more data, an absent field, a declared but unknown
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class SlpstreamError(Exception):
-    """Base of everything that slpstream raises on purpose."""
+    """Base of everything that slpstream raises on purpose. Errors can be sent to another process (pickle)."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (type(self), self.args, self.__dict__)
+
+
+def _restored(kind: type[SlpstreamError], texts: tuple[Any, ...], values: dict[str, Any]) -> SlpstreamError:
+    """The same error again, without its constructor, whose parameters are not its texts."""
+    error = kind.__new__(kind, *texts)
+    error.__dict__.update(values)
+    return error
 
 
 class ConfigError(SlpstreamError):

@@ -9,7 +9,7 @@ import pyarrow.dataset as ds
 import pytest
 from click.testing import CliRunner, Result
 
-from slpstream.cli import dump, export, info, reindex, stats
+from slpstream.cli import dump, export, find, info, reindex, situations, stats
 from tests.sources.archives.packing import KINDS, zipped
 from tests.sources.archives.test_members import GAMES
 
@@ -82,3 +82,21 @@ def test_reindex_reads_archives(archive: Path, tmp_path: Path) -> None:
     archive.write_bytes(zipped({}))
     archive = archive.rename(archive.with_name("empty.zip"))
     assert run(reindex.command, archive.parent, "--config", config).stdout.startswith("0 files: 0 games, 0 broken")
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_broken_archive_is_one_line_for_several_processes_too(tmp_path: Path, jobs: str) -> None:
+    folder = tmp_path / "archives"
+    folder.mkdir()
+    (folder / "cut.zip").write_bytes(zipped(GAMES)[:500])
+    (folder / "good.zip").write_bytes(zipped(GAMES))
+    for command in (stats, find, situations, export):
+        arguments: dict[object, list[str | Path]] = {
+            stats: ["--json", folder],
+            find: [folder, "char:fox"],
+            situations: [folder, "kill"],
+            export: ["--to", "csv", "-o", tmp_path / f"out-{jobs}", folder],
+        }
+        result = run(command.command, *arguments[command], "--jobs", jobs)
+        assert result.exit_code == 74, result.output
+        assert len([line for line in result.stderr.splitlines() if "cut.zip: not a zip archive" in line]) == 1
