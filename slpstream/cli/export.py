@@ -27,10 +27,12 @@ from slpstream.cli.replay_files import (
     FoundReplay,
     ReplayFile,
     at_hand,
+    bytes_sent,
     each_replay,
     fail_without_replays,
     find_files,
     has_archives,
+    in_parts,
     open_exportable,
 )
 from slpstream.model.errors import FormatError, SourceError
@@ -215,28 +217,8 @@ def _prepare_folders(out: Path, tables: Sequence[str], *, overwrite: bool) -> No
 
 def _parts(replays: Iterable[FoundReplay]) -> Iterator[Part]:
     """Divide the replays into parts, in their order and by their sizes alone."""
-    batch: list[FoundReplay] = []
-    number = 0
-    free_bytes = 0
-    for found in replays:
-        size = found.size_bytes or _size_bytes(found.path)
-        if batch and (size > free_bytes or len(batch) == _PART_FILES):
-            yield Part(number, tuple(batch))
-            number += 1
-            batch = []
-        if not batch:
-            free_bytes = _PART_BYTES
-        batch.append(found)
-        free_bytes -= size
-    if batch:
-        yield Part(number, tuple(batch))
-
-
-def _size_bytes(file: Path) -> int:
-    try:
-        return file.stat().st_size
-    except OSError:
-        return 0  # the error is reported when the file is read
+    for number, files in enumerate(in_parts(replays, max_files=_PART_FILES, max_bytes=_PART_BYTES)):
+        yield Part(number, files)
 
 
 def _export(options: Options, parts: Iterable[Part], update: Callable[[int], None]) -> Iterator[PartResult]:
@@ -291,7 +273,7 @@ def _export_in_processes(
 
 
 def _bytes_sent(part: Part) -> int:
-    return sum(len(found.data or b"") for found in part.files)
+    return bytes_sent(part.files)
 
 
 def export_part(options: Options, part: Part, file_done: Callable[[], None]) -> PartResult:

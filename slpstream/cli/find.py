@@ -8,7 +8,6 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from functools import partial
-from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 from urllib.parse import urlencode
@@ -32,7 +31,6 @@ from slpstream.system.text import printable
 _MIN_FILES_FOR_PROCESSES = 400
 """For fewer files, starting processes takes longer than it saves. How many games an archive has is not known."""
 _FILES_PER_CHUNK = 25
-_CHUNKS_AHEAD = 4
 _RESPONSE_SECONDS = 30
 _GAMES_PER_PAGE = 200
 _UNPROCESSABLE = 422
@@ -124,13 +122,10 @@ def _in_folder(folder: Path, text: str, me: tuple[str, ...], jobs: int) -> Itera
     if jobs == 1 or (len(files) < _MIN_FILES_FOR_PROCESSES and not has_archives(files)):
         yield from (examine(replay, text, me) for replay in each_replay(files))
         return
-    from slpstream.cli.process_pool import map_in_order, process_pool
+    from slpstream.cli.replay_work import examined
 
-    examine_all = partial(_examine_all, text=text, me=me)
-    with process_pool(jobs) as pool:
-        chunks = _batched(each_replay(files, by_name=True))
-        for chunk in map_in_order(pool, examine_all, chunks, ahead=_CHUNKS_AHEAD * jobs, size_bytes=_bytes_sent):
-            yield from chunk.result()
+    replays = each_replay(files, by_name=True)
+    yield from examined(partial(examine, text=text, me=me), replays, jobs=jobs, per_task=_FILES_PER_CHUNK)
 
 
 def examine(replay: FoundReplay, text: str, me: tuple[str, ...]) -> Found:
@@ -166,19 +161,6 @@ def examine(replay: FoundReplay, text: str, me: tuple[str, ...]) -> Found:
         **msgspec.to_builtins(record.summary),
     }
     return Found(path, game)
-
-
-def _examine_all(replays: list[FoundReplay], text: str, me: tuple[str, ...]) -> list[Found]:
-    return [examine(replay, text, me) for replay in replays]
-
-
-def _batched(replays: Iterator[FoundReplay]) -> Iterator[list[FoundReplay]]:
-    while batch := list(islice(replays, _FILES_PER_CHUNK)):
-        yield batch
-
-
-def _bytes_sent(replays: list[FoundReplay]) -> int:
-    return sum(len(replay.data or b"") for replay in replays)
 
 
 def _condition(text: str, me: tuple[str, ...]) -> Any:

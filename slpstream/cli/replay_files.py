@@ -108,6 +108,36 @@ def _members(archive: Path, endings: tuple[str, ...], *, by_name: bool) -> Itera
                 yield FoundReplay(path, in_folder=True, data=data, size_bytes=len(data))
 
 
+def in_parts(
+    replays: Iterable[FoundReplay], *, max_files: int, max_bytes: int | None = None
+) -> Iterator[tuple[FoundReplay, ...]]:
+    """Divide replays into parts, in their order and by their sizes alone. A larger replay is a part of its own."""
+    part: list[FoundReplay] = []
+    part_bytes = 0
+    for found in replays:
+        size = found.size_bytes or size_bytes_of(found.path) if max_bytes is not None else 0
+        if part and (len(part) == max_files or (max_bytes is not None and part_bytes + size > max_bytes)):
+            yield tuple(part)
+            part, part_bytes = [], 0
+        part.append(found)
+        part_bytes += size
+    if part:
+        yield tuple(part)
+
+
+def size_bytes_of(file: Path) -> int:
+    """The size of a file; 0 for one that cannot be read, which is reported when it is read."""
+    try:
+        return file.stat().st_size
+    except OSError:
+        return 0
+
+
+def bytes_sent(replays: Iterable[FoundReplay]) -> int:
+    """The number of bytes that go to another process with these replays."""
+    return sum(len(found.data or b"") for found in replays)
+
+
 def at_hand(found: FoundReplay) -> Path:
     """The path of a replay, by which it can be read now. Raises the error of one that cannot be read."""
     if found.error is not None:

@@ -11,7 +11,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -36,8 +35,6 @@ if TYPE_CHECKING:
     from slpstream.outputs.playback_dolphin import Clip
     from slpstream.search.situations import Occurrence
 
-_CHUNKS_AHEAD = 4
-"""Chunks for each process that wait for it."""
 _MIN_PARALLEL_FILES = 64
 """For fewer files, starting processes takes longer than it saves."""
 _FILES_PER_CHUNK = 16
@@ -189,26 +186,10 @@ def _searched(
     if count < 2:
         yield map(search, each_replay(files, _endings()))
         return
-    from slpstream.cli.process_pool import map_in_order, process_pool
+    from slpstream.cli.replay_work import examined
 
-    chunks = _batched(each_replay(files, _endings(), by_name=True), _FILES_PER_CHUNK if many else 1)
-    with process_pool(count) as pool:
-        search_all = partial(_examine_all, query, as_json)
-        done = map_in_order(pool, search_all, chunks, ahead=_CHUNKS_AHEAD * count, size_bytes=_bytes_sent)
-        yield (result for chunk in done for result in chunk.result())
-
-
-def _examine_all(query: str, as_json: bool, replays: list[FoundReplay]) -> list[FileResult]:
-    return [examine(query, as_json, each) for each in replays]
-
-
-def _batched(replays: Iterator[FoundReplay], size: int) -> Iterator[list[FoundReplay]]:
-    while batch := list(islice(replays, size)):
-        yield batch
-
-
-def _bytes_sent(replays: list[FoundReplay]) -> int:
-    return sum(len(found.data or b"") for found in replays)
+    replays = each_replay(files, _endings(), by_name=True)
+    yield examined(search, replays, jobs=count, per_task=_FILES_PER_CHUNK if many else 1)
 
 
 def _cores() -> int:

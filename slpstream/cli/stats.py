@@ -10,7 +10,6 @@ import os
 import sys
 from collections.abc import Iterator
 from functools import partial
-from itertools import islice
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -40,7 +39,6 @@ if TYPE_CHECKING:
 MIN_PARALLEL_BYTES = 24_000_000
 """For less data, starting processes takes longer than it saves."""
 _FILES_PER_CHUNK = 4
-_CHUNKS_AHEAD = 4
 _ARCHIVE_RATIO = 5
 """About how much smaller replays are in archives."""
 
@@ -249,33 +247,17 @@ def _computed(files: list[ReplayFile], options: Options, jobs: int | None) -> It
     if count < 2:
         yield from map(partial(examine, options), each_replay(files, _stats_endings()))
         return
-    from slpstream.cli.process_pool import map_in_order, process_pool
+    from slpstream.cli.replay_work import examined
 
+    replays = each_replay(files, _stats_endings(), by_name=True)
     size = _FILES_PER_CHUNK if len(files) > 64 or has_archives(files) else 1
-    chunks = _batched(each_replay(files, _stats_endings(), by_name=True), size)
-    with process_pool(count) as pool:
-        examine_all = partial(_examine_all, options)
-        for chunk in map_in_order(pool, examine_all, chunks, ahead=_CHUNKS_AHEAD * count, size_bytes=_bytes_sent):
-            yield from chunk.result()
-
-
-def _batched(replays: Iterator[FoundReplay], size: int) -> Iterator[list[FoundReplay]]:
-    while batch := list(islice(replays, size)):
-        yield batch
-
-
-def _bytes_sent(replays: list[FoundReplay]) -> int:
-    return sum(len(found.data or b"") for found in replays)
+    yield from examined(partial(examine, options), replays, jobs=count, per_task=size)
 
 
 def _stats_endings() -> tuple[str, ...]:
     from slpstream.formats.slplog.container import SUFFIX
 
     return (*_endings(), SUFFIX)
-
-
-def _examine_all(options: Options, replays: list[FoundReplay]) -> list[FileResult]:
-    return [examine(options, found) for found in replays]
 
 
 def _jobs(files: list[ReplayFile]) -> int:

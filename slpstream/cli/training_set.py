@@ -19,7 +19,16 @@ from slpstream.api import Replay
 from slpstream.cli import EXIT_INPUT_OUTPUT, EXIT_NO, describe_error, fail, report
 from slpstream.cli.process_pool import map_in_order, process_pool
 from slpstream.cli.progress import progress_bar
-from slpstream.cli.replay_files import FoundReplay, ReplayFile, at_hand, each_replay, open_exportable
+from slpstream.cli.replay_files import (
+    FoundReplay,
+    ReplayFile,
+    at_hand,
+    bytes_sent,
+    each_replay,
+    in_parts,
+    open_exportable,
+    size_bytes_of,
+)
 from slpstream.model.errors import FormatError, SourceError
 from slpstream.model.version import __version__
 from slpstream.system.member_paths import path_text
@@ -73,7 +82,7 @@ class Head(NamedTuple):
 
 def export(files: Sequence[ReplayFile], out: Path, options: Options, *, jobs: int, overwrite: bool) -> None:
     """Write a training set, or what is missing of it. Exits with the code of the worst problem."""
-    named = [[str(file.path), _size_bytes(file.path)] for file in files]
+    named = [[str(file.path), size_bytes_of(file.path)] for file in files]
     wanted = {"form": _FORM, **options._asdict(), "files": named}
     _prepare(out, wanted, overwrite=overwrite)
     if (out / INDEX).exists():  # a run was killed when all was done but the tidying
@@ -146,26 +155,9 @@ def _parts(files: Sequence[ReplayFile], options: Options) -> Iterator[Part]:
     Members of a zip are read by those who work on the part; those of other archives are unpacked here, in passing.
     """
     limit = options.shard_bytes // _BYTES_PER_REPLAY_BYTE
-    batch: list[FoundReplay] = []
-    number, free_bytes = 0, 0
-    for found in each_replay(files, by_name=True):
-        size = found.size_bytes or _size_bytes(found.path)
-        if batch and (size > free_bytes or len(batch) == _PART_FILES):
-            yield Part(number, tuple(batch))
-            number, batch = number + 1, []
-        if not batch:
-            free_bytes = limit
-        batch.append(found)
-        free_bytes -= size
-    if batch:
-        yield Part(number, tuple(batch))
-
-
-def _size_bytes(file: Path) -> int:
-    try:
-        return file.stat().st_size
-    except OSError:
-        return 0  # the error is reported when the file is read
+    replays = each_replay(files, by_name=True)
+    for number, part in enumerate(in_parts(replays, max_files=_PART_FILES, max_bytes=limit)):
+        yield Part(number, part)
 
 
 def _marked_heads(work: _Work, files: Sequence[ReplayFile], options: Options) -> list[list[Head]]:
@@ -319,4 +311,4 @@ class _Task(Generic[Result]):
 
 def _bytes_sent(arguments: tuple[Any, ...]) -> int:
     part: Part = arguments[0]
-    return sum(len(found.data or b"") for found in part.files)
+    return bytes_sent(part.files)
