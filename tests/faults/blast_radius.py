@@ -103,7 +103,6 @@ ROWS = (
     Row("on_air", "choosing the station on air", "a second or more, in which the same station stays on air", "nothing"),
     Row("seats", "names that players claim", "a second or more; then the names are compared with the set", "nothing"),
     Row("audit", "the comparison of setups", "a second or more; then the setups are compared again", "nothing"),
-    Row("controllers", "the check of a station's controllers", "the check of the games that run", "nothing"),
     Row("upkeep", "figures and memory of the process", "a round, which is done again", "nothing"),
 )
 """The rows about parts in docs/reference/faults.md."""

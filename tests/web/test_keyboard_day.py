@@ -135,7 +135,7 @@ def log_in(page: Page, keyboard: Keyboard) -> None:
 
 
 def find_the_station(page: Page, keyboard: Keyboard) -> None:
-    for link in ("Scene editor", "Venue wall"):
+    for link in ("Scene editor", "Setups", "Venue wall"):
         keyboard.press("Shift+Tab")
         expect(page.get_by_role("link", name=link)).to_be_focused()
     keyboard.press("Enter")
