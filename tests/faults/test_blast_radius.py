@@ -11,6 +11,7 @@ from typing import Any, get_args
 
 import pytest
 import trio
+from coredis.tokens import PureToken
 from starlette.routing import Mount, Route
 
 from slpstream.config import Fanout, StationConfig
@@ -377,15 +378,24 @@ async def test_bug_in_the_broker_sink(tmp_path: Path) -> None:
                             await trio.sleep(0.02)
                     assert await in_broker(player) == player.expected, f"{where}: {player.station}"
 
+            async def cut_off(raised: list[int], _: Player) -> None:
+                """Close the daemon's connections until it begins anew. It only notices while it waits for an answer."""
+                with trio.move_on_after(TIMEOUT_SECONDS):
+                    while not raised[0]:
+                        await client.client_pause(int(TIMEOUT_SECONDS * 1000), PureToken.WRITE)
+                        await trio.sleep(0.2)
+                        await client.client_kill(skipme=True)
+                        await client.client_unpause()
+                        await trio.sleep(1)
+
             for owner, name in [*of_station, *shared]:
                 where = f"{owner.__name__.rpartition('.')[2]}.{name}"
                 victim = here.players[len(here.results) % len(here.players)]
                 once = (owner, name) in shared
                 station, times = (None, 1) if once else (victim.station, 10**9)
                 with bug_in(owner, name, station=station, times=times) as raised:
-                    if name == "_begin":
-                        await client.client_kill(skipme=True)
-                    await here.play(where, "broker", lambda _, raised=raised: nullcontext(raised), early=True)  # type: ignore[misc]
+                    act = partial(cut_off, raised) if name == "_begin" else None
+                    await here.play(where, "broker", lambda _, raised=raised: nullcontext(raised), act, early=True)  # type: ignore[misc]
                     await until_in_broker([player for player in here.players if player is not victim], where)
                     if not once:
                         assert await in_broker(victim) == []

@@ -75,6 +75,23 @@ def test_operator_makes_a_set_a_crew_battle(browser: Browser, daemon: DaemonProc
     assert "crewBattle" not in found
 
 
+def test_text_for_crews_is_kept_until_it_is_sent(browser: Browser, daemon: DaemonProcess, tmp_path: Path) -> None:
+    with open_page(browser, viewport={"width": 1280, "height": 1500}) as operating:
+        page = operating.page
+        page.goto(f"{daemon.url}/#station/main")
+        panel = page.locator(".set")
+        panel.locator(".crew-battle summary").click()
+        first = panel.get_by_label("Crew 1", exact=True)
+        second = panel.get_by_label("Crew 2", exact=True)
+        first.fill("Red")
+        second.click()
+        add(tmp_path / "main", 1, replay({0: ANN, 1: BOB}, {0: 0, 1: 2}, seconds=60, minute=4), minutes_ago=8)
+        expect(panel.locator(".points").last).to_have_text("1")  # the panel was drawn again
+        expect(first).to_have_value("Red")
+        second.press("Escape")
+        expect(first).to_have_value("")
+
+
 def test_crew_battle_in_the_overlay(browser: Browser, tmp_path: Path) -> None:
     folder = tmp_path / "main"
     folder.mkdir()

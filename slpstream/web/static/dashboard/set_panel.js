@@ -43,6 +43,8 @@ export class SetPanel {
   #isRefused = false;
   /** Whether the last request had no response: what was entered then stays in its field. */
   #isCutOff = false;
+  /** Whether the fields of the crews have text that was not sent: a button sends all of them at once. */
+  #areCrewsEdited = false;
   /** Requests that have no response yet. They are sent one after the other. */
   #pending = 0;
   /** @type {Promise<void>} */ #queue = Promise.resolve();
@@ -65,8 +67,11 @@ export class SetPanel {
     this.#whenEdited(this.#input(".round"), (value) => ({ round: value || null }));
     this.#whenEdited(this.#input(".event"), (value) => ({ event: value || null }));
     this.#whenEdited(this.#input(".casters"), (value) => ({ casters: castersIn(value) }));
-    find(".crew-begin", root).addEventListener("click", () => this.#change({ crewBattle: this.#crewsInFields() }));
-    find(".crew-end", root).addEventListener("click", () => this.#change({ crewBattle: null }));
+    const crews = find(".crew-battle", root);
+    crews.addEventListener("input", () => (this.#areCrewsEdited = true));
+    crews.addEventListener("keydown", (event) => event.key === "Escape" && this.#restoreCrews());
+    find(".crew-begin", crews).addEventListener("click", () => this.#sendCrews(this.#crewsInFields()));
+    find(".crew-end", crews).addEventListener("click", () => this.#sendCrews(null));
     const operator = this.#input(".operator");
     operator.value = rememberedOperator();
     operator.addEventListener("change", () => rememberOperator(operator.value.trim()));
@@ -158,13 +163,36 @@ export class SetPanel {
     crews.forEach((crew, i) => {
       setText(find("span", /** @type {HTMLElement} */ (names[i].parentElement)), text("panel.crew_name", { number: i + 1 }));
       setAttribute(stocks[i], "aria-label", text("panel.crew_stocks_of", { number: i + 1 }));
-      this.#put(names[i], crew.name);
-      this.#put(stocks[i], String(crew.stocks));
+      this.#putCrew(names[i], crew.name);
+      this.#putCrew(stocks[i], String(crew.stocks));
     });
-    this.#put(this.#input(".player-stocks"), String(stocksPerPlayer));
+    this.#putCrew(this.#input(".player-stocks"), String(stocksPerPlayer));
     setText(find(".crew-begin", details), text(isCrewBattle ? "panel.crew_change" : "panel.crew_begin"));
     find(".crew-end", details).hidden = !isCrewBattle;
     /** @type {HTMLSelectElement} */ (this.#bestOf).disabled = isCrewBattle;
+  }
+
+  /**
+   * @param {HTMLInputElement} field
+   * @param {string} value
+   */
+  #putCrew(field, value) {
+    if (!this.#areCrewsEdited) {
+      this.#put(field, value);
+    }
+  }
+
+  #restoreCrews() {
+    this.#areCrewsEdited = false;
+    for (const field of /** @type {NodeListOf<HTMLInputElement>} */ (this.#root.querySelectorAll(".crew-battle input"))) {
+      field.value = field.dataset.shown ?? "";
+    }
+  }
+
+  /** @param {Record<string, any> | null} crewBattle */
+  #sendCrews(crewBattle) {
+    this.#change({ crewBattle });
+    this.#areCrewsEdited = false; // from now on, the request that has no response yet keeps the text
   }
 
   #crewsInFields() {
