@@ -131,3 +131,15 @@ def test_any_length_and_the_zip(browser: Browser, daemon: DaemonProcess) -> None
             panel.get_by_role("link", name="Replays (zip)").click()
         assert downloading.value.suggested_filename == "Ann (Fox) vs Bob (Fox).zip"
         assert problems(io.BytesIO(downloading.value.path().read_bytes())) == []
+
+
+def test_a_gateway_has_no_zip_and_no_audit(browser: Browser, daemon: DaemonProcess) -> None:
+    """A gateway, for which this daemon stands in, has no such addresses as `/v1/seats`."""
+    with open_page(browser, viewport={"width": 1280, "height": 1400}) as operating:
+        page = operating.page
+        page.route("**/v1/seats", lambda route: route.fulfill(status=404, json={"error": "not found"}))
+        page.goto(f"{daemon.url}/#station/main")
+        expect(page.locator(".set .points")).to_have_count(2)
+        expect(page.get_by_role("link", name="Setups")).to_have_count(0)
+        expect(page.get_by_role("link", name="Replays (zip)")).to_have_count(0)
+        expect(page.get_by_role("link", name="Venue wall")).to_have_count(1)

@@ -59,6 +59,8 @@ export class Daemon {
     this.base = base;
     this.token = token;
     this.#onChange = onChange;
+    /** Whether it serves stations of other machines: then it has neither replays of sets nor an audit. */
+    this.isGateway = false;
     /** As `/v1/stations` describes them. @type {Body[]} */
     this.stations = [];
     /** @type {Health} */

@@ -39,6 +39,7 @@ const MAX_CARDS = 16;
 const DRAW_MS = 100;
 /** The wall draws frames by itself; this is for everything else. */
 const DRAW_WALL_MS = 250;
+const NOT_FOUND = 404;
 const FIRST_RUN = "#first-run";
 const EDITOR = "#editor";
 
@@ -59,7 +60,7 @@ const matches = new Map();
 let drawnAt = -Infinity;
 let subscribedRate = RATE;
 let drawing = false;
-let askedForSeats = false;
+let askedForLinks = false;
 /** @type {StationDetail | GameDetail | null} */
 let detail = null;
 /** The route of the open details, as `KIND/ID`. */
@@ -176,19 +177,22 @@ function draw() {
   drawFirstRun();
   detail?.draw(daemon);
   editor?.draw(stations);
-  if (!askedForSeats && daemon.games !== null) {
-    askedForSeats = true;
-    showSeatCodes();
+  if (!askedForLinks && daemon.games !== null) {
+    askedForLinks = true;
+    showLinks();
   }
 }
 
-/** Shows the link to the codes for seats, if players can claim seats here. */
-async function showSeatCodes() {
+/** Shows the link to the codes for seats if players can claim seats here, and hides what a gateway does not have. */
+async function showLinks() {
   try {
-    const { body } = await daemon.get("v1/seats");
+    const { status, body } = await daemon.get("v1/seats");
     find(".to-seat-codes").hidden = body.on !== true;
+    daemon.isGateway = status === NOT_FOUND;
+    find(".to-audit").hidden = daemon.isGateway;
+    detail?.draw(daemon);
   } catch {
-    askedForSeats = false; // the daemon is away: with its next answer
+    askedForLinks = false; // the daemon is away: with its next answer
   }
 }
 

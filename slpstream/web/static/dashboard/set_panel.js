@@ -208,7 +208,7 @@ export class SetPanel {
   /** @param {SetScore} set */
   #offerReplays({ setId }) {
     const link = find(".replays", this.#root);
-    link.hidden = setId === undefined || this.#daemon === null;
+    link.hidden = setId === undefined || this.#daemon === null || this.#daemon.isGateway;
     if (this.#daemon !== null && setId !== undefined) {
       const url = new URL(`${this.#path}s/${encodeURIComponent(setId)}/replays.zip`, this.#daemon.base);
       if (this.#daemon.token !== undefined) {
