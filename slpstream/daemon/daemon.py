@@ -399,7 +399,8 @@ class Daemon:
         if station != self.demo.station:
             self.outputs.set_changed(station, payload)
             if self._handover is not None:
-                self._handover.set_changed(station, payload)
+                with self.errors.contain("handover", station=station):
+                    self._handover.set_changed(station, payload)
             if self.playback is not None:
                 with self.errors.contain("playback", station=station):
                     self.playback.set_changed(station, payload)
