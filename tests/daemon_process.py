@@ -24,7 +24,7 @@ from websockets.sync.client import connect
 START_SECONDS = 60  # Wine starts slowly, and a busy machine too
 _CLOSE_SECONDS = 0.3
 """Short, because a client that leaves early does not read on and never sees the daemon's close frame."""
-STATUS_TYPES = {"hello", "snapshot", "station", "set", "lagged", "error"}
+STATUS_TYPES = {"hello", "snapshot", "station", "set", "situation", "lagged", "error"}
 
 
 class DaemonProcess:

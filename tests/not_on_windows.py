@@ -23,6 +23,7 @@ MODULES: Mapping[str, str] = {
     "cli/test_process_pool.py": "it sends signals to processes and threads, which Windows does not have",
     "cli/test_find.py": "a name of a file has a line break",
     "cli/test_reindex.py": _TERMINAL,
+    "cli/test_situations.py": "numpy does not load in Wine",
     "cli/test_start.py": "it replaces the home folder as Unix has it, in HOME",
     "outputs/test_real_obs.py": "it needs Xvfb, and signals",
     "web/test_audit.py": _BROWSER,

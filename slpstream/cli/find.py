@@ -15,6 +15,7 @@ from urllib.parse import urlencode
 import click
 
 from slpstream.cli import EXIT_INPUT_OUTPUT, EXIT_NO, describe_error, fail, report
+from slpstream.cli.game_query import check, exit_with, is_wanted, me_option, record_at
 from slpstream.cli.replay_files import (
     FoundReplay,
     at_hand,
@@ -34,7 +35,6 @@ _FILES_PER_CHUNK = 25
 _RESPONSE_SECONDS = 30
 _GAMES_PER_PAGE = 200
 _UNPROCESSABLE = 422
-_EXIT_USAGE = 2
 
 
 class Found(NamedTuple):
@@ -52,7 +52,7 @@ class Found(NamedTuple):
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per game.")
 @click.option("--paths", is_flag=True, help="Print the paths of the files alone.")
 @click.option("-0", "--null", is_flag=True, help="End each path with a null character, for xargs -0.")
-@click.option("--me", multiple=True, metavar="CODE", help="A connect code that @me means. Can be repeated.")
+@me_option
 @click.option("--config", "config_file", type=click.Path(path_type=Path), help="Configuration file, for search.me.")
 @click.option("--jobs", type=click.IntRange(min=1), default=None, help="Number of processes.  [default: one per core]")
 @click.option(
@@ -73,7 +73,7 @@ def command(
 
     Reads the replays of the folder DIR, also in archives there, or asks the daemon or gateway at URL. Put a query that
     begins with a `-` after `--`. The exit code is 0 if there are games, and 1 if there are none or a file cannot be
-    read.
+    read. To find what happens within games, use `slpstream situations`.
     """
     text = " ".join(query)
     if place.startswith(("http://", "https://")):
@@ -83,7 +83,7 @@ def command(
         code = _print(({"game": game} for game in games), as_json=as_json)
     else:
         context = (*_configured(config_file), *me)
-        _check(text, context)
+        check(text, context)
         found = _in_folder(Path(place), text, context, jobs or os.cpu_count() or 1)
         code = _print_paths(found, null=null) if paths or null else _print_found(found, as_json=as_json)
     sys.stdout.flush()
@@ -96,23 +96,6 @@ def _configured(file: Path | None) -> tuple[str, ...]:
     from slpstream import config
 
     return tuple(config.load(file).search.me)
-
-
-def _check(text: str, me: tuple[str, ...]) -> None:
-    """Exit with 2 if the query has mistakes, after showing them."""
-    from slpstream.search.query.parse import Context, parse
-
-    _exit_with(text, parse(text, Context(me)).problems)
-
-
-def _exit_with(text: str, problems: Any) -> None:
-    for problem in problems:
-        shown = printable(text)
-        report(f"query: {problem.message}")
-        if len(shown) == len(text):
-            print(f"  {shown}\n  {' ' * problem.position}{'^' * max(1, problem.length)}", file=sys.stderr)
-    if problems:
-        sys.exit(_EXIT_USAGE)
 
 
 def _in_folder(folder: Path, text: str, me: tuple[str, ...], jobs: int) -> Iterator[Found]:
@@ -132,25 +115,12 @@ def examine(replay: FoundReplay, text: str, me: tuple[str, ...]) -> Found:
     """Read a replay and compare its game with a query. Runs in any process."""
     import msgspec
 
-    from slpstream.api import read_game
-    from slpstream.game.record import record_of
-    from slpstream.model.game_facts import facts_of
-    from slpstream.search.games.predicate import matches
-
     path = replay.path
     try:
-        record = record_of(read_game(at_hand(replay)))
+        record = record_at(at_hand(replay))
     except (FormatError, SourceError) as error:
         return Found(path, None, *describe_error(path, error))
-    facts = facts_of(
-        record.summary,
-        format=record.format,
-        stations=(),
-        file_name=path.name.encode("utf-8", "replace").decode(),
-        duration_seconds=record.duration_seconds,
-        began_ms=record.said_at_ms,
-    )
-    if not matches(_condition(text, me), facts):
+    if not is_wanted(record, path, text, me):
         return Found(path)
     game = {
         "file": str(path).encode("utf-8", "replace").decode(),
@@ -161,18 +131,6 @@ def examine(replay: FoundReplay, text: str, me: tuple[str, ...]) -> Found:
         **msgspec.to_builtins(record.summary),
     }
     return Found(path, game)
-
-
-def _condition(text: str, me: tuple[str, ...]) -> Any:
-    """The condition of a query; each process parses it once."""
-    if (text, me) not in _conditions:
-        from slpstream.search.query.parse import Context, parse
-
-        _conditions[text, me] = parse(text, Context(me)).condition
-    return _conditions[text, me]
-
-
-_conditions: dict[tuple[str, tuple[str, ...]], Any] = {}
 
 
 def _print_paths(found: Iterator[Found], *, null: bool) -> int:
@@ -274,5 +232,5 @@ def _fail_with(base: str, text: str, error: urllib.error.HTTPError) -> NoReturn:
     except (msgspec.DecodeError, msgspec.ValidationError, KeyError, AttributeError, OSError):
         fail(f"{base}: {error}", EXIT_INPUT_OUTPUT)
     if error.code == _UNPROCESSABLE:
-        _exit_with(text, problems)
+        exit_with(text, problems)
     fail(f"{base}: {detail}", EXIT_INPUT_OUTPUT)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from slpstream.cli import describe_error, report
+from slpstream.cli.game_query import check, games_option, is_wanted, me_option, record_at
 from slpstream.cli.replay_files import (
     FoundReplay,
     ReplayFile,
@@ -38,6 +39,15 @@ if TYPE_CHECKING:
 _MIN_PARALLEL_FILES = 64
 """For fewer files, starting processes takes longer than it saves."""
 _FILES_PER_CHUNK = 16
+
+
+class Search(NamedTuple):
+    """What is searched for in every replay: a situation, in all games or in those that match a query."""
+
+    query: str
+    as_json: bool
+    games: str | None
+    me: tuple[str, ...]
 
 
 class FileResult(NamedTuple):
@@ -80,20 +90,36 @@ def printable_lines(text: str) -> str:
     type=click.Path(path_type=Path, dir_okay=False),
     help="Also write the situations to this file, as a queue for Dolphin.",
 )
+@games_option
+@me_option
 @click.option(
     "--jobs", type=click.IntRange(min=1), help="Number of processes.  [default: one per core if there are enough files]"
 )
-def command(paths: tuple[Path, ...], query: str, as_json: bool, dolphin: Path | None, jobs: int | None) -> None:
+def command(
+    paths: tuple[Path, ...],
+    query: str,
+    as_json: bool,
+    dolphin: Path | None,
+    games: str | None,
+    me: tuple[str, ...],
+    jobs: int | None,
+) -> None:
     """Find the situations that QUERY describes, such as 'fox: upthrow -> upair, kill'.
 
     Each one is printed with the file, the time on the game's timer, the first and the last frame, and the players. The
-    page docs/data/situations.md describes the queries. Files that cannot be read are reported.
+    page docs/data/situations.md describes the queries. Files that cannot be read are reported. To find games by their
+    players, characters, stage or date, use `slpstream find`, or --games with the same queries.
     """
+    if me and games is None:
+        raise click.UsageError("--me is for --games")
+    if games is not None:
+        check(games, me)
     files = list(find_files(paths, _endings()))
     if not files:
         fail_without_replays(paths)
     code, clips = 0, list[Any]()
-    with _searched(files, query, jobs, as_json=as_json) as results:
+    search = partial(examine, Search(query, as_json=as_json, games=games, me=me))
+    with _searched(files, search, jobs) as results:
         for result in results:
             for line in result.lines:
                 print(line)
@@ -110,14 +136,17 @@ def command(paths: tuple[Path, ...], query: str, as_json: bool, dolphin: Path | 
     sys.exit(code)
 
 
-def examine(query: str, as_json: bool, replay_file: FoundReplay) -> FileResult:
+def examine(search: Search, replay_file: FoundReplay) -> FileResult:
     """Search one replay."""
     from slpstream.api import open_replay
 
     file = replay_file.path
     try:
-        replay = open_replay(at_hand(replay_file))
-        found = replay.situations(query)
+        source = at_hand(replay_file)
+        if search.games is not None and not is_wanted(record_at(source), file, search.games, search.me):
+            return FileResult()
+        replay = open_replay(source)
+        found = replay.situations(search.query)
         if not found:
             return FileResult()
         from slpstream.cli.game_text import summary_of
@@ -127,7 +156,7 @@ def examine(query: str, as_json: bool, replay_file: FoundReplay) -> FileResult:
         lines: list[str] = []
         clips: list[Clip] = []
         for occurrence in found:
-            described = _object(occurrence, players) if as_json else _text(occurrence, players)
+            described = _object(occurrence, players) if search.as_json else _text(occurrence, players)
             lines.append(_line(file, replay.game_id, described))
             clip = around(file.absolute(), occurrence.frames[0], occurrence.frames[-1])
             clips += [] if clip is None else [clip]
@@ -175,10 +204,9 @@ def time_text(frame: int) -> str:
 
 @contextmanager
 def _searched(
-    files: list[ReplayFile], query: str, jobs: int | None, *, as_json: bool
+    files: list[ReplayFile], search: Callable[[FoundReplay], FileResult], jobs: int | None
 ) -> Iterator[Iterator[FileResult]]:
     """Yield an iterator of the results in the order of the replays, computed by `jobs` processes."""
-    search = partial(examine, query, as_json)
     many = len(files) >= _MIN_PARALLEL_FILES or has_archives(files)
     count = jobs or (_cores() if many else 1)
     if not has_archives(files):

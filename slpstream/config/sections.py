@@ -576,6 +576,12 @@ class Situation(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     mark: Annotated[
         bool, Meta(description="Mark the moment, so that it is on the dashboard and can be shown again.")
     ] = False
+    highlight: Annotated[
+        bool, Meta(description="List it among the highlights, so that it is among the best moments of a set.")
+    ] = False
+    score: Annotated[
+        float, Meta(ge=0, le=1000, description="For `highlight`: its score among the highlights of games.")
+    ] = 100.0
 
 
 SCOREBOARD_VALUES = (

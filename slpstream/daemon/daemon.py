@@ -31,6 +31,7 @@ from slpstream.daemon.archives import ArchiveSearch, read_archive
 from slpstream.daemon.clips import DaemonClips
 from slpstream.daemon.consoles import Consoles, check_sources, same_consoles
 from slpstream.daemon.demo import Demo
+from slpstream.daemon.found_situations import list_situations
 from slpstream.daemon.game_codes import GameCodes
 from slpstream.daemon.game_conditions import query_words
 from slpstream.daemon.games import DaemonGames
@@ -71,6 +72,7 @@ from slpstream.web import (
     search,
     seat_codes,
     seats,
+    situations,
 )
 from slpstream.web import bracket as bracket_module
 from slpstream.web.server import WebServer
@@ -254,6 +256,7 @@ class Daemon:
                     *audit.endpoints(setup_audit),
                     *chapters.endpoints(DaemonClips(self.sets, lambda: list(self.running))),
                     *highlights.endpoints(found),
+                    situations.endpoint(partial(list_situations, index, games.replay_name)),
                     *marks.endpoints(marked),
                     *instant_replay.endpoints(self.playback, self.running.__contains__),
                     *bracket_module.endpoints(self.bracket),
@@ -396,7 +399,8 @@ class Daemon:
         if station != self.demo.station:
             self.outputs.set_changed(station, payload)
             if self._handover is not None:
-                self._handover.set_changed(station, payload)
+                with self.errors.contain("handover", station=station):
+                    self._handover.set_changed(station, payload)
             if self.playback is not None:
                 with self.errors.contain("playback", station=station):
                     self.playback.set_changed(station, payload)
@@ -588,12 +592,12 @@ class Daemon:
             return None
         from slpstream.daemon.situations import DaemonSituations  # noqa: PLC0415 -- few daemons look for situations
 
-        situations = DaemonSituations(config.situations, self.metrics)
-        situations.tell(self.outputs.situation_found)
-        situations.tell(self._tell_obs)
-        return situations
+        wanted = DaemonSituations(config.situations, self.metrics)
+        wanted.tell(self.outputs.situation_found)
+        wanted.show(self._tell_obs)
+        return wanted
 
-    async def _tell_obs(self, station: str, payload: Mapping[str, Any]) -> None:
+    def _tell_obs(self, station: str, payload: Mapping[str, Any]) -> None:
         if self._obs is not None:
             with self.errors.contain("obs", station=station):
                 self._obs.situation_found(station, payload["gameId"], payload["name"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -48,6 +48,21 @@ class _Stats(msgspec.Struct):
     conversions: list[_Span] = []
     stocks: list[_Span] = []
     last_frame: int | None = msgspec.field(default=None, name="lastFrame")
+
+
+def distinct(rows: Sequence[HighlightRow]) -> list[HighlightRow]:
+    """The highlights without situations that lie within another one, which shows them too."""
+    return [row for row in rows if not any(_is_within(row, other) for other in rows)]
+
+
+def _is_within(row: HighlightRow, other: HighlightRow) -> bool:
+    """Whether a row is a situation whose frames another one shows. Of two with the same frames, the first counts."""
+    inner, outer = row.highlight, other.highlight
+    if row is other or row.game_id != other.game_id or inner.of != "situation":
+        return False
+    if (inner.start_frame, inner.end_frame) == (outer.start_frame, outer.end_frame):
+        return other.number < row.number
+    return outer.start_frame <= inner.start_frame and inner.end_frame <= outer.end_frame
 
 
 class Moments:

@@ -12,7 +12,7 @@ from typing import Any
 import trio
 
 from slpstream.config import Playback as PlaybackConfig
-from slpstream.daemon.moments import FindGame, Moments, StatsOf
+from slpstream.daemon.moments import FindGame, Moments, StatsOf, distinct
 from slpstream.model.errors import NoSuchMoment
 from slpstream.model.messages import ON_AIR
 from slpstream.outputs.playback_dolphin import CommunicationFile, PlaybackDolphin
@@ -115,7 +115,7 @@ class Playback:
                 continue
             page = await highlights(HighlightsQuery(set=station, order="best", limit=self._config.set_moments))
             rows = [] if page is None else page.highlights
-            rows = sorted(rows, key=lambda row: (row.listed_at_ms, row.highlight.start_frame))
+            rows = sorted(distinct(rows), key=lambda row: (row.listed_at_ms, row.highlight.start_frame))
             clips = await moments.of_highlights(rows)
             if station == self._station and not self._is_playing(station):
                 dolphin.queue([clip._replace(station=station) for clip in clips])

@@ -2,11 +2,13 @@
 
 Situations depend on the queries as well as on the bytes of a file, so they are not part of a game's log, and change no
 cursor. Each station is followed through its finalized log. A game that goes on after a restart is read again from its
-beginning, and gives the same situations with the same numbers, by which receivers know those that they had before.
+beginning, and gives the same situations with the same numbers, by which the index and other receivers know those that
+they had before.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
@@ -16,12 +18,12 @@ import msgspec
 from slpstream.config.sections import Situation
 from slpstream.game.described import DescribedGame
 from slpstream.model.errors import ConfigError, NoSuchMoment, ProtocolViolation
-from slpstream.model.messages import LogMessage
+from slpstream.model.messages import LogMessage, timestamp
 from slpstream.model.summary import GameSummary
 from slpstream.model.topics import Topic
 from slpstream.search.problem import QueryProblem
 from slpstream.search.situations import LiveSituations, Occurrence, Query, described, frame_of, parse, setup_of
-from slpstream.store import GameIndex
+from slpstream.store import FoundSituation, GameIndex
 from slpstream.stream import Channel, ConsumedBatch, ConsumerOffsets, LogConsumer
 from slpstream.system.logs import get_logger
 from slpstream.system.metrics import Metrics
@@ -32,6 +34,8 @@ _KEPT_GAMES = 8
 
 Receive = Callable[[str, Mapping[str, Any]], Awaitable[None]]
 """Takes a station and the payload of a situation; returns when it may be forgotten."""
+Show = Callable[[str, Mapping[str, Any]], None]
+"""Takes the same of a situation in the game that is played. Returns at once."""
 
 
 class _Wanted(NamedTuple):
@@ -65,14 +69,20 @@ class DaemonSituations:
     def __init__(self, wanted: Sequence[Situation], metrics: Metrics) -> None:
         """Raises `ConfigError` for an invalid query."""
         self._marked = {each.name for each in wanted if each.mark}
+        self._scores = {each.name: each.score for each in wanted if each.highlight}
         self._wanted = [_Wanted(each, _query(each, i)) for i, each in enumerate(wanted)]
         self._metrics = metrics
         self._receivers: list[Receive] = []
+        self._shows: list[Show] = []
         self._log = get_logger()
 
     def tell(self, receive: Receive) -> None:
         """Add a receiver of everything that is found. It may get the situations of a game again after a restart."""
         self._receivers.append(receive)
+
+    def show(self, show: Show) -> None:
+        """Add a receiver of what is found in games that are being played, each once."""
+        self._shows.append(show)
 
     def mark(self, marks: Marks) -> None:
         """Mark the moments of the situations that are configured to be marked, each once."""
@@ -98,8 +108,15 @@ class DaemonSituations:
                     situation=payload["name"],
                     frames=payload["frames"],
                 )
+                found_at = time.time()
+                score = self._scores.get(payload["name"])
+                is_new = await index.keep_situation(FoundSituation(station, payload, round(1000 * found_at), score))
                 for receive in self._receivers:
                     await receive(station, payload)
+                if is_new and any(game.game_id == batch.game_id and game.is_played for game in channel.games):
+                    channel.publish_situation({"at": timestamp(found_at), **payload})
+                    for show in self._shows:
+                        show(station, payload)
             was_over = len(_over(offsets))
             offsets.note(batch)
             over = _over(offsets)

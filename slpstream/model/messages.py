@@ -47,6 +47,8 @@ STATUS_PAYLOADS: Mapping[str, str] = {
     "`docs/howto/sets.md`",
     "on_air": "`station` (null while no station is on air), `by` (`operator`, `rule`), `since`: the station on air, to "
     "subscriptions of `on-air` and of all stations",
+    "situation": "`gameId`, `at`, `name`, `query`, `number`, `player`, `opponent`, `frames`, `knownFrame`: one of the "
+    "configured situations was found in the game that is played; see `docs/data/situations.md`",
     "lagged": "`missed`: how many messages this connection did not get",
     "error": "`code`, `message`: then the connection is closed with that code",
 }

@@ -1,7 +1,8 @@
 """The index of games in the state folder, a SQLite database: players, place, result and files of each game.
 
 The replay files are the source of truth, and `slpstream reindex` rebuilds the index from them. Operators' corrections
-to sets and remembered values, such as the station on air, are only in the database; `reindex` keeps them.
+to sets, the situations that were found, and remembered values, such as the station on air, are only in the database;
+`reindex` keeps them.
 """
 
 from slpstream.store.backfill import path_key
@@ -11,6 +12,7 @@ from slpstream.store.games_query import MAX_QUERY_CHARS, Filter, GameKey, GamesQ
 from slpstream.store.highlights_query import HighlightKey, HighlightPage, HighlightRow, HighlightsQuery
 from slpstream.store.index import GameIndex
 from slpstream.store.schema import FILE_NAME, NewerVersion, open_database
+from slpstream.store.situations_query import FoundSituation, SituationPage, SituationRow, SituationsQuery
 
 __all__ = [
     "FILE_NAME",
@@ -20,6 +22,7 @@ __all__ = [
     "Entry",
     "FileRow",
     "Filter",
+    "FoundSituation",
     "GameIndex",
     "GameKey",
     "GameRecord",
@@ -32,6 +35,9 @@ __all__ = [
     "NewerVersion",
     "Page",
     "SetupRow",
+    "SituationPage",
+    "SituationRow",
+    "SituationsQuery",
     "StartTime",
     "StoredGame",
     "open_database",

@@ -26,13 +26,21 @@ from slpstream.model.summary import GameSummary, IndexedGame, Standing
 from slpstream.store.game_record import Entry, GameRecord, folded, knows_less, search_terms
 from slpstream.store.games_query import Filter, GameKey, GamesQuery
 from slpstream.store.highlights_query import (
+    SITUATIONS,
     HighlightKey,
     HighlightPage,
-    HighlightRow,
     HighlightsQuery,
-    decode_highlights,
+    highlight_row,
     highlights_statement,
     tenths,
+)
+from slpstream.store.situations_query import (
+    FoundSituation,
+    SituationKey,
+    SituationPage,
+    SituationRow,
+    SituationsQuery,
+    situations_statement,
 )
 from slpstream.system.member_paths import members_prefix
 
@@ -267,15 +275,32 @@ class Database:
         """A page of highlights; `game_ids` are the only games to search, and `None` searches all games."""
         statement, values = highlights_statement(query, game_ids)
         with self._reader() as reader:
-            rows = [
-                HighlightRow(game_id, number, listed_at_ms, decode_highlights(highlights)[number])
-                for game_id, number, listed_at_ms, highlights in reader.execute(statement, values)
-            ]
+            rows = [highlight_row(*row) for row in reader.execute(statement, values)]
         if len(rows) <= query.limit:
             return HighlightPage(rows, None)
         last = rows[query.limit - 1]
         first = tenths(last.highlight.score) if query.order == "best" else last.listed_at_ms
         return HighlightPage(rows[: query.limit], HighlightKey((first, last.game_id, last.number)))
+
+    def keep_situations(self, found: Iterable[FoundSituation]) -> int:
+        """Store situations, in the order in which they were found, and return how many were not known before.
+
+        Those of a query that was changed replace those of the query that had the name before, in the same game.
+        """
+        new = 0
+        with self._transaction() as writer:
+            for situation in found:
+                new += _put_situation(writer, situation)
+        return new
+
+    def situations(self, query: SituationsQuery) -> SituationPage:
+        """A page of situations, the one that was found last first."""
+        statement, values = situations_statement(query)
+        with self._reader() as reader:
+            rows = [SituationRow(*row) for row in reader.execute(statement, values)]
+        if len(rows) <= query.limit:
+            return SituationPage(rows, None)
+        return SituationPage(rows[: query.limit], SituationKey(rows[query.limit - 1].id))
 
     def expire(self, *, before_ms: int | None, max_bytes: int | None, spared: Collection[str] = ()) -> int:
         """Remove old games from the index and return their number.
@@ -311,6 +336,7 @@ class Database:
                 writer.execute("DELETE FROM search WHERE game_id = ?", row)
                 writer.execute("DELETE FROM endings WHERE game_id = ?", row)
                 writer.execute("DELETE FROM highlights WHERE game_id = ?", row)
+                writer.execute("DELETE FROM situations WHERE game_id = ?", row)
                 _forget_setup(writer, *row)
                 writer.execute("DELETE FROM games WHERE game_id = ?", row)
         return len(rows)
@@ -534,12 +560,42 @@ def _put_game(writer: sqlite3.Connection, entry: Entry, record: GameRecord) -> N
 
 
 def _put_highlights(writer: sqlite3.Connection, game_id: str, highlights: Sequence[Highlight]) -> None:
-    """Store the order of a game's highlights by score, in place of an earlier one."""
-    writer.execute("DELETE FROM highlights WHERE game_id = ?", (game_id,))
+    """Store the order of the highlights of a game's log by score, in place of an earlier one."""
+    writer.execute("DELETE FROM highlights WHERE game_id = ? AND situation IS NULL", (game_id,))
     writer.executemany(
         "INSERT INTO highlights (game_id, number, score) VALUES (?, ?, ?)",
         [(game_id, number, tenths(highlight.score)) for number, highlight in enumerate(highlights)],
     )
+
+
+def _put_situation(writer: sqlite3.Connection, found: FoundSituation) -> bool:
+    """Store a situation, and the highlight that it is. Returns whether it was not known before."""
+    game_id, name, query = found.game_id, found.payload["name"], found.payload["query"]
+    stale = writer.execute(
+        "DELETE FROM situations WHERE game_id = ? AND name = ? AND query <> ? RETURNING id", (game_id, name, query)
+    ).fetchall()
+    writer.executemany("DELETE FROM highlights WHERE situation = ?", stale)
+    stored = writer.execute(
+        "INSERT OR IGNORE INTO situations (game_id, name, number, query, station, found_at_ms, document)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (
+            game_id,
+            name,
+            found.payload["number"],
+            query,
+            found.station,
+            found.found_at_ms,
+            msgspec.json.encode(found.payload).decode(),
+        ),
+    )
+    if found.score is not None:
+        writer.execute(
+            "INSERT OR IGNORE INTO highlights (game_id, number, score, situation) SELECT s.game_id,"
+            " (SELECT max(?, ifnull(max(h.number) + 1, 0)) FROM highlights h WHERE h.game_id = s.game_id), ?, s.id"
+            " FROM situations s WHERE s.game_id = ? AND s.name = ? AND s.number = ?",
+            (SITUATIONS, tenths(found.score), game_id, name, found.payload["number"]),
+        )
+    return stored.rowcount > 0
 
 
 def _put_pacing(writer: sqlite3.Connection, game_id: str, pacing: Pacing) -> None:
@@ -627,6 +683,7 @@ def _refresh(writer: sqlite3.Connection, game_id: str) -> None:
     if not files:
         writer.execute("DELETE FROM endings WHERE game_id = ?", (game_id,))
         writer.execute("DELETE FROM highlights WHERE game_id = ?", (game_id,))
+        writer.execute("DELETE FROM situations WHERE game_id = ?", (game_id,))
         _forget_setup(writer, game_id)
         writer.execute("DELETE FROM games WHERE game_id = ?", (game_id,))
         return

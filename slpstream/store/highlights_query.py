@@ -9,8 +9,11 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from slpstream.model.highlight import Highlight
+from slpstream.model.prepared import prepared
 
 MAX_HIGHLIGHTS = 200
+SITUATIONS = 100_000
+"""The number of the first situation among the highlights of a game, which has fewer others."""
 _KEY = re.compile(r"-?[0-9]{1,15}\.[0-9a-f]{32}\.[0-9]{1,6}")
 
 
@@ -47,7 +50,10 @@ class HighlightsQuery(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, 
     ] = UNSET
     order: Annotated[
         Literal["newest", "best"],
-        Meta(description="`newest`: the newest game first, and in it the last highlight. `best`: by score."),
+        Meta(
+            description="`newest`: the newest game first, and in it the last situation, then the last of the others. "
+            "`best`: by score."
+        ),
     ] = "newest"
     limit: Annotated[int, Meta(ge=1, le=MAX_HIGHLIGHTS, description="Maximum number of highlights.")] = 50
     cursor: Annotated[
@@ -61,7 +67,7 @@ class HighlightRow(NamedTuple):
 
     game_id: str
     number: int
-    """From 0, in the order in which the highlights of the game ended."""
+    """From 0, in the order in which the highlights of the game ended; situations have numbers from `SITUATIONS`."""
     listed_at_ms: int
     """The place of its game in lists."""
     highlight: Highlight
@@ -83,9 +89,45 @@ def tenths(score: float) -> int:
 _decode = msgspec.json.Decoder(list[Highlight]).decode
 
 
-def decode_highlights(text: str) -> list[Highlight]:
-    """The highlights of a game, as the index stores them."""
-    return _decode(text)
+class _Index(msgspec.Struct):
+    index: int
+
+
+@prepared
+class _Situation(msgspec.Struct, rename="camel"):
+    """The part of a payload that makes a highlight."""
+
+    name: str
+    player: _Index
+    opponent: _Index
+    frames: list[int]
+    known_frame: int
+
+
+_decode_situation = msgspec.json.Decoder(_Situation).decode
+
+
+def _of_situation(document: str, score: float) -> Highlight:
+    """The highlight that a situation is. It ends when the situation is known: with `kill`, when the opponent dies."""
+    found = _decode_situation(document)
+    return Highlight(
+        of="situation",
+        situation=found.name,
+        player_index=found.player.index,
+        opponent_index=found.opponent.index,
+        start_frame=found.frames[0],
+        end_frame=found.known_frame,
+        score=score,
+        reasons=(),
+    )
+
+
+def highlight_row(
+    game_id: str, number: int, score: int, listed_at_ms: int, highlights: str, situation: str | None
+) -> HighlightRow:
+    """A row of the statement. `highlights` are those of the game's log, and `situation` is the one that is meant."""
+    highlight = _decode(highlights)[number] if situation is None else _of_situation(situation, score / 10)
+    return HighlightRow(game_id, number, listed_at_ms, highlight)
 
 
 def highlights_statement(query: HighlightsQuery, game_ids: list[str] | None) -> tuple[str, list[Any]]:
@@ -119,6 +161,7 @@ def highlights_statement(query: HighlightsQuery, game_ids: list[str] | None) -> 
         conditions.append(f"({key}, h.game_id, h.number) < (?, ?, ?)")
         values += query.cursor
     where = f"WHERE {' AND '.join(conditions)} " if conditions else ""
-    columns = "h.game_id, h.number, g.listed_at_ms, g.highlights"
+    columns = "h.game_id, h.number, h.score, g.listed_at_ms, g.highlights, s.document"
+    source += " LEFT JOIN situations s ON s.id = h.situation"
     statement = f"SELECT {columns} FROM {source} {where}ORDER BY {key} DESC, h.game_id DESC, h.number DESC LIMIT ?"  # noqa: S608 -- the values are bound
     return statement, [*values, query.limit + 1]

@@ -41,6 +41,7 @@ from slpstream.store.game_record import Entry, GameRecord
 from slpstream.store.games_query import Filter, GamesQuery
 from slpstream.store.highlights_query import HighlightPage, HighlightsQuery
 from slpstream.store.schema import open_database, set_aside
+from slpstream.store.situations_query import FoundSituation, SituationPage, SituationsQuery
 from slpstream.system.files import is_placeholder
 from slpstream.system.internal_errors import InternalErrors
 from slpstream.system.logs import get_logger
@@ -55,6 +56,9 @@ _MIN_PAUSE_SECONDS = 0.002
 """Minimum pause between two old files, which must not delay live games."""
 _MAX_LOGGED_MEMBERS = 20
 """Members of an archive whose problem is logged; those of all others are in the index."""
+
+_MAX_UNKEPT = 5000
+"""Situations that wait for a database that fails; the oldest ones are given up."""
 
 T = TypeVar("T")
 
@@ -96,6 +100,8 @@ class GameIndex:
         """The remembered values that were read or set in this run. No file can restore them either."""
         self._to_remember: set[str] = set()
         """The keys whose values are not in the database yet."""
+        self._unkept: dict[Any, FoundSituation] = {}
+        """The situations that could not be stored, by their keys."""
         self._arrivals = arrivals or ArrivalTimes()
         self._limiter = trio.CapacityLimiter(_THREADS)
         self._recovery = trio.Lock()
@@ -230,6 +236,24 @@ class GameIndex:
         page = await self._call(partial(self._database.highlights, query, game_ids))
         return HighlightPage([], None) if page is None else page
 
+    async def keep_situation(self, found: FoundSituation) -> bool:
+        """Store a situation. Returns whether it was not known before. If the database fails, it is stored later."""
+        if not self._unkept:
+            stored = await self._change(partial(self._database.keep_situations, [found]))
+            if stored is not None:
+                return stored > 0
+        is_new = found.key not in self._unkept
+        self._unkept[found.key] = found
+        if len(self._unkept) > _MAX_UNKEPT:
+            del self._unkept[next(iter(self._unkept))]
+        self._wake_writer()
+        return is_new
+
+    async def situations(self, query: SituationsQuery) -> SituationPage:
+        """A page of situations; an empty one if the database fails."""
+        page = await self._call(partial(self._database.situations, query))
+        return SituationPage([], None) if page is None else page
+
     async def expire(self, *, before_ms: int | None, max_bytes: int | None, spared: Collection[str] = ()) -> int:
         """Remove old games and return their number. See `Database.expire`."""
         expired = partial(self._database.expire, before_ms=before_ms, max_bytes=max_bytes, spared=spared)
@@ -303,7 +327,7 @@ class GameIndex:
                 await self._work.wait()
             if waiting.cancelled_caught:
                 await self._change(lambda: self._database.check_writable())
-                if not self._to_remember:
+                if not (self._to_remember or self._unkept):
                     continue
             self._work = trio.Event()
             await self._flush()
@@ -315,6 +339,10 @@ class GameIndex:
             self._log.warning("clock was set; arrivals of games are corrected", games=len(corrected))
             await self._change(partial(self._database.correct_arrivals, corrected))
             self._on_change(None)
+        if self._unkept:
+            unkept = dict(self._unkept)
+            if await self._change(lambda: self._database.keep_situations(unkept.values())) is not None:
+                self._unkept = {key: each for key, each in self._unkept.items() if each is not unkept.get(key)}
         if self._to_remember:
             await self._write_remembered()
         while self._pending:

@@ -158,6 +158,11 @@ class Channel(StationGames):
         """The `set` status message; `None` while there is no set."""
         return None if self._set is None else {"type": "set", "station": self.station, **self._set}
 
+    def publish_situation(self, payload: Mapping[str, Any]) -> None:
+        """Tell all subscribers about a situation that was found in a game of the station."""
+        message = {"type": "situation", "station": self.station, **payload}
+        self._for_each(self._live_subscribers(), lambda subscriber: subscriber.send_status(message))
+
     def snapshot(self, game: Game, mode: FramesMode) -> dict[str, Any]:
         """The `snapshot` of a game in progress: settings, summary, newest frame and stats, and the cursor."""
         payload: dict[str, Any] = {"type": "snapshot", "station": self.station, "gameId": game.game_id}

@@ -177,6 +177,11 @@ class Game:
         """Whether the game has begun and has neither ended nor been lost or left."""
         return self.start is not None and not (self.ended or self.archived or self.lost or self.left)
 
+    @property
+    def is_played(self) -> bool:
+        """Whether it is being played, or was until now: not a file that was copied in, or that is still being read."""
+        return self.start is not None and not (self.catching_up or self.arrived_whole or self.aside or self.archived)
+
     def append(self, mode: FramesMode, messages: Sequence[LogMessage]) -> None:
         """Append new messages of one mode, in order, all after the head."""
         self.logs[mode].append(messages)

@@ -36,6 +36,7 @@ from slpstream.web import (
     seat_codes,
     seats,
     sets,
+    situations,
 )
 from slpstream.web import games as games_module
 from slpstream.web import on_air as on_air_module
@@ -209,6 +210,7 @@ def described_endpoints() -> list[Endpoint]:
         *audit.endpoints(cast(audit.SetupAudit, None)),
         *chapters.endpoints(cast(chapters.Clips, None)),
         *highlights.endpoints(cast(highlights.Highlights, None)),
+        situations.endpoint(cast(situations.ListSituations, None)),
         *handover.endpoints(cast(handover.Replays, None)),
         *marks.endpoints(cast(marks.Marks, None)),
         *instant_replay.endpoints(None, lambda _: False),

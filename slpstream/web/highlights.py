@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import msgspec
 from starlette.exceptions import HTTPException
@@ -18,6 +18,9 @@ from slpstream.web.launcher import launcher_link
 FIRST_FRAME = -123
 _LEAD_FRAMES = 120
 """A link opens a replay this long before the highlight, so that viewers see how it comes about."""
+
+
+Item = TypeVar("Item", schemas.HighlightItem, schemas.SituationItem)
 
 
 class Highlights(Protocol):
@@ -37,7 +40,8 @@ def endpoints(highlights: Highlights) -> list[Endpoint]:
         found = await highlights.highlights(query)
         if found is None:
             raise HTTPException(404, "no such game or station")
-        page = msgspec.structs.replace(found, highlights=[_linked(request, item) for item in found.highlights])
+        items = [linked(request, item, item.highlight.start_frame) for item in found.highlights]
+        page = msgspec.structs.replace(found, highlights=items)
         return await json_response(request, page)
 
     async def combos(request: Request, query: HighlightsQuery) -> Response:
@@ -56,18 +60,18 @@ def endpoints(highlights: Highlights) -> list[Endpoint]:
         ),
         Endpoint(
             "/v1/highlights", "listHighlights",
-            "The conversions and stocks that are worth showing again. Those of games that the daemon did not see being "
-            "played are computed when `game` or `set` asks for them.",
+            "The conversions, stocks and situations that are worth showing again. Those of games that the daemon did "
+            "not see being played are computed when `game` or `set` asks for them; situations are not.",
             list_highlights, schemas.HighlightList, parameters=HighlightsQuery,
             statuses={404: "No such game or station."},
         ),
     ]  # fmt: skip
 
 
-def _linked(request: Request, item: schemas.HighlightItem) -> schemas.HighlightItem:
-    """The item with a link for the Slippi Launcher, if it can play the game."""
+def linked(request: Request, item: Item, frame: int) -> Item:
+    """The item with a link for the Slippi Launcher to shortly before a frame, if it can play the game."""
     if item.links.file is None:
         return item
-    start_frame = max(FIRST_FRAME, item.highlight.start_frame - _LEAD_FRAMES)
+    start_frame = max(FIRST_FRAME, frame - _LEAD_FRAMES)
     launcher = launcher_link(request, item.links.file, start_frame)
     return msgspec.structs.replace(item, links=msgspec.structs.replace(item.links, launcher=launcher))

@@ -14,7 +14,7 @@ from slpstream.api import open_replay
 from slpstream.config.sections import Situation
 from slpstream.daemon.situations import DaemonSituations
 from slpstream.model.errors import ConfigError, NoSuchMoment
-from slpstream.store import GameIndex
+from slpstream.store import FoundSituation, GameIndex
 from slpstream.system.metrics import Metrics
 from slpstream.web.marks import Mark, NewMark
 from tests.running_station import running_station, until
@@ -34,6 +34,7 @@ class Memory:
 
     def __init__(self) -> None:
         self.values: dict[str, Any] = {}
+        self.found: dict[Any, FoundSituation] = {}
 
     async def remembered(self, key: str) -> Any:
         await trio.lowlevel.checkpoint()
@@ -41,6 +42,12 @@ class Memory:
 
     def remember(self, key: str, value: Any) -> None:
         self.values[key] = value
+
+    async def keep_situation(self, found: FoundSituation) -> bool:
+        await trio.lowlevel.checkpoint()
+        known = len(self.found)
+        self.found.setdefault(found.key, found)
+        return len(self.found) > known
 
 
 class Told:

@@ -127,12 +127,12 @@ _SECTION = """## Bugs
 A bug in slpstream, which is any exception that is not expected, ends only the part that it is in. The table lists the
 parts as `slpstream_internal_errors_total` counts them. Exceptions were raised in every HTTP endpoint (before the
 response and in the middle of it), in streams, for every kind of tail event, in every stage of the pipeline, and in
-JSON lines, OBS files, webhooks, chats, scoreboards, the broker sink, sets, situations, the index and the check of
-finished games, while 16 stations played games: each time, the subscribers of the other 15 stations received every
-message, byte for byte and in order. `uv run pytest --all -s tests/faults/test_blast_radius.py` does it again and
-prints what each one ended. The other parts of the table are contained in the same way, but no exceptions were raised in
-them. Only what all parts share can end the daemon: the listening sockets, the event loop, signals and the watchdog.
-With `--strict`, as in the tests, every bug does.
+JSON lines, OBS files, webhooks, chats, scoreboards, the broker sink, sets and their zips, situations, announcements,
+the index and the check of finished games, while 16 stations played games: each time, the subscribers of the other 15
+stations received every message, byte for byte and in order. `uv run pytest --all -s tests/faults/test_blast_radius.py`
+does it again and prints what each one ended. The other parts of the table are contained in the same way, but no
+exceptions were raised in them. Only what all parts share can end the daemon: the listening sockets, the event loop,
+signals and the watchdog. With `--strict`, as in the tests, every bug does.
 """
 
 

@@ -14,8 +14,9 @@ import trio
 from coredis.tokens import PureToken
 from starlette.routing import Mount, Route
 
-from slpstream.config import Fanout, StationConfig
+from slpstream.config import Announce, Fanout, StationConfig
 from slpstream.daemon import outputs
+from slpstream.daemon.announce.dns_sd import DnsSd
 from slpstream.daemon.playback import Playback
 from slpstream.daemon.sets import StationSets
 from slpstream.daemon.situations import DaemonSituations
@@ -26,6 +27,7 @@ from slpstream.daemon.station.station import Station
 from slpstream.daemon.tournament.audit import SetupAudit
 from slpstream.daemon.tournament.bracket import DaemonBracket
 from slpstream.daemon.tournament.controllers import DaemonControllers
+from slpstream.daemon.tournament.handover import Handover
 from slpstream.formats.registry import of_name
 from slpstream.game import pipeline
 from slpstream.game.log_reader import GrowingLogReader
@@ -327,6 +329,8 @@ async def test_bug_in_any_output_and_shared_task(tmp_path: Path) -> None:
             ("replay_check", ReplayCheck, "_check"),
             ("audit", SetupAudit, "_newest_games"),
             ("controllers", DaemonControllers, "_begin"),
+            ("handover", Handover, "set_changed"),
+            ("handover", Handover, "_take_over"),
             ("upkeep", trio.lowlevel, "current_statistics"),
         ]
         for part, owner, name in shared:
@@ -401,6 +405,16 @@ async def test_bug_in_the_broker_sink(tmp_path: Path) -> None:
                         assert await in_broker(victim) == []
                         assert any("broker" in reason for reason in here.daemon.not_ready())
                 await until_in_broker(here.players, where)
+
+
+@pytest.mark.trio
+async def test_bug_in_announcing_the_daemon(tmp_path: Path) -> None:
+    """Nothing is announced, and it is tried again and again, with pauses."""
+    with bug_in(DnsSd, "_announce") as raised:
+        async with venue(tmp_path, announce=Announce(dns_sd=True)) as here:
+            await here.play("DnsSd._announce", "announce", lambda _: nullcontext(raised))
+            assert any("announce" in reason for reason in here.daemon.not_ready())
+            assert raised[0] > 1
 
 
 def test_every_part_has_a_row() -> None:

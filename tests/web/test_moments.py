@@ -19,15 +19,16 @@ from tests.web.test_dashboard import AXE, WIDE, serious
 
 @pytest.fixture
 def daemon(tmp_path: Path) -> Iterator[DaemonProcess]:
-    """A daemon with a Playback Dolphin and a game in progress."""
+    """A daemon with a Playback Dolphin, a situation that is a highlight, and a game in progress."""
     folder = tmp_path / "main"
     folder.mkdir()
     configuration = tmp_path / "slpstream.toml"
-    configuration.write_text(f"[playback]\nfile = '{tmp_path / 'playback.txt'}'\nstation = 'main'\n")
+    situation = "[[situations]]\nname = 'Last hit'\nquery = 'kill'\nhighlight = true\nscore = 500\n"
+    configuration.write_text(f"[playback]\nfile = '{tmp_path / 'playback.txt'}'\nstation = 'main'\n{situation}")
     with running(folder, arguments=("--config", str(configuration))) as daemon:
         daemon.wait_ready()
         (folder / "Game_1.slp").write_bytes(synthetic_match(seed=3, frames=1500, ended=False))
-        daemon.until(lambda: len(daemon.get("/v1/highlights")["highlights"]) == 1)
+        daemon.until(lambda: len(daemon.get("/v1/highlights")["highlights"]) == 2)
         yield daemon
 
 
@@ -59,7 +60,10 @@ def test_mark_a_moment_play_it_and_undo(browser: Browser, daemon: DaemonProcess,
         assert content["startFrame"] < marked <= content["endFrame"] + 1
 
         best = panel.locator(".highlights .moment")
-        expect(best).to_have_count(1)
+        expect(best).to_have_count(2)
+        expect(best.first).to_contain_text("Last hit")
+        expect(best.first).to_contain_text("500 points")
+        best = best.nth(1)
         expect(best).to_contain_text("kill, damage")
         href = best.get_by_role("link", name="Open in the Launcher").get_attribute("href") or ""
         assert href.startswith("slippi://?path=http%3A%2F%2F127.0.0.1")

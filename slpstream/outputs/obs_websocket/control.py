@@ -20,7 +20,7 @@ from slpstream.model.prepared import prepared
 from slpstream.outputs.obs_websocket.desk import Desk, Kept, WishKey
 from slpstream.outputs.obs_websocket.link import ObsLink, OpenStream
 from slpstream.outputs.obs_websocket.rules import Actions, Occasion, Rule, placeholders
-from slpstream.stream import Channel, Game, Hub, LogConsumer, StationReader
+from slpstream.stream import Channel, Hub, LogConsumer, StationReader
 from slpstream.system.internal_errors import InternalErrors
 from slpstream.system.logs import get_logger
 
@@ -131,7 +131,7 @@ class ObsControl:
         """
         for watched in list(self._readers):
             game = watched.channel.current
-            if watched.channel.station == station and game is not None and game.game_id == game_id and _is_played(game):
+            if watched.channel.station == station and game is not None and game.game_id == game_id and game.is_played:
                 rules = self._rules[watched.scope]
                 self._apply(
                     watched,
@@ -240,7 +240,7 @@ class ObsControl:
         `ended_live` is the last game whose end was seen when it happened. Returns that game as of now.
         """
         game, played = watched.channel.current, watched.channel.set_message() or {}
-        if game is not None and _is_played(game) and game.game_id != seen.game:
+        if game is not None and game.is_played and game.game_id != seen.game:
             seen.game, seen.ended, seen.idle_seconds = game.game_id, False, -1.0
             if live or game.in_progress:
                 self._fire(watched, "game_start", live=live)
@@ -297,7 +297,7 @@ class ObsControl:
         consumer = LogConsumer(watched.channel, topics=frozenset({"event"}), start="live")
         async for batch in consumer:
             game = watched.channel.current
-            if game is None or game.game_id != batch.game_id or not _is_played(game):
+            if game is None or game.game_id != batch.game_id or not game.is_played:
                 continue
             for message in batch.messages:
                 event = msgspec.json.decode(b"{" + message.body)
@@ -338,11 +338,6 @@ class ObsControl:
 def _is_playing(channel: Channel) -> bool:
     """Whether a game is played. A short pause is part of it."""
     return channel.state_message()["state"] in ("playing", "stalled")
-
-
-def _is_played(game: Game) -> bool:
-    """Whether a game is being played, or was until now: not a file that was copied in, or that is still being read."""
-    return game.start is not None and not (game.catching_up or game.arrived_whole or game.aside)
 
 
 def _wishes(actions: Actions, values: Mapping[str, str]) -> Iterator[tuple[WishKey, str | bool]]:

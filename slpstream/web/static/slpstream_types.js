@@ -340,6 +340,19 @@ export {};
  * @property {"operator" | "rule" | null} by
  * @property {string | null} since     When it went on air, or when the last one left.
  *
+ * @typedef {object} SituationMessage  One of the configured situations, see `docs/data/situations.md`.
+ * @property {"situation"} type
+ * @property {string} station
+ * @property {string} gameId
+ * @property {string} at               When it was found.
+ * @property {string} name             In the configuration.
+ * @property {string} query
+ * @property {number} number           Of those of this name in this game, from 1.
+ * @property {PlayerSummary} player
+ * @property {PlayerSummary} opponent
+ * @property {number[]} frames         The frame in which each step happened.
+ * @property {number} knownFrame       The frame in which it was known.
+ *
  * @typedef {{type: "lagged", missed: number, station?: string}} LaggedMessage
  * @typedef {{type: "error", code: number, message: string}} ErrorMessage
  */
@@ -347,8 +360,8 @@ export {};
 /**
  * @typedef {GameStartMessage | FrameMessage | FinalizedMessage | GameEventMessage | StatsMessage | GameEndMessage
  *     | MetadataMessage | DiagnosticMessage} LogMessage
- * @typedef {HelloMessage | SnapshotMessage | StationMessage | SetMessage | OnAirMessage | LaggedMessage
- *     | ErrorMessage} StatusMessage
+ * @typedef {HelloMessage | SnapshotMessage | StationMessage | SetMessage | OnAirMessage | SituationMessage
+ *     | LaggedMessage | ErrorMessage} StatusMessage
  * @typedef {LogMessage | StatusMessage} Message
  */
 
@@ -369,6 +382,7 @@ export {};
  * @property {StationMessage} station
  * @property {SetMessage} set
  * @property {OnAirMessage} on_air
+ * @property {SituationMessage} situation
  * @property {LaggedMessage} lagged
  * @property {ErrorMessage} error
  * @property {string} connection      `connecting`, `open`, `waiting`, `closed`.

@@ -106,7 +106,8 @@ export class MomentsPanel {
   #showHighlight(row, item) {
     const { highlight, player, links } = item;
     const who = player.name ?? player.code ?? text("panel.port", { port: player.index + 1 });
-    const why = highlight.reasons.map((/** @type {string} */ reason) => text(`moments.${reason.replaceAll("-", "_")}`)).join(", ");
+    const reasons = highlight.reasons.map((/** @type {string} */ reason) => text(`moments.${reason.replaceAll("-", "_")}`));
+    const why = highlight.situation ?? reasons.join(", ");
     const points = text("moments.points", { points: number(Math.round(highlight.score)) });
     const what = `${who} · ${why} · ${gameTime(highlight.startFrame)}`;
     Object.assign(row.dataset, { game: item.gameId, first: highlight.startFrame, last: highlight.endFrame });

@@ -1,0 +1,56 @@
+"""The situations that a daemon has found, from the index."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from slpstream.daemon.game_log import links_of
+from slpstream.model.messages import timestamp
+from slpstream.model.prepared import prepared
+from slpstream.model.summary import PlayerSummary
+from slpstream.store import GameIndex, GameRow, SituationsQuery
+from slpstream.web import schemas
+
+
+@prepared
+class _Payload(msgspec.Struct, rename="camel"):
+    """The payload of a situation."""
+
+    name: str
+    query: str
+    number: int
+    player: PlayerSummary
+    opponent: PlayerSummary
+    frames: list[int]
+    known_frame: int
+
+
+_decode = msgspec.json.Decoder(_Payload).decode
+
+
+async def list_situations(
+    index: GameIndex, replay_name: Callable[[GameRow], str | None], query: SituationsQuery
+) -> schemas.SituationList:
+    """A page of situations. `replay_name` returns the unique name of a game's replay."""
+    await index.written()
+    page = await index.situations(query)
+    names: dict[str, str | None] = {}
+    for row in page.situations:
+        if row.game_id not in names:
+            game = await index.game(row.game_id)
+            names[row.game_id] = None if game is None else replay_name(game.row)
+    items = []
+    for row in page.situations:
+        links = links_of(row.game_id, row.station, names[row.game_id])
+        items.append(
+            schemas.SituationItem(
+                game_id=row.game_id,
+                station=row.station,
+                at=timestamp(row.found_at_ms / 1000),
+                links=schemas.HighlightLinks(game=links.self, replay=links.replay, file=links.file),
+                **msgspec.structs.asdict(_decode(row.document)),
+            )
+        )
+    return schemas.SituationList(situations=items, next=None if page.next is None else str(page.next))

@@ -1,0 +1,166 @@
+"""The examples of the pages about archives, search and situations that are no commands: Python, TOML, JSON, queries.
+
+The commands of these pages run in `test_commands.py`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import io
+import re
+import tomllib
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+import pytest
+from click.testing import CliRunner
+
+from slpstream.api import open_replay
+from slpstream.cli import check_config, cli
+from slpstream.config import load
+from slpstream.model.game_facts import GameFacts, facts_of
+from slpstream.model.messages import STATUS_PAYLOADS
+from slpstream.model.summary import GameSummary
+from slpstream.search.games.predicate import matches
+from slpstream.search.query.parse import Context
+from slpstream.search.query.parse import parse as parse_games
+from slpstream.search.situations import parse
+from slpstream.search.situations.query import Query
+from tests.docs.pages import DOCS, blocks
+from tests.docs.test_commands import commands
+from tests.shared_data import SLP, needs_shared, replays
+from tests.synthetic.match import synthetic_match
+
+CONTEXT = Context(("ANN#1",))
+PAGES = tuple(f"docs/data/{name}.md" for name in ("archives", "search", "situations"))
+SITUATIONS = (DOCS / "data" / "situations.md").read_text(encoding="utf-8")
+SEARCH = (DOCS / "data" / "search.md").read_text(encoding="utf-8")
+
+
+def examples_of_situations() -> list[str]:
+    """The queries in the table of examples."""
+    table = SITUATIONS.partition("## Examples")[2].partition("\n## ")[0]
+    return [query.replace("\\|", "|") for query in re.findall(r"^\| `(.+?)` \|", table, re.MULTILINE)]
+
+
+def examples_of_games() -> list[str]:
+    """The queries in the tables of words and keys: tokens, and a key with each of its values."""
+    tables = SEARCH.partition("## Words")[2].partition("## Mistakes")[0]
+    rows = [row.split("|")[1:3] for row in tables.splitlines() if row.startswith("| `")]
+    found = []
+    for first, second in rows:
+        names, values = re.findall(r"`([^`]+)`", first), re.findall(r"`([^`]+)`", second)
+        if names[0] in {"char", "stage", "duration", "date", "is", "winner", "code", "tag", "end", "station", "format"}:
+            found += [f"{name}:{value}" for name in names for value in values]
+        else:
+            found += [name for name in names if "key:" not in name]
+    return [*found, "-mango", '-"mango zain"', "-fox>marth", "stage:yoshi"]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_command_runs(page: str) -> None:
+    """All commands of the pages run in `test_commands.py`, none of them is left out there."""
+    found = commands(page)
+    assert found
+    assert not [command.text for command in found if command.reason is not None]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_python_runs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    data = synthetic_match(seed=3, frames=2400)
+    (tmp_path / "game.slp").write_bytes(data)
+    (tmp_path / "game.slp.gz").write_bytes(gzip.compress(data))
+    with zipfile.ZipFile(tmp_path / "games.zip", "w") as archive:
+        archive.writestr("game.slp", data)
+    texts = [block.text for block in blocks("python") if block.page == page]
+    assert bool(texts) == (page != "docs/data/search.md")
+    for text in texts:
+        names: dict[str, Any] = {}
+        output = io.StringIO()
+        with contextlib.redirect_stdout(output):
+            exec(compile(text, page, "exec"), names)
+        if "replay" in names:
+            assert names["replay"].game_id == open_replay("game.slp").game_id
+            assert output.getvalue().count('"type":"frame"') > 2000
+
+
+@needs_shared
+def test_python_of_situations_finds_what_the_page_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "game.slp").write_bytes((SLP / "realtimeTest.slp").read_bytes())
+    (text,) = [block.text for block in blocks("python") if block.page == "docs/data/situations.md"]
+    for query in ("upthrow -> upair", "hit"):
+        output = io.StringIO()
+        with contextlib.redirect_stdout(output):
+            exec(compile(text.replace("upthrow -> upair", query), "situations.md", "exec"), {})
+        found = open_replay("game.slp").situations(query)
+        assert output.getvalue().splitlines() == [
+            f"{each.player_index} {each.opponent_index} {each.frames}" for each in found
+        ]
+    assert found
+
+
+def test_configuration_is_accepted(tmp_path: Path) -> None:
+    (text,) = [block.text for block in blocks("toml") if block.page == "docs/data/situations.md"]
+    file = tmp_path / "slpstream.toml"
+    file.write_text(f'[obs]\nurl = "ws://127.0.0.1:4455"\n{text}', encoding="utf-8")
+    config = load(file)
+    (situation,) = config.situations
+    assert (situation.mark, situation.highlight, situation.score) == (True, True, 90.0)
+    checked = CliRunner().invoke(check_config.command, [str(file)])
+    assert checked.exit_code == 0, checked.output
+    assert isinstance(parse(situation.query), Query)
+    assert set(tomllib.loads(text)) == {"situations", "obs_rules"}
+
+
+def test_message_has_the_members_that_are_sent() -> None:
+    (text,) = [block.text for block in blocks("json") if block.page == "docs/data/situations.md"]
+    message = msgspec.json.decode(text)
+    members = re.findall(r"`(\w+)`", STATUS_PAYLOADS[message["type"]].partition(":")[0])
+    assert set(message) == {"type", "station", *members}
+
+
+def test_examples_of_situations_are_valid() -> None:
+    queries = examples_of_situations()
+    assert len(queries) > 10
+    assert not [query for query in queries if not isinstance(parse(query), Query)]
+
+
+@needs_shared
+@pytest.mark.slow
+def test_examples_of_situations_run_on_real_replays() -> None:
+    found = dict.fromkeys(examples_of_situations(), 0)
+    for path in replays():
+        if path.name in {"not_slp_text.slp", "corrupt.slp"}:
+            continue
+        replay = open_replay(path)
+        for query in found:
+            found[query] += len(replay.situations(query))
+    missing = [query for query, count in found.items() if not count]
+    assert len(missing) <= 4, "most of them happen in some game; of four, nobody plays or does it"
+    assert "kill" not in missing
+
+
+def test_examples_of_games_are_valid() -> None:
+    queries = examples_of_games()
+    assert len(queries) > 30
+    assert {query: list(parsed.problems) for query in queries if (parsed := parse_games(query, CONTEXT)).problems} == {}
+    facts: GameFacts = facts_of(
+        GameSummary(), format="slippi", stations=(), file_name="mango zain.slp", duration_seconds=150.0, began_ms=None
+    )
+    holds = {query for query in queries if matches(parse_games(query, CONTEXT).condition, facts)}
+    assert {"mango", '"mango zain"', "mango zain", "format:slippi", "duration:2m"} <= holds
+    assert holds.isdisjoint({"fox>marth", "-mango", "stage:yoshi", "duration:<90s", "end:quit"})
+
+
+def test_pages_name_commands_that_exist() -> None:
+    known = cli.list_commands(click.Context(cli))
+    for page in PAGES:
+        assert {command.text.split()[1] for command in commands(page) if command.text.startswith("slpstream")} <= set(
+            known
+        )

@@ -1,0 +1,145 @@
+"""Situations in the index: each once, in pages, among the highlights, and gone with their games."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+import trio
+
+from slpstream.store import FILE_NAME, Database, FoundSituation, GameIndex, HighlightsQuery, open_database
+from slpstream.store.situations_query import SituationKey, SituationsQuery
+from tests.store.samples import game_id
+from tests.store.test_highlights import listed as highlights
+from tests.store.test_highlights import played
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Database]:
+    with closing(open_database(tmp_path / FILE_NAME)) as database:
+        yield database
+
+
+def found(
+    game: int,
+    number: int,
+    name: str = "kill",
+    *,
+    query: str = "kill",
+    station: str = "main",
+    score: float | None = None,
+) -> FoundSituation:
+    payload = {
+        "gameId": game_id(game),
+        "name": name,
+        "query": query,
+        "number": number,
+        "player": {"index": 0},
+        "opponent": {"index": 1},
+        "frames": [10 * number, 10 * number + 5],
+        "knownFrame": 10 * number + 8,
+    }
+    return FoundSituation(station, payload, 1000 * number, score)
+
+
+def listed(database: Database, limit: int = 200, **values: Any) -> list[tuple[int, str, int]]:
+    """Game, name and number of all situations that match, page after page."""
+    shown: list[tuple[int, str, int]] = []
+    query = SituationsQuery(limit=limit, **values)
+    while True:
+        page = database.situations(query)
+        assert len(page.situations) <= limit
+        for row in page.situations:
+            document = msgspec.json.decode(row.document)
+            shown.append((int(row.game_id, 16), document["name"], document["number"]))
+        if page.next is None:
+            return shown
+        assert SituationKey.parse(str(page.next)) == page.next
+        query = msgspec.structs.replace(query, cursor=page.next)
+
+
+@pytest.mark.parametrize("limit", [1, 2, 200])
+def test_each_is_listed_once_with_the_last_one_first(database: Database, limit: int) -> None:
+    first = [found(0, 1), found(0, 1, "hit"), found(1, 1, station="side"), found(0, 2)]
+    assert [database.keep_situations([each]) for each in first] == [1, 1, 1, 1]
+    assert database.keep_situations([*first, found(0, 3)]) == 1, "the others are known"
+    everything = [(0, "kill", 3), (0, "kill", 2), (1, "kill", 1), (0, "hit", 1), (0, "kill", 1)]
+    assert listed(database, limit) == everything
+    assert listed(database, limit, station="side") == [(1, "kill", 1)]
+    assert listed(database, limit, name="hit") == [(0, "hit", 1)]
+    assert listed(database, limit, game=game_id(0), name="kill") == [(0, "kill", 3), (0, "kill", 2), (0, "kill", 1)]
+    assert listed(database, limit, name="none") == listed(database, limit, game=game_id(9)) == []
+
+
+def test_another_query_of_the_same_name_replaces_what_was_found(database: Database) -> None:
+    database.put([played(0, [])])
+    database.keep_situations([found(0, 1, score=50), found(0, 2, score=50), found(0, 1, "hit"), found(1, 1)])
+    assert database.keep_situations([found(0, 1, query="kill, air", score=60)]) == 1
+    assert listed(database) == [(0, "kill", 1), (1, "kill", 1), (0, "hit", 1)]
+    assert highlights(database) == [(0, 100_000)]
+
+
+def test_situations_are_highlights_beside_those_of_the_log(database: Database) -> None:
+    database.keep_situations([found(0, 1, score=70.5), found(0, 1, "hit"), found(0, 2, score=60)])
+    assert highlights(database) == [], "the index does not have the game yet"
+    database.put([played(0, [65.0]), played(1, None)])
+    database.keep_situations([found(1, 1, score=80), found(0, 2, score=60)])
+    assert highlights(database) == [(1, 100_000), (0, 100_001), (0, 100_000), (0, 0)]
+    assert highlights(database, order="best", limit=1) == [(1, 100_000), (0, 100_000), (0, 0), (0, 100_001)]
+    shown = database.highlights(HighlightsQuery(order="best")).highlights[1].highlight
+    assert msgspec.to_builtins(shown) == {
+        "of": "situation", "situation": "kill", "playerIndex": 0, "opponentIndex": 1, "startFrame": 10, "endFrame": 18,
+        "score": 70.5, "reasons": (),
+    }  # fmt: skip
+    database.put([played(0, [65.0, 90.0])])
+    assert (0, 100_000) in highlights(database), "another read of the log leaves them"
+    assert len(highlights(database)) == 5
+
+
+def test_a_situation_can_become_a_highlight_later(database: Database) -> None:
+    database.put([played(0, [])])
+    database.keep_situations([found(0, 1)])
+    assert database.keep_situations([found(0, 1, score=55)]) == 0
+    assert highlights(database) == [(0, 100_000)]
+
+
+def test_they_go_with_their_game(database: Database) -> None:
+    database.put([played(number, []) for number in range(2)])
+    database.keep_situations([found(0, 1, score=50), found(1, 1, score=50)])
+    database.remove([played(0, None).path])
+    assert listed(database) == [(1, "kill", 1)]
+    database.expire(before_ms=1 << 60, max_bytes=None)
+    assert listed(database) == []
+    with closing(sqlite3.connect(database.path)) as connection:
+        assert connection.execute("SELECT count(*) FROM highlights").fetchone() == (0,)
+
+
+@pytest.mark.trio
+async def test_what_cannot_be_stored_is_stored_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    database = open_database(tmp_path / FILE_NAME)
+    index = GameIndex(database, None)
+    store = Database.keep_situations
+
+    def fail(*_: object) -> int:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(index.run)
+        monkeypatch.setattr(Database, "keep_situations", fail)
+        assert await index.keep_situation(found(0, 1))
+        assert await index.keep_situation(found(0, 2))
+        assert not await index.keep_situation(found(0, 2))
+        assert "does not work" in (index.trouble or "")
+        monkeypatch.setattr(Database, "keep_situations", store)
+        assert await index.keep_situation(found(0, 3))
+        await index.written()
+        page = await index.situations(SituationsQuery())
+        assert [row.found_at_ms for row in page.situations] == [3000, 2000, 1000]
+        assert "does not work" not in (index.trouble or "")
+        assert not await index.keep_situation(found(0, 3))
+        nursery.cancel_scope.cancel()
