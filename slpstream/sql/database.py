@@ -14,11 +14,14 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from slpstream.sql.lazy_table import Failure, LazyTable, Read
+from slpstream.sql.joins import deciding_files
+from slpstream.sql.lazy_table import Current, LazyTable, Read
 from slpstream.sql.scan import TABLES
 
 _STREAMED = "1MB"
 """Rows of a result that wait for their reader. More would only be computed for nobody if the reader leaves."""
+_INTERRUPTED = "Query interrupted"
+"""The text of the RuntimeError that DuckDB raises after Ctrl-C."""
 _ROWS_AT_ONCE = 2048
 _ROWS_IN_BATCH = 65_536
 _READING = (duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN)
@@ -41,9 +44,9 @@ class Database:
 
     def __init__(self, connection: Any, read: Read) -> None:
         self._connection = connection
-        self._failure = Failure()
+        self._current = Current()
         for name in TABLES:
-            connection.register(name, LazyTable(name, read, self._failure))
+            connection.register(name, LazyTable(name, read, self._current))
         connection.execute(f"SET streaming_buffer_size = '{_STREAMED}'")
         connection.execute("SET lock_configuration = true")
 
@@ -53,7 +56,7 @@ class Database:
         Raises `InvalidQuery`, also while rows are taken `FailedQuery`, and what reading the replays raises.
         """
         with self._errors():
-            self._check(query)
+            self._prepare(query)
             result = self._connection.execute(query)
             names = [column[0] for column in result.description]
         return names, self._rows(result)
@@ -69,7 +72,7 @@ class Database:
     def batches(self, query: str) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
         """The columns, and the rows in Arrow batches as they are found. Raises as `rows` does."""
         with self._errors():
-            self._check(query)
+            self._prepare(query)
             reader = self._connection.sql(query).to_arrow_reader(_ROWS_IN_BATCH)
         return reader.schema, self._batches(reader)
 
@@ -82,20 +85,37 @@ class Database:
                     return
             yield batch
 
-    def _check(self, query: str) -> None:
+    def _prepare(self, query: str) -> None:
         """Accept one statement that reads. There is nothing that others could write to, so this only explains."""
         statements = self._connection.extract_statements(query)
         if len(statements) != 1:
             raise InvalidQuery("expected one statement" if statements else "the query is empty")
         if statements[0].type not in _READING:
             raise InvalidQuery("only queries are possible here: nothing is written")
+        self._current.files = None
+        if statements[0].type != duckdb.StatementType.SELECT:
+            return
+        try:
+            self._connection.sql(query)
+        except duckdb.Error:
+            return  # mistakes are found before anything is read; executing the query tells their place
+        serialized = self._connection.execute("SELECT json_serialize_sql($1)", [query]).fetchall()[0][0]
+        self._current.files = deciding_files(serialized, self._files)
+
+    def _files(self, serialized: str) -> list[str]:
+        result = self._connection.execute("SELECT json_deserialize_sql($1)", [serialized]).fetchall()[0][0]
+        return [row[0] for row in self._connection.execute(result).fetchall()]
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
         try:
             yield
+        except RuntimeError as error:
+            if str(error) == _INTERRUPTED:
+                raise KeyboardInterrupt from error
+            raise
         except (duckdb.Error, pa.ArrowException, OSError) as error:
-            failure, self._failure.error = self._failure.error, None
+            failure, self._current.error = self._current.error, None
             if failure is not None:
                 raise failure from error
             if isinstance(error, duckdb.InterruptException):

@@ -18,21 +18,24 @@ Read = Callable[[Scan], Iterator[pa.Table]]
 """Reads the replays for a scan: tables with the columns of the scan."""
 
 
-class Failure:
-    """The error that ended a scan. DuckDB passes on only its text, so it is kept here."""
+class Current:
+    """The query that runs now."""
 
     def __init__(self) -> None:
-        self.error: Exception | None = None
+        self.error: BaseException | None = None
+        """The error that ended a scan. DuckDB passes on only its text, so it is kept here."""
+        self.files: frozenset[str] | None = None
+        """The files that can have a part in the answer; `None` for all."""
 
 
 class LazyTable(dataset.Dataset):  # type: ignore[misc]
     """A table of `TABLES`."""
 
-    def __init__(self, name: str, read: Read, failure: Failure) -> None:
+    def __init__(self, name: str, read: Read, current: Current) -> None:
         # The base class has no replays of its own, and forbids its __init__.
         self._name = name
         self._read = read
-        self._failure = failure
+        self._current = current
 
     @property
     def schema(self) -> pa.Schema:
@@ -42,16 +45,18 @@ class LazyTable(dataset.Dataset):  # type: ignore[misc]
     def scanner(self, columns: Sequence[str] | None = None, filter: Any = None, **_: Any) -> _Scanner:
         """The rows that pass the filter, with these columns; called by DuckDB."""
         names = self.schema.names if columns is None else columns
-        return _Scanner(Scan(self._name, names, filter), self._read, self._failure)
+        scan = Scan(self._name, names, filter)
+        scan.files = self._current.files
+        return _Scanner(scan, self._read, self._current)
 
 
 class _Scanner:
     """The object from which DuckDB takes the batches."""
 
-    def __init__(self, scan: Scan, read: Read, failure: Failure) -> None:
+    def __init__(self, scan: Scan, read: Read, current: Current) -> None:
         self._scan = scan
         self._read = read
-        self._failure = failure
+        self._current = current
 
     def to_reader(self) -> pa.RecordBatchReader:
         """The batches. Replays are read when they are asked for."""
@@ -61,6 +66,6 @@ class _Scanner:
         try:
             for table in self._read(self._scan):
                 yield from table.to_batches()
-        except Exception as error:
-            self._failure.error = error
+        except (Exception, KeyboardInterrupt) as error:
+            self._current.error = error
             raise

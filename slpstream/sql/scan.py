@@ -57,6 +57,8 @@ class Scan:
         """The columns of the result, in this order."""
         self.filter = filter
         """An Arrow expression, or `None`."""
+        self.files: frozenset[str] | None = None
+        """The files that can have rows, if they are known. They are not sent to other processes."""
         self._schema = TABLES[table].schema
         if filtered is None:
             filtered = frozenset() if filter is None else filters.columns_of(filter, self._schema)
@@ -83,12 +85,12 @@ class Scan:
 
     @property
     def names_files(self) -> bool:
-        """Whether the filter can exclude files by their names."""
-        return "file" in self._filtered
+        """Whether files are excluded by their names."""
+        return self.files is not None or "file" in self._filtered
 
     def wants_file(self, file: str) -> bool:
-        """Whether the filter can pass rows of a file."""
-        return not self.names_files or self._holds({"file": file})
+        """Whether a file can have rows that pass the filter."""
+        return (self.files is None or file in self.files) and self._holds({"file": file})
 
     def read(self, queried: Queried) -> Rows | None:
         """The rows of a replay: for a table with columns those that pass the filter, otherwise all.

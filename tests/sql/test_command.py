@@ -15,7 +15,7 @@ import pytest
 from pyarrow import parquet
 
 from slpstream.api import open_replay
-from slpstream.cli import main, sql_reading
+from slpstream.cli import main, sql, sql_reading
 from tests.synthetic.match import synthetic_match
 from tests.synthetic.stages import BATTLEFIELD, FINAL_DESTINATION, YOSHIS_STORY
 
@@ -182,6 +182,22 @@ def test_mistakes_are_shown(
 def test_value_that_fails_while_rows_are_taken(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert run(folder, "select file::int from games") == 1
     assert "Could not convert" in capfd.readouterr().err
+
+
+def test_without_the_extra_the_command_tells_what_to_install(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sql, "find_spec", lambda name: None)
+    assert run(folder, "select 1") == 2
+    assert capfd.readouterr().err == "slpstream: sql needs DuckDB and pyarrow: pip install 'slpstream[sql]'\n"
+
+
+def test_interrupt_ends_the_command(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sql_reading, "examine", interrupt)
+    assert run(folder, "select count(*) from games") == 130
 
 
 def test_games_narrow_the_replays(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
