@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import pyarrow as pa
 
-from slpstream.api import Replay, open_replay, read_game
+from slpstream.api import Replay, open_replay, preview_replay, read_game
 from slpstream.cli import describe_error, report
 from slpstream.cli.replay_files import FoundReplay, ReplayFile, at_hand, each_replay
 from slpstream.game.described import DescribedGame
 from slpstream.model.errors import FormatError, SourceError
+from slpstream.model.events import Metadata
 from slpstream.sql.scan import Rows, Scan
 from slpstream.system.member_paths import path_text
 
@@ -38,8 +39,20 @@ class QueriedReplay:
 
     @cached_property
     def game(self) -> DescribedGame:
-        """The game, from both ends of the file where they are enough."""
-        return read_game(self.path)
+        """The game: from both ends of the file, or from columns where they are not enough."""
+        preview = preview_replay(self.path)
+        if preview is not None:
+            start, *others = preview
+            game = DescribedGame(start)
+            game.take(others)
+            return game
+        if not self.replay.has_columns:
+            return read_game(self.path)
+        game = DescribedGame(self.replay.start)
+        game.take([self.replay.game_end])
+        if self.replay.metadata is not None:
+            game.take([Metadata(0, self.replay.metadata)])
+        return game
 
     @cached_property
     def replay(self) -> Replay:

@@ -81,7 +81,7 @@ def counted(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Counted:
 
         monkeypatch.setattr(of, name, call)
 
-    noted("read_game", lambda arguments: arguments[0].name, query.opened, sql_reading)
+    noted("preview_replay", lambda arguments: arguments[0].name, query.opened, sql_reading)
     noted("open_replay", lambda arguments: arguments[0].name, query.opened, sql_reading)
     noted("read_to_end", lambda arguments: arguments[0].name, query.read_to_end, sys.modules["slpstream.api"])
     noted("stats", lambda arguments: arguments[0].path.name, query.with_stats, Replay)
