@@ -138,6 +138,11 @@ class Replay:
         return self._format.new_reader(self._name, **self._options)
 
     @property
+    def start(self) -> GameStart:
+        """The Game Start event."""
+        return self._start
+
+    @property
     def game_id(self) -> str:
         """The id of the game, 32 hex digits."""
         return self._start.game_id

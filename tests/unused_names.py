@@ -29,7 +29,7 @@ USED_ELSEWHERE: Mapping[str, Mapping[str, str]] = {
     "sources/tail/folder.py": {"trace": "passed to `__exit__` by Python"},
     "sources/tail/watcher.py": {"trace": "passed to `__exit__` by Python"},
     "system/internal_errors.py": {"trace": "passed to `__exit__` by Python"},
-    "stats/punishes.py": {"hit_count": "part of a message"},
+    "sql/lazy_table.py": {"scanner": "called by DuckDB", "to_reader": "called by DuckDB"},
     "stats/stocks.py": {"death_animation": "part of a message"},
     "tournament/handover/archive.py": {"compress_type": "read by zipfile"},
     "training/windows.py": {"TrainingSet": "for users: docs/data/training.md"},

@@ -40,10 +40,8 @@ _THROW, _AERIAL, _FRAMES = 55, 16, 300
 
 def run(form: Form) -> list[Figure]:
     """The ratio to the peer for a plain query and one about kills, and the time for a frame while a game is played."""
-    folders = (SLP, SHARED / "controllers")
-    paths = [path for folder in folders for path in sorted(folder.glob("*.slp")) if path.stat().st_size > MIN_BYTES]
     peppi = None if find_spec("peppi_py") is None else import_module("peppi_py")
-    paths = [path for path in paths if _is_usable(path) and (peppi is None or _can_read(peppi, path))]
+    paths = usable_replays(peppi)
     if not paths:
         return [Figure("situations", [0.0], "x", None, "no replays")]
     games = list(islice(cycle(paths), SHORT_GAMES if form.short else GAMES))
@@ -66,6 +64,13 @@ def run(form: Form) -> list[Figure]:
         figures.append(Figure(title, ratios, "x", TARGET_RATIO, note, at_least=True))
     figures.append(_live(max(paths, key=lambda path: path.stat().st_size), form))
     return figures
+
+
+def usable_replays(peppi: Any) -> list[Path]:
+    """The finished games of two players that `peppi`, the module of the peer or `None`, can read too."""
+    folders = (SLP, SHARED / "controllers")
+    paths = [path for folder in folders for path in sorted(folder.glob("*.slp")) if path.stat().st_size > MIN_BYTES]
+    return [path for path in paths if _is_usable(path) and (peppi is None or _can_read(peppi, path))]
 
 
 def _cpu_seconds(work: Callable[[Path], object], games: list[Path]) -> float:

@@ -55,6 +55,24 @@ def states_called(pattern: str) -> StateSet:
     return StateSet(common, by_fighter)
 
 
+def state_name(internal_id: int, state: int) -> str | None:
+    """Name of a fighter's state; `None` for an id without a name."""
+    own = _by_fighter().get(internal_id)
+    name = None if own is None else own.get(state)
+    return name or _common_names().get(state)
+
+
+@functools.cache
+def _by_fighter() -> Mapping[int, Mapping[int, str]]:
+    """The names of fighters' own states by internal character id."""
+    return {fighter: dict(_names(table)) for table in _tables().values() for fighter in table.get("fighters", ())}
+
+
+@functools.cache
+def _common_names() -> Mapping[int, str]:
+    return dict(_names(_tables()[_COMMON]))
+
+
 @functools.cache
 def _tables() -> Mapping[str, Any]:
     tables: Mapping[str, Any] = msgspec.json.decode((FOLDER / "action_states.json").read_bytes())["tables"]

@@ -10,7 +10,7 @@ same columns in one pass over the events.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from types import ModuleType
 from typing import Any, NamedTuple, get_type_hints
@@ -94,21 +94,18 @@ _FRAME_KEYS = (
     _field_column(PRE_FRAME.fields[0], "frame"),
     _column("revision", pa.int32(), "How often the frame number was sent before; 0 the first time."),
 )
-FRAMES_SCHEMA = pa.schema(
-    [
-        *_FRAME_KEYS,
-        *(_field_column(field, field.name) for field in PRE_FRAME.fields[1:3]),
-        *(source.column for source in (*_FRAME_SOURCES, *_CHARACTER_SOURCES)),
-    ]
-)
+_CHARACTER_KEYS = (*_FRAME_KEYS, *(_field_column(field, field.name) for field in PRE_FRAME.fields[1:3]))
+
+FRAMES_SCHEMA = pa.schema([*_CHARACTER_KEYS, *(source.column for source in (*_FRAME_SOURCES, *_CHARACTER_SOURCES))])
 """The columns of `frames_table`."""
 
 ITEMS_SCHEMA = pa.schema([*_FRAME_KEYS, *(source.column for source in _ITEM_SOURCES)])
 """The columns of `items_table`."""
 
 
-def frames_table(frames: FrameColumns) -> pa.Table:
-    """One row for each frame and character, with the columns of `FRAMES_SCHEMA`.
+def frames_table(frames: FrameColumns, columns: Collection[str] | None = None) -> pa.Table:
+    """One row for each frame and character, with the columns of `FRAMES_SCHEMA`, or only those named by `columns`, in
+    the same order. The others are not decoded.
 
     The columns are `frame` (int32), `revision` (int32), `player_index` (uint8), `is_follower` (bool); `start_seed`,
     `scene_frame_counter` and `latest_finalized_frame` of the whole frame; then the fields of the Pre-Frame Update as
@@ -120,12 +117,24 @@ def frames_table(frames: FrameColumns) -> pa.Table:
     has neither event has no row. Fields that the replay does not have are null, and so are the fields of an absent
     event.
     """
+    columns = None if columns is None else frozenset(columns)
+    sources = _frame_sources(columns)
+    schema = pa.schema([*_CHARACTER_KEYS, *(source.column for source in sources)])
     if kernel is not None and (groups := _groups(frames)):
-        plan = _frames_plan(kernel, *map(frames.sizes.get, _FRAME_COMMANDS))
+        plan = _frames_plan(kernel, columns, *map(frames.sizes.get, _FRAME_COMMANDS))
         selection = None if frames.which is None else (len(frames.index.numbers), frames.which)
-        return _filled(plan, frames.data, groups, selection, FRAMES_SCHEMA)
-    characters = list(frames.characters)
-    return pa.concat_tables([_character_table(frames, one) for one in characters] or [FRAMES_SCHEMA.empty_table()])
+        table = _filled(plan, frames.data, groups, selection, schema)
+    else:
+        tables = [_character_table(frames, character, sources, schema) for character in frames.characters]
+        table = pa.concat_tables(tables or [schema.empty_table()])
+    return table if columns is None else table.select([name for name in schema.names if name in columns])
+
+
+@lru_cache(maxsize=_KEPT_PLANS)
+def _frame_sources(columns: frozenset[str] | None) -> tuple[_Source, ...]:
+    """The sources of the columns of `frames_table` with these names, or of all of them."""
+    sources = (*_FRAME_SOURCES, *_CHARACTER_SOURCES)
+    return sources if columns is None else tuple(source for source in sources if source.column.name in columns)
 
 
 def items_table(frames: FrameColumns) -> pa.Table:
@@ -144,7 +153,9 @@ def items_table(frames: FrameColumns) -> pa.Table:
     return pa.Table.from_arrays([*arrays, *(values.column(source) for source in _ITEM_SOURCES)], schema=ITEMS_SCHEMA)
 
 
-def _character_table(frames: FrameColumns, character: Character) -> pa.Table:
+def _character_table(
+    frames: FrameColumns, character: Character, sources: tuple[_Source, ...], schema: pa.Schema
+) -> pa.Table:
     """The rows of one character."""
     present = character.pre.present | character.post.present
     rows = None if present.all() else np.flatnonzero(present)
@@ -154,17 +165,16 @@ def _character_table(frames: FrameColumns, character: Character) -> pa.Table:
     arrays.append(_array(np.full(count, character.is_follower), pa.bool_()))
     events = {"start": frames.start, "bookend": frames.bookend, "pre": character.pre, "post": character.post}
     values = {name: _Values(columns, rows) for name, columns in events.items()}
-    arrays += [values[source.event].column(source) for source in (*_FRAME_SOURCES, *_CHARACTER_SOURCES)]
-    return pa.Table.from_arrays(arrays, schema=FRAMES_SCHEMA)
+    arrays += [values[source.event].column(source) for source in sources]
+    return pa.Table.from_arrays(arrays, schema=schema)
 
 
 @lru_cache(maxsize=_KEPT_PLANS)
-def _frames_plan(kernel: ModuleType, *sizes: int | None) -> Any:
+def _frames_plan(kernel: ModuleType, columns: frozenset[str] | None, *sizes: int | None) -> Any:
     """The kernel's `Table` for `frames_table`, by the declared payload sizes of `_FRAME_TABLES`."""
     events = list(_FRAME_TABLES)
     wanted = (events.index("pre"), events.index("post"))  # rows with neither of them are left out
-    sources = (*_FRAME_SOURCES, *_CHARACTER_SOURCES)
-    return _plan(kernel, _FRAME_TABLES, sizes, sources, (I32, I32, U8, BOOL), wanted)
+    return _plan(kernel, _FRAME_TABLES, sizes, _frame_sources(columns), (I32, I32, U8, BOOL), wanted)
 
 
 @lru_cache(maxsize=_KEPT_PLANS)
