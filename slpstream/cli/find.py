@@ -15,6 +15,14 @@ from urllib.parse import urlencode
 import click
 
 from slpstream.cli import EXIT_INPUT_OUTPUT, EXIT_NO, describe_error, fail, report
+from slpstream.cli.game_query import (
+    GameQuery,
+    checked_query,
+    configured_me,
+    exit_with_problems,
+    is_match,
+    record_of_file,
+)
 from slpstream.cli.replay_files import (
     FoundReplay,
     at_hand,
@@ -34,7 +42,6 @@ _FILES_PER_CHUNK = 25
 _RESPONSE_SECONDS = 30
 _GAMES_PER_PAGE = 200
 _UNPROCESSABLE = 422
-_EXIT_USAGE = 2
 
 
 class Found(NamedTuple):
@@ -82,75 +89,36 @@ def command(
         games = _of_daemon(place.rstrip("/"), text, token_file)
         code = _print(({"game": game} for game in games), as_json=as_json)
     else:
-        context = (*_configured(config_file), *me)
-        _check(text, context)
-        found = _in_folder(Path(place), text, context, jobs or os.cpu_count() or 1)
+        wanted = checked_query(text, (*configured_me(config_file), *me))
+        found = _in_folder(Path(place), wanted, jobs or os.cpu_count() or 1)
         code = _print_paths(found, null=null) if paths or null else _print_found(found, as_json=as_json)
     sys.stdout.flush()
     sys.exit(code)
 
 
-def _configured(file: Path | None) -> tuple[str, ...]:
-    if file is None:
-        return ()
-    from slpstream import config
-
-    return tuple(config.load(file).search.me)
-
-
-def _check(text: str, me: tuple[str, ...]) -> None:
-    """Exit with 2 if the query has mistakes, after showing them."""
-    from slpstream.search.query.parse import Context, parse
-
-    _exit_with(text, parse(text, Context(me)).problems)
-
-
-def _exit_with(text: str, problems: Any) -> None:
-    for problem in problems:
-        shown = printable(text)
-        report(f"query: {problem.message}")
-        if len(shown) == len(text):
-            print(f"  {shown}\n  {' ' * problem.position}{'^' * max(1, problem.length)}", file=sys.stderr)
-    if problems:
-        sys.exit(_EXIT_USAGE)
-
-
-def _in_folder(folder: Path, text: str, me: tuple[str, ...], jobs: int) -> Iterator[Found]:
+def _in_folder(folder: Path, query: GameQuery, jobs: int) -> Iterator[Found]:
     files = list(find_files((folder,)))
     if not files:
         fail_without_replays((folder,))
     if jobs == 1 or (len(files) < _MIN_FILES_FOR_PROCESSES and not has_archives(files)):
-        yield from (examine(replay, text, me) for replay in each_replay(files))
+        yield from (examine(replay, query) for replay in each_replay(files))
         return
     from slpstream.cli.replay_work import examined
 
     replays = each_replay(files, by_name=True)
-    yield from examined(partial(examine, text=text, me=me), replays, jobs=jobs, per_task=_FILES_PER_CHUNK)
+    yield from examined(partial(examine, query=query), replays, jobs=jobs, per_task=_FILES_PER_CHUNK)
 
 
-def examine(replay: FoundReplay, text: str, me: tuple[str, ...]) -> Found:
+def examine(replay: FoundReplay, query: GameQuery) -> Found:
     """Read a replay and compare its game with a query. Runs in any process."""
     import msgspec
 
-    from slpstream.api import read_game
-    from slpstream.game.record import record_of
-    from slpstream.model.game_facts import facts_of
-    from slpstream.search.games.predicate import matches
-
     path = replay.path
     try:
-        record = record_of(read_game(at_hand(replay)))
+        record = record_of_file(at_hand(replay))
     except (FormatError, SourceError) as error:
         return Found(path, None, *describe_error(path, error))
-    facts = facts_of(
-        record.summary,
-        format=record.format,
-        stations=(),
-        file_name=path.name.encode("utf-8", "replace").decode(),
-        duration_seconds=record.duration_seconds,
-        began_ms=record.said_at_ms,
-    )
-    if not matches(_condition(text, me), facts):
+    if not is_match(query, path, record):
         return Found(path)
     game = {
         "file": str(path).encode("utf-8", "replace").decode(),
@@ -161,18 +129,6 @@ def examine(replay: FoundReplay, text: str, me: tuple[str, ...]) -> Found:
         **msgspec.to_builtins(record.summary),
     }
     return Found(path, game)
-
-
-def _condition(text: str, me: tuple[str, ...]) -> Any:
-    """The condition of a query; each process parses it once."""
-    if (text, me) not in _conditions:
-        from slpstream.search.query.parse import Context, parse
-
-        _conditions[text, me] = parse(text, Context(me)).condition
-    return _conditions[text, me]
-
-
-_conditions: dict[tuple[str, tuple[str, ...]], Any] = {}
 
 
 def _print_paths(found: Iterator[Found], *, null: bool) -> int:
@@ -274,5 +230,5 @@ def _fail_with(base: str, text: str, error: urllib.error.HTTPError) -> NoReturn:
     except (msgspec.DecodeError, msgspec.ValidationError, KeyError, AttributeError, OSError):
         fail(f"{base}: {error}", EXIT_INPUT_OUTPUT)
     if error.code == _UNPROCESSABLE:
-        _exit_with(text, problems)
+        exit_with_problems(text, problems)
     fail(f"{base}: {detail}", EXIT_INPUT_OUTPUT)

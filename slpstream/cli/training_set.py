@@ -17,6 +17,7 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from slpstream.api import Replay
 from slpstream.cli import EXIT_INPUT_OUTPUT, EXIT_NO, describe_error, fail, report
+from slpstream.cli.game_query import GameQuery, is_match, record_of_file
 from slpstream.cli.process_pool import map_in_order, process_pool
 from slpstream.cli.progress import progress_bar
 from slpstream.cli.replay_files import (
@@ -42,7 +43,7 @@ Layout = Literal["training", "slippi-ai"]
 Result = TypeVar("Result")
 
 _PLAN = "plan.json"
-_FORM = 1
+_FORM = 2
 """Form of the shards and of the index. It changes whenever the same replays would give other files."""
 _BYTES_PER_REPLAY_BYTE = 2
 """About how much larger the rows of a game are than its replay."""
@@ -62,6 +63,10 @@ class Options(NamedTuple):
     shard_bytes: int
     seed: int
     validation: float
+    query: str
+    """Only games that match it; empty for all."""
+    me: tuple[str, ...]
+    """The connect codes that `@me` means in it."""
 
 
 class Part(NamedTuple):
@@ -78,6 +83,8 @@ class Head(NamedTuple):
     game_id: str
     code: int = 0
     problem: str = ""
+    wanted: bool = True
+    """Whether it matches the query; the others are only counted."""
 
 
 def export(files: Sequence[ReplayFile], out: Path, options: Options, *, jobs: int, overwrite: bool) -> None:
@@ -88,8 +95,11 @@ def export(files: Sequence[ReplayFile], out: Path, options: Options, *, jobs: in
     if (out / INDEX).exists():  # a run was killed when all was done but the tidying
         index = json.loads((out / INDEX).read_text(encoding="utf-8"))
     else:
-        parts = _write_parts(files, out, options, jobs)
-        description = {"slpstream": __version__, **{name: wanted[name] for name in ("form", *Options._fields)}}
+        heads = _write_parts(files, out, options, jobs)
+        parts = len(heads)
+        others = sum(not head.wanted for part in heads for head in part)
+        described = {name: wanted[name] for name in ("form", *Options._fields)}
+        description = {"slpstream": __version__, **described, "left_out_by_query": others}
         if options.layout == "slippi-ai":
             slippi_ai.write_meta(out, parts)
         index = finish_set(out, parts, description)
@@ -100,12 +110,14 @@ def export(files: Sequence[ReplayFile], out: Path, options: Options, *, jobs: in
     for problem in index["problems"]:
         report(problem["message"])
         code = max(code, problem["code"])
+    if options.query:
+        report(f"games that do not match the query, left out: {index['left_out_by_query']:,}")
     print(printable(f"{out}: {index['frames']:,} frames of {len(index['games'])} games"))
     sys.exit(code if index["games"] else max(code, EXIT_NO))
 
 
-def _write_parts(files: Sequence[ReplayFile], out: Path, options: Options, jobs: int) -> int:
-    """Write the parts that are missing. Returns the number of all parts."""
+def _write_parts(files: Sequence[ReplayFile], out: Path, options: Options, jobs: int) -> list[list[Head]]:
+    """Write the parts that are missing. Returns the heads of all parts."""
     with _Work(jobs) as work:
         heads = _marked_heads(work, files, options)
         done = 0
@@ -118,7 +130,7 @@ def _write_parts(files: Sequence[ReplayFile], out: Path, options: Options, jobs:
             for written in work.run(_write_part, tasks):
                 done += written
                 update(done)
-    return len(heads)
+    return heads
 
 
 def _prepare(out: Path, wanted: dict[str, Any], *, overwrite: bool) -> None:
@@ -162,11 +174,12 @@ def _parts(files: Sequence[ReplayFile], options: Options) -> Iterator[Part]:
 
 def _marked_heads(work: _Work, files: Sequence[ReplayFile], options: Options) -> list[list[Head]]:
     """The head of each replay, by part. A game that came before is marked as such."""
+    query = GameQuery(options.query, options.me)
     seen: dict[str, str] = {}
     marked: list[list[Head]] = []
     done = 0
     with progress_bar("looking for games", None, shown=True) as update:
-        for heads in work.run(_read_heads, ((part,) for part in _parts(files, options))):
+        for heads in work.run(_read_heads, ((part, query) for part in _parts(files, options))):
             marked.append([_marked(head, seen) for head in heads])
             done += len(heads)
             update(done)
@@ -174,7 +187,7 @@ def _marked_heads(work: _Work, files: Sequence[ReplayFile], options: Options) ->
 
 
 def _marked(head: Head, seen: dict[str, str]) -> Head:
-    if head.problem:
+    if head.problem or not head.wanted:
         return head
     first = seen.setdefault(head.game_id, head.file)
     if first == head.file:
@@ -182,14 +195,16 @@ def _marked(head: Head, seen: dict[str, str]) -> Head:
     return head._replace(problem=f"{head.file}: left out, because it has the same game as {first}")
 
 
-def _read_heads(part: Part) -> list[Head]:
-    return [_read_head(found) for found in part.files]
+def _read_heads(part: Part, query: GameQuery) -> list[Head]:
+    return [_read_head(found, query) for found in part.files]
 
 
-def _read_head(found: FoundReplay) -> Head:
+def _read_head(found: FoundReplay, query: GameQuery) -> Head:
     file = path_text(found.path)
     try:
         replay = open_exportable(at_hand(found))
+        if query.text and not is_match(query, found.path, record_of_file(found.path)):
+            return Head(file, replay.game_id, wanted=False)
         players_of(replay.settings)
     except (FormatError, SourceError) as error:
         message, code = describe_error(found.path, error)
@@ -226,6 +241,8 @@ def _games(
     """The games of a part with their rows. What is wrong with others, and what they lack, goes to `problems`."""
     for found, head in zip(part.files, heads, strict=True):
         file = head.file
+        if not head.wanted:
+            continue
         if head.problem:
             problems.append((head.code, head.problem))
             continue

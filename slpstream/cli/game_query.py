@@ -1,0 +1,90 @@
+"""A query for games on the command line, in the syntax of the Slippi Launcher, and the games of files that match it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from slpstream.cli import report
+from slpstream.system.text import printable
+
+if TYPE_CHECKING:
+    from slpstream.search.problem import QueryProblem
+    from slpstream.store.game_record import GameRecord
+
+_EXIT_USAGE = 2
+
+
+class GameQuery(NamedTuple):
+    """A query without mistakes. It can be sent to other processes."""
+
+    text: str
+    me: tuple[str, ...]
+    """The connect codes that `@me` means."""
+
+
+def configured_me(file: Path | None) -> tuple[str, ...]:
+    """The connect codes of `search.me` in a configuration file. Raises `ConfigError`."""
+    if file is None:
+        return ()
+    from slpstream import config
+
+    return tuple(config.load(file).search.me)
+
+
+def checked_query(text: str, me: tuple[str, ...]) -> GameQuery:
+    """The query; exits with 2 if it has mistakes, after showing them."""
+    from slpstream.search.query.parse import Context, parse
+
+    exit_with_problems(text, parse(text, Context(me)).problems)
+    return GameQuery(text, me)
+
+
+def exit_with_problems(text: str, problems: Iterable[QueryProblem]) -> None:
+    """Show the mistakes in a query at their places and exit with 2, if there are any."""
+    found = False
+    for problem in problems:
+        found = True
+        shown = printable(text)
+        report(f"query: {problem.message}")
+        if len(shown) == len(text):
+            print(f"  {shown}\n  {' ' * problem.position}{'^' * max(1, problem.length)}", file=sys.stderr)
+    if found:
+        sys.exit(_EXIT_USAGE)
+
+
+def record_of_file(path: Path) -> GameRecord:
+    """The game of a replay as the index has it. Raises `SourceError` and `FormatError`."""
+    from slpstream.api import read_game
+    from slpstream.game.record import record_of
+
+    return record_of(read_game(path))
+
+
+def is_match(query: GameQuery, path: Path, record: GameRecord) -> bool:
+    """Whether the game of a replay matches a query. Runs in any process, each of which parses the query once."""
+    from slpstream.model.game_facts import facts_of
+    from slpstream.search.games.predicate import matches
+
+    facts = facts_of(
+        record.summary,
+        format=record.format,
+        stations=(),
+        file_name=path.name.encode("utf-8", "replace").decode(),
+        duration_seconds=record.duration_seconds,
+        began_ms=record.said_at_ms,
+    )
+    return matches(_condition(query), facts)
+
+
+def _condition(query: GameQuery) -> Any:
+    if query not in _conditions:
+        from slpstream.search.query.parse import Context, parse
+
+        _conditions[query] = parse(query.text, Context(query.me)).condition
+    return _conditions[query]
+
+
+_conditions: dict[GameQuery, Any] = {}
