@@ -30,13 +30,18 @@ from slpstream.cli.replay_files import (
     open_exportable,
     size_bytes_of,
 )
+from slpstream.formats.interface import SNIFFED_BYTES
+from slpstream.formats.registry import of_name
 from slpstream.model.errors import FormatError, SourceError
+from slpstream.model.events import GameStart, first_of
 from slpstream.model.version import __version__
+from slpstream.sources.archives.names import is_archive
+from slpstream.sources.archives.packed import head_of_member
+from slpstream.sources.archives.packed import replay_name as packed_name
 from slpstream.system.member_paths import path_text
 from slpstream.system.text import printable
-from slpstream.training import slippi_ai
 from slpstream.training.rows import NotForTraining, Rows, Sending, game_rows, players_of
-from slpstream.training.shards import PARTS, PartWriter, finish_set, list_of, split_of, write_whole
+from slpstream.training.shards import GAMES, META, PARTS, PartWriter, finish_set, list_of, split_of, write_whole
 from slpstream.training.windows import INDEX
 
 Layout = Literal["training", "slippi-ai"]
@@ -48,7 +53,12 @@ _FORM = 2
 _BYTES_PER_REPLAY_BYTE = 2
 """About how much larger the rows of a game are than its replay."""
 _PART_FILES = 1024
-_UNFINISHED = (".*.tmp", f"{PARTS}/.*.tmp", f"{slippi_ai.GAMES}/.*.tmp")
+_PACKED_TIMES = 5
+"""About how much larger than their archive replays are."""
+_LEAST_PARTS = 32
+"""So that all processes have work until the end; but a part has at least this many bytes, if shards may be so large."""
+_LEAST_PART_BYTES = 8 << 20
+_UNFINISHED = (".*.tmp", f"{PARTS}/.*.tmp", f"{GAMES}/.*.tmp")
 """What a killed process leaves."""
 _POLL_SECONDS = 0.1
 _PARTS_AHEAD = 2
@@ -101,6 +111,8 @@ def export(files: Sequence[ReplayFile], out: Path, options: Options, *, jobs: in
         described = {name: wanted[name] for name in ("form", *Options._fields)}
         description = {"slpstream": __version__, **described, "left_out_by_query": others}
         if options.layout == "slippi-ai":
+            from slpstream.training import slippi_ai
+
             slippi_ai.write_meta(out, parts)
         index = finish_set(out, parts, description)
     _remove(out, f"{PARTS}/part-*.json")
@@ -136,7 +148,7 @@ def _write_parts(files: Sequence[ReplayFile], out: Path, options: Options, jobs:
 def _prepare(out: Path, wanted: dict[str, Any], *, overwrite: bool) -> None:
     """Create the folder, or accept one that an unfinished export with the same options and replays has left."""
     if overwrite:
-        _remove(out, INDEX, _PLAN, slippi_ai.META, "shard-*.arrow", f"{slippi_ai.GAMES}/*", f"{PARTS}/part-*.json")
+        _remove(out, INDEX, _PLAN, META, "shard-*.arrow", f"{GAMES}/*", f"{PARTS}/part-*.json")
         _remove(out, *_UNFINISHED)
     plan = out / _PLAN
     if plan.exists():
@@ -150,7 +162,7 @@ def _prepare(out: Path, wanted: dict[str, Any], *, overwrite: bool) -> None:
         fail(f"{out}: holds an earlier export; use --overwrite to remove it", 2)
     (out / PARTS).mkdir(parents=True, exist_ok=True)
     if wanted["layout"] == "slippi-ai":
-        (out / slippi_ai.GAMES).mkdir(exist_ok=True)
+        (out / GAMES).mkdir(exist_ok=True)
     write_whole(plan, json.dumps(wanted))
 
 
@@ -166,7 +178,8 @@ def _parts(files: Sequence[ReplayFile], options: Options) -> Iterator[Part]:
 
     Members of a zip are read by those who work on the part; those of other archives are unpacked here, in passing.
     """
-    limit = options.shard_bytes // _BYTES_PER_REPLAY_BYTE
+    about = sum(size_bytes_of(file.path) * (_PACKED_TIMES if is_archive(file.path.name) else 1) for file in files)
+    limit = min(options.shard_bytes // _BYTES_PER_REPLAY_BYTE, max(about // _LEAST_PARTS, _LEAST_PART_BYTES))
     replays = each_replay(files, by_name=True)
     for number, part in enumerate(in_parts(replays, max_files=_PART_FILES, max_bytes=limit)):
         yield Part(number, part)
@@ -202,16 +215,33 @@ def _read_heads(part: Part, query: GameQuery) -> list[Head]:
 def _read_head(found: FoundReplay, query: GameQuery) -> Head:
     file = path_text(found.path)
     try:
-        replay = open_exportable(at_hand(found))
+        game_id, settings = _start_of(found)
         if query.text and not is_match(query, found.path, record_of_file(found.path)):
-            return Head(file, replay.game_id, wanted=False)
-        players_of(replay.settings)
+            return Head(file, game_id, wanted=False)
+        players_of(settings)
     except (FormatError, SourceError) as error:
         message, code = describe_error(found.path, error)
         return Head(file, "", code, message)
     except NotForTraining as reason:
         return Head(file, "", 0, f"{file}: left out, because it has {reason}")
-    return Head(file, replay.game_id)
+    return Head(file, game_id)
+
+
+def _start_of(found: FoundReplay) -> tuple[str, Any]:
+    """The id and the settings of the game. Of a replay in a zip, only the beginning is unpacked where that is enough.
+
+    Raises `FormatError` and `SourceError`.
+    """
+    file = at_hand(found)
+    head = head_of_member(file, SNIFFED_BYTES) if found.data is None else None
+    if head is not None:
+        name = packed_name(file)
+        format_ = of_name(name, *head)
+        start = first_of(GameStart, format_.new_reader(name).feed(head[0])) if format_.whole is not None else None
+        if start is not None:
+            return start.game_id, start.settings
+    replay = open_exportable(file)
+    return replay.game_id, replay.settings
 
 
 def _write_part(part: Part, heads: Sequence[Head], out: Path, options: Options) -> int:
@@ -219,6 +249,8 @@ def _write_part(part: Part, heads: Sequence[Head], out: Path, options: Options) 
     problems: list[tuple[int, str]] = []
     games = _games(part, heads, options, problems)
     if options.layout == "slippi-ai":
+        from slpstream.training import slippi_ai
+
         files = slippi_ai.GameFiles(out, part.number)
         for file, replay, rows in games:
             end = replay.game_end

@@ -49,7 +49,11 @@ def chosen(frames: FrameColumns, sending: Sending) -> FrameColumns:
 
 
 def game_rows(frames: FrameColumns, settings: Settings, *, sending: Sending = "last") -> Rows:
-    """The rows of a game, one for each frame number. Raises `NotForTraining`."""
+    """The rows of a game, one for each frame number. Raises `NotForTraining`.
+
+    Columns of one type without values, such as those of items that are not there, can be the same array, which cannot
+    be written to.
+    """
     indices = players_of(settings)
     frames = chosen(frames, sending)
     count = len(frames)
@@ -60,9 +64,10 @@ def game_rows(frames: FrameColumns, settings: Settings, *, sending: Sending = "l
         for source, events in _events_of(frames, index).items()
     }
     whole = _frame_values(frames, settings)
+    absent = _Absent(count)
     for column in COLUMNS:
         if column.source in ("pre", "post", "follower"):
-            rows[column.name] = _values(characters.get((column.source, column.player)), column, count)
+            rows[column.name] = _values(characters.get((column.source, column.player)), column, absent)
         elif column.name in whole:
             rows[column.name] = whole[column.name]
         elif column.source != "item" and not column.name.startswith("item"):
@@ -72,7 +77,7 @@ def game_rows(frames: FrameColumns, settings: Settings, *, sending: Sending = "l
             else:
                 rows[column.name] = np.zeros(count, np.uint8) if events is None else events.present.astype(np.uint8)
         else:
-            rows[column.name] = np.zeros(count, column.dtype)
+            rows[column.name] = absent.zeros(column.dtype)
     _put_items(rows, frames)
     return rows
 
@@ -88,11 +93,33 @@ def _events_of(frames: FrameColumns, index: int) -> dict[str, EventColumns]:
     return found
 
 
-def _values(events: EventColumns | None, column: Column, count: int) -> Array:
+class _Absent:
+    """Columns without values, one for each type."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self._made: dict[tuple[str, bool], Array] = {}
+
+    def zeros(self, dtype: str) -> Array:
+        """A column of zeros."""
+        return self._filled(dtype, nan=False)
+
+    def of(self, column: Column) -> Array:
+        """The column of a field that is not there."""
+        return self._filled(column.dtype, nan=column.dtype == "f4" and column.source != "follower")
+
+    def _filled(self, dtype: str, *, nan: bool) -> Array:
+        found = self._made.get((dtype, nan))
+        if found is None:
+            found = self._made[dtype, nan] = np.full(self._count, np.nan if nan else 0, dtype)
+            found.flags.writeable = False
+        return found
+
+
+def _values(events: EventColumns | None, column: Column, absent: _Absent) -> Array:
     """The values of a field, in the type of the column."""
-    absent: Any = np.nan if column.dtype == "f4" and column.source != "follower" else 0
     if events is None or column.field not in events.fields:
-        return np.full(count, absent, column.dtype)
+        return absent.of(column)
     values = np.ascontiguousarray(events[column.field].astype(column.dtype, copy=False))
     if column.source == "follower" and column.dtype == "f4" and not events.present.all():
         values = np.where(events.present, values, np.float32(0))
@@ -149,10 +176,17 @@ def _put_items(rows: Rows, frames: FrameColumns) -> None:
         if not len(mine):
             continue
         at = of_frame[mine]
-        rows[f"item{slot}_exists"][at] = 1
+        rows[f"item{slot}_exists"] = _placed(len(frames), "u1", at, 1)
         for column, field in fields:
             if column.player == slot and field in items.fields:
-                rows[column.name][at] = items[field][mine]
+                rows[column.name] = _placed(len(frames), column.dtype, at, items[field][mine])
+
+
+def _placed(count: int, dtype: str, at: Array, values: Any) -> Array:
+    """A column with these values at these rows, and zeros elsewhere."""
+    column = np.zeros(count, dtype)
+    column[at] = values
+    return column
 
 
 def item_slots(frames: FrameColumns) -> Array:
