@@ -112,7 +112,7 @@ class _Absent:
         found = self._made.get((dtype, nan))
         if found is None:
             found = self._made[dtype, nan] = np.full(self._count, np.nan if nan else 0, dtype)
-            found.flags.writeable = False
+            found.setflags(write=False)
         return found
 
 
@@ -190,19 +190,24 @@ def _placed(count: int, dtype: str, at: Array, values: Any) -> Array:
 
 
 def item_slots(frames: FrameColumns) -> Array:
-    """The slot of each item in each frame, in the order of the events; -1 for an item without a slot."""
+    """The slot of each item in each frame, in the order of the events; -1 for an item without a slot.
+
+    Only frames with other items than the frame before are looked at one by one; in the others the slots stay the same.
+    """
     items = frames.items
-    spawn_ids, firsts = items["spawn_id"], items.firsts
-    result = np.empty(len(items), np.int64)
+    ids, firsts, counts = np.ascontiguousarray(items["spawn_id"]), items.firsts, items.counts
+    changed = np.ones(len(counts), np.bool_)
+    changed[1:] = counts[1:] != counts[:-1]
+    of_frame = np.repeat(np.arange(len(counts)), counts)
+    places = np.arange(len(ids))
+    compared = np.flatnonzero(~changed[of_frame])
+    before = ids[compared - counts[of_frame[compared]]]
+    changed[of_frame[compared[ids[compared] != before]]] = True
+    known = np.empty(len(ids), np.int64)
     slots = ItemSlots()
-    before: bytes | None = None
-    current: list[int] = []
-    ids = np.ascontiguousarray(spawn_ids)
-    for first, end in zip(firsts[:-1].tolist(), firsts[1:].tolist(), strict=True):
-        now = ids[first:end].tobytes()
-        if now != before:
-            current = slots.take(ids[first:end].tolist())
-            before = now
-        if first != end:
-            result[first:end] = current
+    for frame in np.flatnonzero(changed).tolist():
+        first, end = int(firsts[frame]), int(firsts[frame + 1])
+        known[first:end] = slots.take(ids[first:end].tolist())
+    latest = np.maximum.accumulate(np.where(changed, np.arange(len(counts)), 0))
+    result: Array = known[firsts[latest[of_frame]] + places - firsts[of_frame]]
     return result

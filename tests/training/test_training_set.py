@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+import zipfile
 from collections import Counter
 from itertools import pairwise
 from pathlib import Path
@@ -164,6 +165,26 @@ def test_only_games_that_match_a_query_as_find_finds_them(games: Path, tmp_path:
     assert int(line.rpartition(" ")[2]) > 12 - len(found)  # and the doubles
     assert "doubles.slp" not in run.stderr
     assert "text.slp: not a Slippi replay" in run.stderr
+
+
+def test_a_zip_gives_the_same_games_and_a_broken_member_is_reported(
+    games: Path, finished: Path, tmp_path: Path
+) -> None:
+    archive = tmp_path / "games.zip"
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as opened:
+        for file in sorted(games.glob("Game_*.slp")):
+            opened.write(file, file.name)
+        place = opened.getinfo("Game_05.slp")
+    data = bytearray(archive.read_bytes())
+    data[place.header_offset + place.compress_size] ^= 0xFF  # in its last bytes, behind the beginning
+    archive.write_bytes(data)
+    run = export(archive, tmp_path / "out", jobs=2)
+    assert run.returncode != 0
+    (line,) = [line for line in run.stderr.splitlines() if "Game_05" in line]
+    assert "damaged" in line
+    lost = open_replay(games / "Game_05.slp").game_id
+    expected = {game.game_id for game in TrainingSet(finished).games} - {lost}
+    assert {game.game_id for game in TrainingSet(tmp_path / "out").games} == expected
 
 
 def test_only_games_of_mine(tmp_path: Path) -> None:
