@@ -114,9 +114,12 @@ def _exports(archive: Path, what: str, peer: str, cores: int, form: Form) -> lis
         if not peer:
             figures.append(Figure(title, [0.0], "x", None, f"{note}; no peer: {VLADFI} is not set"))
             continue
-        ratios = [theirs.seconds / ours.seconds for ours, theirs in zip(took[name], took["peer"], strict=True)]
+        pairs = list(zip(took[name], took["peer"], strict=True))
         note += f"; peppi-py-vladfi with slippi-ai's steps {_shown(took['peer'])}"
+        ratios = [theirs.seconds / ours.seconds for ours, theirs in pairs]
         figures.append(Figure(title, ratios, "x", target, note, at_least=True))
+        ratios = [theirs.cpu_seconds / ours.cpu_seconds for ours, theirs in pairs]
+        figures.append(Figure(f"{title}, CPU time", ratios, "x", None, "other work disturbs it less"))
     return figures
 
 
