@@ -108,6 +108,9 @@ class Replay:
     @cached_property
     def _start(self) -> GameStart:
         """The Game Start. Reads only as much of the file as it takes to find it."""
+        whole: WholeGame | None = self.__dict__.get("_whole")
+        if whole is not None and not any(self._options.values()):  # it has been read already
+            return whole.start
         found = first_of(GameStart, self.new_reader().feed(self._head))
         if found is not None:
             return found

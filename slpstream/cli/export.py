@@ -21,6 +21,7 @@ import click
 
 from slpstream.api import Replay
 from slpstream.cli import EXIT_INPUT_OUTPUT, describe_error, fail, report
+from slpstream.cli.game_query import checked_query, config_option, configured_me, me_option
 from slpstream.cli.process_pool import CONTEXT, map_in_order, process_pool
 from slpstream.cli.progress import progress_bar
 from slpstream.cli.replay_files import (
@@ -139,6 +140,15 @@ def _parse_tables(context: click.Context, parameter: click.Parameter, value: str
     show_default=True,
     help="For training: what is in a row. `slippi-ai` writes the folder that slippi-ai trains on.",
 )
+@click.option(
+    "--games",
+    "query",
+    metavar="QUERY",
+    default="",
+    help="For training: only games that match this query, as for `slpstream find`.",
+)
+@me_option
+@config_option
 @click.option("--seed", type=int, default=0, show_default=True, help="For training: decides which games these are.")
 def command(
     paths: tuple[Path, ...],
@@ -151,6 +161,9 @@ def command(
     shard_mib: int,
     validation: float,
     layout: Literal["training", "slippi-ai"],
+    query: str,
+    me: tuple[str, ...],
+    config_file: Path | None,
     seed: int,
 ) -> None:
     """Write tables of frames, items, game starts and game ends to OUT/TABLE/part-0000.KIND and so on.
@@ -160,6 +173,9 @@ def command(
     """
     if find_spec("numpy") is None or find_spec("pyarrow") is None:
         fail("export needs numpy and pyarrow: pip install 'slpstream[analysis]'", 2)
+    if (query or me or config_file is not None) and kind != "training":
+        raise click.UsageError("--games, --me and --config are for --to training")
+    wanted_games = checked_query(query, (*configured_me(config_file), *me))
     files = [ReplayFile(path, in_folder=True) for path in sorted({found.path for found in find_files(paths)})]
     if not files:
         fail_without_replays(paths)
@@ -168,7 +184,7 @@ def command(
 
         if revisions == "all":
             fail("--to training: --revisions is first or last", 2)
-        wanted = training_set.Options(layout, revisions, shard_mib << 20, seed, validation)
+        wanted = training_set.Options(layout, revisions, shard_mib << 20, seed, validation, *wanted_games)
         training_set.export(files, out, wanted, jobs=jobs or _cores(), overwrite=overwrite)
         return
     if revisions == "first":

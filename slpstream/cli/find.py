@@ -15,7 +15,15 @@ from urllib.parse import urlencode
 import click
 
 from slpstream.cli import EXIT_INPUT_OUTPUT, EXIT_NO, describe_error, fail, report
-from slpstream.cli.game_query import check, exit_with, is_wanted, me_option, record_at
+from slpstream.cli.game_query import (
+    GameQuery,
+    checked_query,
+    config_option,
+    configured_me,
+    exit_with_problems,
+    is_match,
+    me_option,
+)
 from slpstream.cli.replay_files import (
     FoundReplay,
     at_hand,
@@ -53,7 +61,7 @@ class Found(NamedTuple):
 @click.option("--paths", is_flag=True, help="Print the paths of the files alone.")
 @click.option("-0", "--null", is_flag=True, help="End each path with a null character, for xargs -0.")
 @me_option
-@click.option("--config", "config_file", type=click.Path(path_type=Path), help="Configuration file, for search.me.")
+@config_option
 @click.option("--jobs", type=click.IntRange(min=1), default=None, help="Number of processes.  [default: one per core]")
 @click.option(
     "--token-file", type=click.Path(path_type=Path), help="File with the access token of the daemon in its first line."
@@ -82,45 +90,39 @@ def command(
         games = _of_daemon(place.rstrip("/"), text, token_file)
         code = _print(({"game": game} for game in games), as_json=as_json)
     else:
-        context = (*_configured(config_file), *me)
-        check(text, context)
-        found = _in_folder(Path(place), text, context, jobs or os.cpu_count() or 1)
+        wanted = checked_query(text, (*configured_me(config_file), *me))
+        found = _in_folder(Path(place), wanted, jobs or os.cpu_count() or 1)
         code = _print_paths(found, null=null) if paths or null else _print_found(found, as_json=as_json)
     sys.stdout.flush()
     sys.exit(code)
 
 
-def _configured(file: Path | None) -> tuple[str, ...]:
-    if file is None:
-        return ()
-    from slpstream import config
-
-    return tuple(config.load(file).search.me)
-
-
-def _in_folder(folder: Path, text: str, me: tuple[str, ...], jobs: int) -> Iterator[Found]:
+def _in_folder(folder: Path, query: GameQuery, jobs: int) -> Iterator[Found]:
     files = list(find_files((folder,)))
     if not files:
         fail_without_replays((folder,))
     if jobs == 1 or (len(files) < _MIN_FILES_FOR_PROCESSES and not has_archives(files)):
-        yield from (examine(replay, text, me) for replay in each_replay(files))
+        yield from (examine(replay, query) for replay in each_replay(files))
         return
     from slpstream.cli.replay_work import examined
 
     replays = each_replay(files, by_name=True)
-    yield from examined(partial(examine, text=text, me=me), replays, jobs=jobs, per_task=_FILES_PER_CHUNK)
+    yield from examined(partial(examine, query=query), replays, jobs=jobs, per_task=_FILES_PER_CHUNK)
 
 
-def examine(replay: FoundReplay, text: str, me: tuple[str, ...]) -> Found:
+def examine(replay: FoundReplay, query: GameQuery) -> Found:
     """Read a replay and compare its game with a query. Runs in any process."""
     import msgspec
 
+    from slpstream.api import read_game
+    from slpstream.game.record import record_of
+
     path = replay.path
     try:
-        record = record_at(at_hand(replay))
+        record = record_of(read_game(at_hand(replay)))
     except (FormatError, SourceError) as error:
         return Found(path, None, *describe_error(path, error))
-    if not is_wanted(record, path, text, me):
+    if not is_match(query, path, record):
         return Found(path)
     game = {
         "file": str(path).encode("utf-8", "replace").decode(),
@@ -232,5 +234,5 @@ def _fail_with(base: str, text: str, error: urllib.error.HTTPError) -> NoReturn:
     except (msgspec.DecodeError, msgspec.ValidationError, KeyError, AttributeError, OSError):
         fail(f"{base}: {error}", EXIT_INPUT_OUTPUT)
     if error.code == _UNPROCESSABLE:
-        exit_with(text, problems)
+        exit_with_problems(text, problems)
     fail(f"{base}: {detail}", EXIT_INPUT_OUTPUT)

@@ -1,13 +1,11 @@
-"""Queries for games on the command line: `--games QUERY`, and the comparison of a replay with a query.
-
-Heavy modules are imported when they are needed, so that help is printed at once.
-"""
+"""A query for games on the command line, in the syntax of the Slippi Launcher, and the games of files that match it."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -15,7 +13,8 @@ from slpstream.cli import report
 from slpstream.system.text import printable
 
 if TYPE_CHECKING:
-    from slpstream.store import GameRecord
+    from slpstream.search.problem import QueryProblem
+    from slpstream.store.game_record import GameRecord
 
 _EXIT_USAGE = 2
 
@@ -23,36 +22,60 @@ games_option = click.option(
     "--games", metavar="QUERY", help="Only games that match a query in the syntax of the Slippi Launcher, as for find."
 )
 me_option = click.option("--me", multiple=True, metavar="CODE", help="A connect code that @me means. Can be repeated.")
+config_option = click.option(
+    "--config", "config_file", type=click.Path(path_type=Path), help="Configuration file, for search.me."
+)
 
 
-def check(text: str, me: tuple[str, ...]) -> None:
-    """Exit with 2 if the query has mistakes, after showing them."""
+class GameQuery(NamedTuple):
+    """A query without mistakes. It can be sent to other processes."""
+
+    text: str
+    me: tuple[str, ...]
+    """The connect codes that `@me` means."""
+
+
+def configured_me(file: Path | None) -> tuple[str, ...]:
+    """The connect codes of `search.me` in a configuration file. Raises `ConfigError`."""
+    if file is None:
+        return ()
+    from slpstream import config
+
+    return tuple(config.load(file).search.me)
+
+
+def checked_query(text: str, me: tuple[str, ...]) -> GameQuery:
+    """The query; exits with 2 if it has mistakes, after showing them."""
     from slpstream.search.query.parse import Context, parse
 
-    exit_with(text, parse(text, Context(me)).problems)
+    exit_with_problems(text, parse(text, Context(me)).problems)
+    return GameQuery(text, me)
 
 
-def exit_with(text: str, problems: Any) -> None:
-    """Exit with 2 if there are mistakes in a query, after showing them."""
+def checked_games(games: str | None, me: tuple[str, ...], config_file: Path | None) -> GameQuery | None:
+    """The query of `--games`; `None` without one. Exits with 2 if it has mistakes. Raises `ConfigError`."""
+    if games is None:
+        if me or config_file is not None:
+            raise click.UsageError("--me and --config are for --games")
+        return None
+    return checked_query(games, (*configured_me(config_file), *me))
+
+
+def exit_with_problems(text: str, problems: Iterable[QueryProblem]) -> None:
+    """Show the mistakes in a query at their places and exit with 2, if there are any."""
+    found = False
     for problem in problems:
+        found = True
         shown = printable(text)
         report(f"query: {problem.message}")
         if len(shown) == len(text):
             print(f"  {shown}\n  {' ' * problem.position}{'^' * max(1, problem.length)}", file=sys.stderr)
-    if problems:
+    if found:
         sys.exit(_EXIT_USAGE)
 
 
-def record_at(source: Any) -> GameRecord:
-    """The record of the game in a replay. Raises `FormatError` and `SourceError`."""
-    from slpstream.api import read_game
-    from slpstream.game.record import record_of
-
-    return record_of(read_game(source))
-
-
-def is_wanted(record: GameRecord, path: Path, text: str, me: tuple[str, ...]) -> bool:
-    """Whether a game matches a query without mistakes. Games of a folder have no station."""
+def is_match(query: GameQuery, path: Path, record: GameRecord) -> bool:
+    """Whether the game of a replay matches a query. Runs in any process, each of which parses the query once."""
     from slpstream.model.game_facts import facts_of
     from slpstream.search.games.predicate import matches
 
@@ -64,16 +87,15 @@ def is_wanted(record: GameRecord, path: Path, text: str, me: tuple[str, ...]) ->
         duration_seconds=record.duration_seconds,
         began_ms=record.said_at_ms,
     )
-    return matches(_condition(text, me), facts)
+    return matches(_condition(query), facts)
 
 
-def _condition(text: str, me: tuple[str, ...]) -> Any:
-    """The condition of a query; each process parses it once."""
-    if (text, me) not in _conditions:
+def _condition(query: GameQuery) -> Any:
+    if query not in _conditions:
         from slpstream.search.query.parse import Context, parse
 
-        _conditions[text, me] = parse(text, Context(me)).condition
-    return _conditions[text, me]
+        _conditions[query] = parse(query.text, Context(query.me)).condition
+    return _conditions[query]
 
 
-_conditions: dict[tuple[str, tuple[str, ...]], Any] = {}
+_conditions: dict[GameQuery, Any] = {}

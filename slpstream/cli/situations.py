@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from slpstream.cli import describe_error, report
-from slpstream.cli.game_query import check, games_option, is_wanted, me_option, record_at
+from slpstream.cli.game_query import GameQuery, checked_games, config_option, games_option, is_match, me_option
 from slpstream.cli.replay_files import (
     FoundReplay,
     ReplayFile,
@@ -46,8 +46,7 @@ class Search(NamedTuple):
 
     query: str
     as_json: bool
-    games: str | None
-    me: tuple[str, ...]
+    games: GameQuery | None
 
 
 class FileResult(NamedTuple):
@@ -92,6 +91,7 @@ def printable_lines(text: str) -> str:
 )
 @games_option
 @me_option
+@config_option
 @click.option(
     "--jobs", type=click.IntRange(min=1), help="Number of processes.  [default: one per core if there are enough files]"
 )
@@ -102,6 +102,7 @@ def command(
     dolphin: Path | None,
     games: str | None,
     me: tuple[str, ...],
+    config_file: Path | None,
     jobs: int | None,
 ) -> None:
     """Find the situations that QUERY describes, such as 'fox: upthrow -> upair, kill'.
@@ -110,15 +111,12 @@ def command(
     page docs/data/situations.md describes the queries. Files that cannot be read are reported. To find games by their
     players, characters, stage or date, use `slpstream find`, or --games with the same queries.
     """
-    if me and games is None:
-        raise click.UsageError("--me is for --games")
-    if games is not None:
-        check(games, me)
+    wanted = checked_games(games, me, config_file)
     files = list(find_files(paths, _endings()))
     if not files:
         fail_without_replays(paths)
     code, clips = 0, list[Any]()
-    search = partial(examine, Search(query, as_json=as_json, games=games, me=me))
+    search = partial(examine, Search(query, as_json=as_json, games=wanted))
     with _searched(files, search, jobs) as results:
         for result in results:
             for line in result.lines:
@@ -138,13 +136,16 @@ def command(
 
 def examine(search: Search, replay_file: FoundReplay) -> FileResult:
     """Search one replay."""
-    from slpstream.api import open_replay
+    from slpstream.api import open_replay, read_game
 
     file = replay_file.path
     try:
         source = at_hand(replay_file)
-        if search.games is not None and not is_wanted(record_at(source), file, search.games, search.me):
-            return FileResult()
+        if search.games is not None:
+            from slpstream.game.record import record_of
+
+            if not is_match(search.games, file, record_of(read_game(source))):
+                return FileResult()
         replay = open_replay(source)
         found = replay.situations(search.query)
         if not found:

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import click
 
 from slpstream.cli import EXIT_NO, fail, report
+from slpstream.cli.game_query import GameQuery, checked_games, config_option, games_option, me_option
 from slpstream.cli.replay_files import fail_without_replays, find_files
 from slpstream.system.text import printable
 
 if TYPE_CHECKING:
-    from slpstream.search.query.conditions import Condition
     from slpstream.sql.database import InvalidQuery
 
 _EXIT_USAGE = 2
@@ -32,7 +32,9 @@ _KINDS = (".parquet", ".arrow", ".csv", ".json", ".jsonl")
     help="Write FILE.parquet, .arrow, .csv or .jsonl.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace the file of --to.")
-@click.option("--games", metavar="QUERY", help="Only games that match a query, as in `slpstream find`: 'fox stage:fd'.")
+@games_option
+@me_option
+@config_option
 @click.option("--schema", is_flag=True, help="Print the tables with their columns, types and meanings, and exit.")
 @click.option("--jobs", type=click.IntRange(min=1), help="Number of processes.  [default: one per core for many files]")
 def command(
@@ -42,6 +44,8 @@ def command(
     target: Path | None,
     overwrite: bool,
     games: str | None,
+    me: tuple[str, ...],
+    config_file: Path | None,
     schema: bool,
     jobs: int | None,
 ) -> None:
@@ -67,30 +71,16 @@ def command(
         fail(f"{target}: exists; use --overwrite to replace it", _EXIT_USAGE)
     *names, query = arguments
     query = sys.stdin.read() if query == "-" else query
-    condition = None if games is None else _condition(games)
-    code = _answer(tuple(map(Path, names)), query, condition, target, as_csv=as_csv, as_json=as_json, jobs=jobs)
+    wanted = checked_games(games, me, config_file)
+    code = _answer(tuple(map(Path, names)), query, wanted, target, as_csv=as_csv, as_json=as_json, jobs=jobs)
     sys.stdout.flush()
     sys.exit(code)
-
-
-def _condition(text: str) -> Condition:
-    """The condition of `--games`. Exits with 2 if the query has mistakes, after showing them."""
-    from slpstream.search.query.parse import parse
-
-    parsed = parse(text)
-    for problem in parsed.problems:
-        report(f"--games: {problem.message}")
-        if text == printable(text):
-            print(f"  {text}\n  {' ' * problem.position}{'^' * max(1, problem.length)}", file=sys.stderr)
-    if parsed.problems:
-        sys.exit(_EXIT_USAGE)
-    return parsed.condition
 
 
 def _answer(
     paths: tuple[Path, ...],
     query: str,
-    games: Condition | None,
+    games: GameQuery | None,
     target: Path | None,
     *,
     as_csv: bool,

@@ -7,21 +7,20 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import pyarrow as pa
 
 from slpstream.api import Replay, open_replay, preview_replay, read_game
 from slpstream.cli import describe_error, report
+from slpstream.cli.game_query import GameQuery, is_match
 from slpstream.cli.replay_files import FoundReplay, ReplayFile, at_hand, each_replay
 from slpstream.game.described import DescribedGame
+from slpstream.game.record import record_of
 from slpstream.model.errors import FormatError, SourceError
 from slpstream.model.events import Metadata
 from slpstream.sql.scan import Rows, Scan
 from slpstream.system.member_paths import path_text
-
-if TYPE_CHECKING:
-    from slpstream.search.query.conditions import Condition
 
 ALONE_SECONDS = 2.0
 """How long this process reads replays alone. For less, and for a query that soon has enough rows, starting others takes
@@ -86,7 +85,7 @@ class ReplayReader:
         endings: tuple[str, ...],
         examined: ExaminedInProcesses,
         *,
-        games: Condition | None,
+        games: GameQuery | None,
         jobs: int,
     ) -> None:
         self._files = files
@@ -140,35 +139,17 @@ class ReplayReader:
         self.code = max(self.code, found.code)
 
 
-def examine(scan: Scan, games: Condition | None, found: FoundReplay) -> Found:
+def examine(scan: Scan, games: GameQuery | None, found: FoundReplay) -> Found:
     """Read a replay for a scan. Runs in any process."""
     queried = QueriedReplay(found.path)
     try:
         at_hand(found)
-        if games is not None and not _matches(games, queried):
+        if games is not None and not is_match(games, queried.path, record_of(queried.game)):
             return Found()
         rows = scan.read(queried)
         return Found(rows, "" if rows is None or not scan.is_costly else _damage(queried))
     except (FormatError, SourceError) as error:
         return Found(None, *describe_error(found.path, error))
-
-
-def _matches(condition: Condition, queried: QueriedReplay) -> bool:
-    """Whether a game matches a query in the syntax of the Slippi Launcher, as in `slpstream find`."""
-    from slpstream.game.record import record_of
-    from slpstream.model.game_facts import facts_of
-    from slpstream.search.games.predicate import matches
-
-    record = record_of(queried.game)
-    facts = facts_of(
-        record.summary,
-        format=record.format,
-        stations=(),
-        file_name=queried.path.name.encode("utf-8", "replace").decode(),
-        duration_seconds=record.duration_seconds,
-        began_ms=record.said_at_ms,
-    )
-    return matches(condition, facts)
 
 
 def _damage(queried: QueriedReplay) -> str:

@@ -15,8 +15,9 @@ from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
-from slpstream.api import Replay
+from slpstream.api import Replay, read_game
 from slpstream.cli import EXIT_INPUT_OUTPUT, EXIT_NO, describe_error, fail, report
+from slpstream.cli.game_query import GameQuery, is_match
 from slpstream.cli.process_pool import map_in_order, process_pool
 from slpstream.cli.progress import progress_bar
 from slpstream.cli.replay_files import (
@@ -29,25 +30,36 @@ from slpstream.cli.replay_files import (
     open_exportable,
     size_bytes_of,
 )
+from slpstream.formats.interface import SNIFFED_BYTES
+from slpstream.formats.registry import of_name
+from slpstream.game.record import record_of
 from slpstream.model.errors import FormatError, SourceError
+from slpstream.model.events import GameStart, first_of
 from slpstream.model.version import __version__
+from slpstream.sources.archives.names import is_archive
+from slpstream.sources.archives.packed import head_of_member
+from slpstream.sources.archives.packed import replay_name as packed_name
 from slpstream.system.member_paths import path_text
 from slpstream.system.text import printable
-from slpstream.training import slippi_ai
 from slpstream.training.rows import NotForTraining, Rows, Sending, game_rows, players_of
-from slpstream.training.shards import PARTS, PartWriter, finish_set, list_of, split_of, write_whole
+from slpstream.training.shards import GAMES, META, PARTS, PartWriter, finish_set, list_of, split_of, write_whole
 from slpstream.training.windows import INDEX
 
 Layout = Literal["training", "slippi-ai"]
 Result = TypeVar("Result")
 
 _PLAN = "plan.json"
-_FORM = 1
+_FORM = 2
 """Form of the shards and of the index. It changes whenever the same replays would give other files."""
 _BYTES_PER_REPLAY_BYTE = 2
 """About how much larger the rows of a game are than its replay."""
 _PART_FILES = 1024
-_UNFINISHED = (".*.tmp", f"{PARTS}/.*.tmp", f"{slippi_ai.GAMES}/.*.tmp")
+_PACKED_TIMES = 5
+"""About how much larger than their archive replays are."""
+_LEAST_PARTS = 32
+"""So that all processes have work until the end; but a part has at least this many bytes, if shards may be so large."""
+_LEAST_PART_BYTES = 8 << 20
+_UNFINISHED = (".*.tmp", f"{PARTS}/.*.tmp", f"{GAMES}/.*.tmp")
 """What a killed process leaves."""
 _POLL_SECONDS = 0.1
 _PARTS_AHEAD = 2
@@ -62,6 +74,10 @@ class Options(NamedTuple):
     shard_bytes: int
     seed: int
     validation: float
+    query: str
+    """Only games that match it; empty for all."""
+    me: tuple[str, ...]
+    """The connect codes that `@me` means in it."""
 
 
 class Part(NamedTuple):
@@ -78,6 +94,8 @@ class Head(NamedTuple):
     game_id: str
     code: int = 0
     problem: str = ""
+    wanted: bool = True
+    """Whether it matches the query; the others are only counted."""
 
 
 def export(files: Sequence[ReplayFile], out: Path, options: Options, *, jobs: int, overwrite: bool) -> None:
@@ -88,9 +106,14 @@ def export(files: Sequence[ReplayFile], out: Path, options: Options, *, jobs: in
     if (out / INDEX).exists():  # a run was killed when all was done but the tidying
         index = json.loads((out / INDEX).read_text(encoding="utf-8"))
     else:
-        parts = _write_parts(files, out, options, jobs)
-        description = {"slpstream": __version__, **{name: wanted[name] for name in ("form", *Options._fields)}}
+        heads = _write_parts(files, out, options, jobs)
+        parts = len(heads)
+        others = sum(not head.wanted for part in heads for head in part)
+        described = {name: wanted[name] for name in ("form", *Options._fields)}
+        description = {"slpstream": __version__, **described, "left_out_by_query": others}
         if options.layout == "slippi-ai":
+            from slpstream.training import slippi_ai
+
             slippi_ai.write_meta(out, parts)
         index = finish_set(out, parts, description)
     _remove(out, f"{PARTS}/part-*.json")
@@ -100,12 +123,14 @@ def export(files: Sequence[ReplayFile], out: Path, options: Options, *, jobs: in
     for problem in index["problems"]:
         report(problem["message"])
         code = max(code, problem["code"])
+    if options.query:
+        report(f"games that do not match the query, left out: {index['left_out_by_query']:,}")
     print(printable(f"{out}: {index['frames']:,} frames of {len(index['games'])} games"))
     sys.exit(code if index["games"] else max(code, EXIT_NO))
 
 
-def _write_parts(files: Sequence[ReplayFile], out: Path, options: Options, jobs: int) -> int:
-    """Write the parts that are missing. Returns the number of all parts."""
+def _write_parts(files: Sequence[ReplayFile], out: Path, options: Options, jobs: int) -> list[list[Head]]:
+    """Write the parts that are missing. Returns the heads of all parts."""
     with _Work(jobs) as work:
         heads = _marked_heads(work, files, options)
         done = 0
@@ -118,13 +143,13 @@ def _write_parts(files: Sequence[ReplayFile], out: Path, options: Options, jobs:
             for written in work.run(_write_part, tasks):
                 done += written
                 update(done)
-    return len(heads)
+    return heads
 
 
 def _prepare(out: Path, wanted: dict[str, Any], *, overwrite: bool) -> None:
     """Create the folder, or accept one that an unfinished export with the same options and replays has left."""
     if overwrite:
-        _remove(out, INDEX, _PLAN, slippi_ai.META, "shard-*.arrow", f"{slippi_ai.GAMES}/*", f"{PARTS}/part-*.json")
+        _remove(out, INDEX, _PLAN, META, "shard-*.arrow", f"{GAMES}/*", f"{PARTS}/part-*.json")
         _remove(out, *_UNFINISHED)
     plan = out / _PLAN
     if plan.exists():
@@ -138,7 +163,7 @@ def _prepare(out: Path, wanted: dict[str, Any], *, overwrite: bool) -> None:
         fail(f"{out}: holds an earlier export; use --overwrite to remove it", 2)
     (out / PARTS).mkdir(parents=True, exist_ok=True)
     if wanted["layout"] == "slippi-ai":
-        (out / slippi_ai.GAMES).mkdir(exist_ok=True)
+        (out / GAMES).mkdir(exist_ok=True)
     write_whole(plan, json.dumps(wanted))
 
 
@@ -154,7 +179,8 @@ def _parts(files: Sequence[ReplayFile], options: Options) -> Iterator[Part]:
 
     Members of a zip are read by those who work on the part; those of other archives are unpacked here, in passing.
     """
-    limit = options.shard_bytes // _BYTES_PER_REPLAY_BYTE
+    about = sum(size_bytes_of(file.path) * (_PACKED_TIMES if is_archive(file.path.name) else 1) for file in files)
+    limit = min(options.shard_bytes // _BYTES_PER_REPLAY_BYTE, max(about // _LEAST_PARTS, _LEAST_PART_BYTES))
     replays = each_replay(files, by_name=True)
     for number, part in enumerate(in_parts(replays, max_files=_PART_FILES, max_bytes=limit)):
         yield Part(number, part)
@@ -162,11 +188,12 @@ def _parts(files: Sequence[ReplayFile], options: Options) -> Iterator[Part]:
 
 def _marked_heads(work: _Work, files: Sequence[ReplayFile], options: Options) -> list[list[Head]]:
     """The head of each replay, by part. A game that came before is marked as such."""
+    query = GameQuery(options.query, options.me)
     seen: dict[str, str] = {}
     marked: list[list[Head]] = []
     done = 0
     with progress_bar("looking for games", None, shown=True) as update:
-        for heads in work.run(_read_heads, ((part,) for part in _parts(files, options))):
+        for heads in work.run(_read_heads, ((part, query) for part in _parts(files, options))):
             marked.append([_marked(head, seen) for head in heads])
             done += len(heads)
             update(done)
@@ -174,7 +201,7 @@ def _marked_heads(work: _Work, files: Sequence[ReplayFile], options: Options) ->
 
 
 def _marked(head: Head, seen: dict[str, str]) -> Head:
-    if head.problem:
+    if head.problem or not head.wanted:
         return head
     first = seen.setdefault(head.game_id, head.file)
     if first == head.file:
@@ -182,21 +209,40 @@ def _marked(head: Head, seen: dict[str, str]) -> Head:
     return head._replace(problem=f"{head.file}: left out, because it has the same game as {first}")
 
 
-def _read_heads(part: Part) -> list[Head]:
-    return [_read_head(found) for found in part.files]
+def _read_heads(part: Part, query: GameQuery) -> list[Head]:
+    return [_read_head(found, query) for found in part.files]
 
 
-def _read_head(found: FoundReplay) -> Head:
+def _read_head(found: FoundReplay, query: GameQuery) -> Head:
     file = path_text(found.path)
     try:
-        replay = open_exportable(at_hand(found))
-        players_of(replay.settings)
+        game_id, settings = _start_of(found)
+        if query.text and not is_match(query, found.path, record_of(read_game(found.path))):
+            return Head(file, game_id, wanted=False)
+        players_of(settings)
     except (FormatError, SourceError) as error:
         message, code = describe_error(found.path, error)
         return Head(file, "", code, message)
     except NotForTraining as reason:
         return Head(file, "", 0, f"{file}: left out, because it has {reason}")
-    return Head(file, replay.game_id)
+    return Head(file, game_id)
+
+
+def _start_of(found: FoundReplay) -> tuple[str, Any]:
+    """The id and the settings of the game. Of a replay in a zip, only the beginning is unpacked where that is enough.
+
+    Raises `FormatError` and `SourceError`.
+    """
+    file = at_hand(found)
+    head = head_of_member(file, SNIFFED_BYTES) if found.data is None else None
+    if head is not None:
+        name = packed_name(file)
+        format_ = of_name(name, *head)
+        start = first_of(GameStart, format_.new_reader(name).feed(head[0])) if format_.whole is not None else None
+        if start is not None:
+            return start.game_id, start.settings
+    replay = open_exportable(file)
+    return replay.game_id, replay.settings
 
 
 def _write_part(part: Part, heads: Sequence[Head], out: Path, options: Options) -> int:
@@ -204,6 +250,8 @@ def _write_part(part: Part, heads: Sequence[Head], out: Path, options: Options) 
     problems: list[tuple[int, str]] = []
     games = _games(part, heads, options, problems)
     if options.layout == "slippi-ai":
+        from slpstream.training import slippi_ai
+
         files = slippi_ai.GameFiles(out, part.number)
         for file, replay, rows in games:
             end = replay.game_end
@@ -226,6 +274,8 @@ def _games(
     """The games of a part with their rows. What is wrong with others, and what they lack, goes to `problems`."""
     for found, head in zip(part.files, heads, strict=True):
         file = head.file
+        if not head.wanted:
+            continue
         if head.problem:
             problems.append((head.code, head.problem))
             continue

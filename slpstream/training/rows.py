@@ -49,7 +49,11 @@ def chosen(frames: FrameColumns, sending: Sending) -> FrameColumns:
 
 
 def game_rows(frames: FrameColumns, settings: Settings, *, sending: Sending = "last") -> Rows:
-    """The rows of a game, one for each frame number. Raises `NotForTraining`."""
+    """The rows of a game, one for each frame number. Raises `NotForTraining`.
+
+    Columns of one type without values, such as those of items that are not there, can be the same array, which cannot
+    be written to.
+    """
     indices = players_of(settings)
     frames = chosen(frames, sending)
     count = len(frames)
@@ -60,9 +64,10 @@ def game_rows(frames: FrameColumns, settings: Settings, *, sending: Sending = "l
         for source, events in _events_of(frames, index).items()
     }
     whole = _frame_values(frames, settings)
+    absent = _Absent(count)
     for column in COLUMNS:
         if column.source in ("pre", "post", "follower"):
-            rows[column.name] = _values(characters.get((column.source, column.player)), column, count)
+            rows[column.name] = _values(characters.get((column.source, column.player)), column, absent)
         elif column.name in whole:
             rows[column.name] = whole[column.name]
         elif column.source != "item" and not column.name.startswith("item"):
@@ -72,7 +77,7 @@ def game_rows(frames: FrameColumns, settings: Settings, *, sending: Sending = "l
             else:
                 rows[column.name] = np.zeros(count, np.uint8) if events is None else events.present.astype(np.uint8)
         else:
-            rows[column.name] = np.zeros(count, column.dtype)
+            rows[column.name] = absent.zeros(column.dtype)
     _put_items(rows, frames)
     return rows
 
@@ -88,11 +93,33 @@ def _events_of(frames: FrameColumns, index: int) -> dict[str, EventColumns]:
     return found
 
 
-def _values(events: EventColumns | None, column: Column, count: int) -> Array:
+class _Absent:
+    """Columns without values, one for each type."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self._made: dict[tuple[str, bool], Array] = {}
+
+    def zeros(self, dtype: str) -> Array:
+        """A column of zeros."""
+        return self._filled(dtype, nan=False)
+
+    def of(self, column: Column) -> Array:
+        """The column of a field that is not there."""
+        return self._filled(column.dtype, nan=column.dtype == "f4" and column.source != "follower")
+
+    def _filled(self, dtype: str, *, nan: bool) -> Array:
+        found = self._made.get((dtype, nan))
+        if found is None:
+            found = self._made[dtype, nan] = np.full(self._count, np.nan if nan else 0, dtype)
+            found.setflags(write=False)
+        return found
+
+
+def _values(events: EventColumns | None, column: Column, absent: _Absent) -> Array:
     """The values of a field, in the type of the column."""
-    absent: Any = np.nan if column.dtype == "f4" and column.source != "follower" else 0
     if events is None or column.field not in events.fields:
-        return np.full(count, absent, column.dtype)
+        return absent.of(column)
     values = np.ascontiguousarray(events[column.field].astype(column.dtype, copy=False))
     if column.source == "follower" and column.dtype == "f4" and not events.present.all():
         values = np.where(events.present, values, np.float32(0))
@@ -149,26 +176,38 @@ def _put_items(rows: Rows, frames: FrameColumns) -> None:
         if not len(mine):
             continue
         at = of_frame[mine]
-        rows[f"item{slot}_exists"][at] = 1
+        rows[f"item{slot}_exists"] = _placed(len(frames), "u1", at, 1)
         for column, field in fields:
             if column.player == slot and field in items.fields:
-                rows[column.name][at] = items[field][mine]
+                rows[column.name] = _placed(len(frames), column.dtype, at, items[field][mine])
+
+
+def _placed(count: int, dtype: str, at: Array, values: Any) -> Array:
+    """A column with these values at these rows, and zeros elsewhere."""
+    column = np.zeros(count, dtype)
+    column[at] = values
+    return column
 
 
 def item_slots(frames: FrameColumns) -> Array:
-    """The slot of each item in each frame, in the order of the events; -1 for an item without a slot."""
+    """The slot of each item in each frame, in the order of the events; -1 for an item without a slot.
+
+    Only frames with other items than the frame before are looked at one by one; in the others the slots stay the same.
+    """
     items = frames.items
-    spawn_ids, firsts = items["spawn_id"], items.firsts
-    result = np.empty(len(items), np.int64)
+    ids, firsts, counts = np.ascontiguousarray(items["spawn_id"]), items.firsts, items.counts
+    changed = np.ones(len(counts), np.bool_)
+    changed[1:] = counts[1:] != counts[:-1]
+    of_frame = np.repeat(np.arange(len(counts)), counts)
+    places = np.arange(len(ids))
+    compared = np.flatnonzero(~changed[of_frame])
+    before = ids[compared - counts[of_frame[compared]]]
+    changed[of_frame[compared[ids[compared] != before]]] = True
+    known = np.empty(len(ids), np.int64)
     slots = ItemSlots()
-    before: bytes | None = None
-    current: list[int] = []
-    ids = np.ascontiguousarray(spawn_ids)
-    for first, end in zip(firsts[:-1].tolist(), firsts[1:].tolist(), strict=True):
-        now = ids[first:end].tobytes()
-        if now != before:
-            current = slots.take(ids[first:end].tolist())
-            before = now
-        if first != end:
-            result[first:end] = current
+    for frame in np.flatnonzero(changed).tolist():
+        first, end = int(firsts[frame]), int(firsts[frame + 1])
+        known[first:end] = slots.take(ids[first:end].tolist())
+    latest = np.maximum.accumulate(np.where(changed, np.arange(len(counts)), 0))
+    result: Array = known[firsts[latest[of_frame]] + places - firsts[of_frame]]
     return result

@@ -23,7 +23,11 @@ from slpstream.training.windows import INDEX
 
 PARTS = "parts"
 """Folder of the lists of games while the export runs."""
+GAMES, META = "games", "meta.json"
+"""Folder of the files of games, and the list of them, in the layout `slippi-ai`."""
 
+_WRITTEN_BYTES = 256 * 1024
+"""Written at once."""
 _TYPES = {"f4": pa.float32(), "u1": pa.uint8(), "i1": pa.int8(), "u2": pa.uint16(), "u4": pa.uint32(), "i4": pa.int32()}
 _ORDER = tuple(_TYPES)
 
@@ -47,16 +51,20 @@ SCHEMA = pa.schema(
     ]
 )
 """The columns of a shard."""
+_COLUMN_TYPES = [(field.name, field.type) for field in SCHEMA]
 
 
 def record_batch(rows: Rows) -> pa.RecordBatch:
     """The rows of a game as a record batch with the columns of `SCHEMA`."""
-    arrays = [
-        pa.Array.from_buffers(
-            field.type, len(rows[field.name]), [None, pa.py_buffer(np.ascontiguousarray(rows[field.name]))]
-        )
-        for field in SCHEMA
-    ]
+    made: dict[tuple[int, pa.DataType], pa.Array] = {}  # columns of zeros are one array
+    arrays = []
+    for name, kind in _COLUMN_TYPES:
+        values = rows[name]
+        array = made.get((id(values), kind))
+        if array is None:
+            buffer = pa.py_buffer(np.ascontiguousarray(values))
+            array = made[id(values), kind] = pa.Array.from_buffers(kind, len(values), [None, buffer])
+        arrays.append(array)
     return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
 
 
@@ -78,6 +86,7 @@ class PartWriter:
         self._shards = 0
         self._in_shard = 0
         self._bytes = 0
+        self._file: Any = None
         self._sink: Any = None
         self._writer: Any = None
 
@@ -88,8 +97,8 @@ class PartWriter:
         if kind is None:
             self._close()
             return
-        if self._sink is not None:
-            self._sink.close()
+        if self._file is not None:
+            self._file.close()
         with suppress(OSError):
             self._temporary.unlink(missing_ok=True)
 
@@ -99,7 +108,9 @@ class PartWriter:
         if self._writer is not None and self._bytes + batch.nbytes > self._max_bytes:
             self._close()
         if self._writer is None:
-            self._sink = self._temporary.open("wb")
+            self._file = self._temporary.open("wb", buffering=0)
+            # Arrow writes each of the hundreds of columns on its own; smaller pieces stay in the processor's cache.
+            self._sink = pa.BufferedOutputStream(pa.PythonFile(self._file, "w"), _WRITTEN_BYTES)
             self._writer = pa.ipc.new_file(self._sink, SCHEMA)
         self._writer.write_batch(batch)
         place = {"shard": self._name, "batch": self._in_shard, "frames": batch.num_rows}
@@ -126,8 +137,9 @@ class PartWriter:
             return
         self._writer.close()
         self._sink.close()
+        self._file.close()
         self._temporary.replace(self._folder / self._name)
-        self._writer = self._sink = None
+        self._writer = self._sink = self._file = None
         self._shards += 1
         self._in_shard = self._bytes = 0
 

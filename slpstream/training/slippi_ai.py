@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 from slpstream.formats.slippi.game_start import Settings
 from slpstream.training.columns import MAX_ITEMS, PLAYERS
 from slpstream.training.rows import Rows
-from slpstream.training.shards import list_of, listed, write_whole
+from slpstream.training.shards import GAMES, META, list_of, listed, write_whole
 
 _INTERNAL_STAGE = {2: 8, 3: 18, 8: 6, 28: 26, 31: 24, 32: 25}
 """libmelee's number of a stage by the one in Game Start, for the stages of tournaments; 0 for all others."""
@@ -126,11 +126,6 @@ def _flag(values: Array) -> pa.Array:
 def _struct(**fields: pa.Array) -> pa.StructArray:
     return pa.StructArray.from_arrays(list(fields.values()), names=list(fields))
 
-
-GAMES = "games"
-"""Folder of the files of games."""
-
-META = "meta.json"
 
 _MIN_VERSION = (2, 1, 0)
 _MIN_LAST_FRAME = 3600

@@ -26,6 +26,7 @@ from tests.bench import (
     store,
     strategies,
     tournament,
+    training,
     wall,
 )
 from tests.bench.report import Figure, Form
@@ -55,6 +56,7 @@ BENCHMARKS: Mapping[str, Callable[[Form], list[Figure]]] = {
     "games_query": games_query.run,
     "strategies": strategies.run,
     "tournament": tournament.run,
+    "training": training.run,
     "wall": wall.run,
     "replay_log": replay_log.run,
     "fanout": fanout.run,

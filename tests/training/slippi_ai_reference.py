@@ -21,6 +21,8 @@ def numbers(column: Any, count: int, kind: Any) -> Any:
     """A column as numpy; zeros where the replay does not have it, or the character is not there."""
     if column is None:
         return np.zeros(count, kind)
+    if not column.null_count:
+        return column.to_numpy().astype(kind, copy=False)
     return np.nan_to_num(column.to_numpy(zero_copy_only=False)).astype(kind)
 
 
@@ -80,23 +82,28 @@ def items(column: Any, n: int) -> dict[str, Any]:
     """Items in slots: an item keeps its slot while it lives, and the slot freed last is taken first."""
     kinds = {"exists": bool, "type": np.uint16, "state": np.uint8, "x": np.float32, "y": np.float32}
     found = {f"items.item_{slot}.{name}": np.zeros(n, kind) for slot in range(ITEMS) for name, kind in kinds.items()}
+    if column is None:
+        return found
+    ids, ends = column.id.flatten().to_pylist(), column.id.offsets.to_pylist()
     free: list[int] = list(range(ITEMS))[::-1]
     taken: dict[int, int] = {}
-    for row in range(0 if column is None else n):
-        values = zip(
-            column.id[row].as_py(), column.type[row].as_py(), column.state[row].as_py(),
-            column.position.x[row].as_py(), column.position.y[row].as_py(), strict=True,
-        )  # fmt: skip
-        here = [dict(zip(("id", *kinds), (number, True, *rest), strict=True)) for number, *rest in values]
-        ids = [item["id"] for item in here]
-        free += [taken.pop(gone) for gone in list(taken) if gone not in ids]
+    slots, rows = [], []
+    for row in range(n):
+        here = ids[ends[row] : ends[row + 1]]
+        free += [taken.pop(gone) for gone in list(taken) if gone not in here]
         for item in here:
-            if item["id"] not in taken and free:
-                taken[item["id"]] = free.pop()
-            slot = taken.get(item["id"])
-            if slot is not None:
-                for name in kinds:
-                    found[f"items.item_{slot}.{name}"][row] = item[name]
+            if item not in taken and free:
+                taken[item] = free.pop()
+            slots.append(taken.get(item, -1))
+            rows.append(row)
+    by_slot, by_row = np.array(slots, int), np.array(rows, int)
+    values = {"type": column.type, "state": column.state, "x": column.position.x, "y": column.position.y}
+    flat = {name: values[name].flatten().to_numpy(zero_copy_only=False) for name in values}
+    for slot in set(slots) - {-1}:
+        mine = by_slot == slot
+        found[f"items.item_{slot}.exists"][by_row[mine]] = True
+        for name, value in flat.items():
+            found[f"items.item_{slot}.{name}"][by_row[mine]] = value[mine]
     return found
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import signal
 import subprocess
 import sys
 import time
+import zipfile
 from collections import Counter
 from itertools import pairwise
 from pathlib import Path
@@ -21,6 +23,7 @@ from slpstream.api import open_replay
 from slpstream.training.columns import COLUMNS
 from slpstream.training.windows import IncompleteSet, TrainingSet
 from tests.formats.slippi.built import Built
+from tests.formats.slippi.writer import PlayerSetup, game_start
 
 _ENVIRONMENT = {**os.environ, "PYTHONHASHSEED": "random"}
 
@@ -146,6 +149,87 @@ def test_another_export_is_not_continued(games: Path, tmp_path: Path) -> None:
     again = export(games, out)
     assert again.returncode == 2
     assert "holds an earlier export" in again.stderr
+
+
+def test_only_games_that_match_a_query_as_find_finds_them(games: Path, tmp_path: Path) -> None:
+    query = "duration:>10s"
+    find = [sys.executable, "-m", "slpstream", "find", str(games), "--paths", query]
+    found = set(subprocess.run(find, capture_output=True, text=True, check=False).stdout.splitlines())
+    found -= {str(games / name) for name in ("copy.slp", "doubles.slp")}
+    assert 0 < len(found) < 12
+    run = export(games, tmp_path / "out", "--games", query, jobs=2)
+    assert {game.facts["file"] for game in TrainingSet(tmp_path / "out").games} <= found | {str(games / "copy.slp")}
+    assert len(TrainingSet(tmp_path / "out").games) == len(found)
+    (line,) = [line for line in run.stderr.splitlines() if "query" in line]
+    assert line.startswith("slpstream: games that do not match the query, left out: ")
+    assert int(line.rpartition(" ")[2]) > 12 - len(found)  # and the doubles
+    assert "doubles.slp" not in run.stderr
+    assert "text.slp: not a Slippi replay" in run.stderr
+
+
+def test_a_zip_gives_the_same_games_and_a_broken_member_is_reported(
+    games: Path, finished: Path, tmp_path: Path
+) -> None:
+    archive = tmp_path / "games.zip"
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as opened:
+        for file in sorted(games.glob("Game_*.slp")):
+            opened.write(file, file.name)
+        place = opened.getinfo("Game_05.slp")
+    data = bytearray(archive.read_bytes())
+    data[place.header_offset + place.compress_size] ^= 0xFF  # in its last bytes, behind the beginning
+    archive.write_bytes(data)
+    run = export(archive, tmp_path / "out", jobs=2)
+    assert run.returncode != 0
+    (line,) = [line for line in run.stderr.splitlines() if "Game_05" in line]
+    assert "damaged" in line
+    lost = open_replay(games / "Game_05.slp").game_id
+    expected = {game.game_id for game in TrainingSet(finished).games} - {lost}
+    assert {game.game_id for game in TrainingSet(tmp_path / "out").games} == expected
+
+
+def test_only_games_of_mine(tmp_path: Path) -> None:
+    folder = tmp_path / "games"
+    folder.mkdir()
+    for number, code in enumerate(("ME#1", "YOU#2")):
+        built = Built((3, 16, 0))
+        players = [PlayerSetup(index=0, character_id=2, connect_code=code), PlayerSetup(index=1, character_id=20)]
+        start = game_start((3, 16, 0), players=players, stage_id=8, random_seed=number)
+        built.parts[1] = built.writer.event(start)
+        (folder / f"Game_{number}.slp").write_bytes(built.frames(-123, 0).end().closed())
+    config = tmp_path / "slpstream.toml"
+    config.write_text('[search]\nme = ["ME#1"]\n')
+    for options in (("--config", str(config)), ("--me", "ME#1")):
+        run = export(folder, tmp_path / "out", "--overwrite", "--games", "@me", *options)
+        (game,) = TrainingSet(tmp_path / "out").games
+        assert game.facts["players"][0]["connectCode"] == "ME#1", run.stderr
+
+
+def test_another_query_does_not_continue_a_run(games: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert export(games, out, "--games", "duration:>8s").returncode == 1
+    index = json.loads((out / "index.json").read_text())
+    assert index["query"] == "duration:>8s"
+    begun = {name: index[name] for name in ("form", "layout", "sending", "shard_bytes", "seed", "validation", "me")}
+    files = sorted([*games.iterdir()])
+    begun |= {"query": "duration:>8s", "files": [[str(file), file.stat().st_size] for file in files]}
+    (out / "index.json").unlink()
+    for shard in out.glob("shard-*"):
+        shard.unlink()
+    (out / "plan.json").write_text(json.dumps(begun))
+    refused = export(games, out, "--games", "duration:>9s")
+    assert refused.returncode == 2
+    (line,) = refused.stderr.splitlines()
+    assert "holds part of another export, of other replays or options" in line
+    assert export(games, out, "--games", "duration:>8s").returncode == 1
+    assert len(TrainingSet(out).games) == len(index["games"])
+
+
+def test_mistakes_in_a_query_are_shown_at_their_places(games: Path, tmp_path: Path) -> None:
+    run = export(games, tmp_path / "out", "--games", "fox>marth stgae:fd")
+    assert run.returncode == 2
+    assert run.stderr.splitlines()[0].startswith("slpstream: query: there is no key stgae")
+    assert run.stderr.splitlines()[1:] == ["  fox>marth stgae:fd", "            ^^^^^"]
+    assert not (tmp_path / "out").exists()
 
 
 def test_an_unfinished_set_is_not_read(tmp_path: Path) -> None:

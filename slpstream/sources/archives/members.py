@@ -15,7 +15,7 @@ from typing import BinaryIO, NamedTuple, Protocol
 
 from slpstream.sources.archives.compressed import read_replay
 from slpstream.sources.archives.entry import Entry
-from slpstream.sources.archives.names import holds_replay, is_archive
+from slpstream.sources.archives.names import holds_replay, is_archive, is_compressed
 from slpstream.sources.archives.seven_zip import SevenZipArchive
 from slpstream.sources.archives.streams import (
     Budget,
@@ -103,6 +103,18 @@ def find_in_zip(path: Path, archive: ZipArchive, name: str) -> bytes:
     raise no_such_member(path)
 
 
+def head_in_zip(archive: ZipArchive, name: str, max_bytes: int) -> tuple[bytes, int] | None:
+    """The first bytes of a replay in a zip archive that is open, and its size by the archive.
+
+    `None` for one that is itself compressed or in another archive, or that cannot be read. Raises `OSError`.
+    """
+    entry = archive.find(normalised(name), normalised)
+    if entry is None or entry.problem is not None or is_compressed(entry.name):
+        return None
+    with entry.open() as stream:
+        return stream.read(max_bytes), entry.size_bytes
+
+
 def no_such_member(path: Path) -> FileNotFoundError:
     """The error for a name that is not in an archive."""
     return FileNotFoundError(errno.ENOENT, "there is no such file in the archive", str(path))
@@ -150,6 +162,9 @@ def _nested(path: Path, name: str, entry: Entry, budget: Budget, endings: tuple[
 
 def _member(path: Path, prefix: str, name: str, entry: Entry, budget: Budget) -> Member:
     def read() -> bytes:
+        data = None if entry.whole is None or is_compressed(name) else entry.whole()
+        if data is not None:
+            return data
         with entry.open() as stream:
             return read_replay(name, stream, entry.size_bytes, budget)
 

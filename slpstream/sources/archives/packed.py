@@ -10,6 +10,8 @@ import errno
 import io
 import threading
 from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
@@ -94,6 +96,23 @@ def read_packed(path: Path) -> bytes:
     return data
 
 
+def head_of_member(path: Path, max_bytes: int) -> tuple[bytes, int] | None:
+    """The first bytes of a replay in a zip archive and its size, without unpacking the rest.
+
+    `None` where only reading it as a whole can tell: anything else, or a replay with which something is wrong.
+    """
+    from slpstream.sources.archives.members import head_in_zip  # noqa: PLC0415 -- few have archives
+
+    split = split_member(path)
+    if split is None or not split[0].name.lower().endswith(".zip"):
+        return None
+    try:
+        with _last.lock, _opened_zip(origin_of(path)) as archive:
+            return head_in_zip(archive, split[1], max_bytes)
+    except OSError:
+        return None
+
+
 def keep(path: Path, data: bytes) -> None:
     """Keep a replay that was read with its archive, so that reading it by its name takes no time. Raises `OSError`."""
     _keep(path, origin_of(path), data)
@@ -113,15 +132,23 @@ def _read(path: Path, origin: Origin, member: str | None) -> bytes:
         with open_regular(path) as file:
             return read_replay(path.name, file, origin.size_bytes, Budget(origin.size_bytes))
     from slpstream.sources.archives.members import find_in_zip, find_member  # noqa: PLC0415 -- few have archives
-    from slpstream.sources.archives.zip_archive import ZipArchive  # noqa: PLC0415
 
     if not origin.path.name.lower().endswith(".zip"):
         return find_member(origin.path, member)
-    with _last.lock, open_regular(origin.path) as file:
+    with _last.lock, _opened_zip(origin) as archive:
+        return find_in_zip(origin.path, archive, member)
+
+
+@contextmanager
+def _opened_zip(origin: Origin) -> Iterator[ZipArchive]:
+    """A zip archive, open; the places of its members are kept. Needs the lock. Raises `OSError`."""
+    from slpstream.sources.archives.zip_archive import ZipArchive  # noqa: PLC0415 -- see above
+
+    with open_regular(origin.path) as file:
         budget = Budget(origin.size_bytes)
         if _last.zip is None or _last.zip[0] != origin:
             _last.zip = None
             _last.zip = (origin, ZipArchive(file, budget))
         archive = _last.zip[1]
         archive.file, archive.budget = file, budget
-        return find_in_zip(origin.path, archive, member)
+        yield archive

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import stat
 import struct
+import zlib
 from array import array
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
@@ -16,6 +17,7 @@ from typing import BinaryIO, NamedTuple
 
 from slpstream.sources.archives.entry import Entry
 from slpstream.sources.archives.streams import (
+    MAX_MEMBER_BYTES,
     Budget,
     Decompressor,
     Part,
@@ -38,6 +40,8 @@ _LOCAL_MAGIC = b"PK\x03\x04"
 _MAX_COMMENT_BYTES = 0xFFFF
 _PIECE_BYTES = 256 * 1024
 """Read at once from the directory; no entry is larger."""
+_USUAL_BYTES = 512
+"""Of one entry of the directory."""
 _ENCRYPTED = 1 << 0 | 1 << 6 | 1 << 13
 _UTF8 = 1 << 11
 _UNIX = 3
@@ -51,9 +55,9 @@ def _bzip2_decompressor() -> Decompressor:
     return bz2.BZ2Decompressor()
 
 
-_STORED = 0
+_STORED, _DEFLATED = 0, 8
 _METHODS: Mapping[int, Callable[[], Decompressor]] = {
-    8: deflate_decompressor,
+    _DEFLATED: deflate_decompressor,
     12: _bzip2_decompressor,
     93: zstd_decompressor,
 }
@@ -152,10 +156,12 @@ class ZipArchive:
         return places
 
     def _header_at(self, at: int) -> _Header | None:
-        self.file.seek(at)
-        piece = self.file.read(_PIECE_BYTES)
-        found = _parse(piece, 0)
-        return None if found is None else found[0]
+        for size_bytes in (_USUAL_BYTES, _PIECE_BYTES):
+            self.file.seek(at)
+            found = _parse(self.file.read(size_bytes), 0)
+            if found is not None:
+                return found[0]
+        return None
 
     def _headers(self) -> Iterator[tuple[int, _Header]]:
         """Each entry of the directory and its position."""
@@ -184,16 +190,26 @@ class ZipArchive:
         elif header.method != _STORED and header.method not in _METHODS:
             method = _UNREAD_METHODS.get(header.method, f"method {header.method}")
             problem = f"it is compressed by {method}, which is not read"
-        return Entry(header.name, header.size_bytes, partial(self._open, header), problem)
+        return Entry(header.name, header.size_bytes, partial(self._open, header), problem, partial(self._whole, header))
+
+    def _whole(self, header: _Header) -> bytes | None:
+        """A deflated file, unpacked in one go; `None` where something is wrong with it or it is not deflated."""
+        if header.method != _DEFLATED or max(header.packed_bytes, header.size_bytes) > MAX_MEMBER_BYTES:
+            return None
+        self.file.seek(self._start_of(header))
+        packed = self.file.read(header.packed_bytes)
+        decompressor = zlib.decompressobj(-zlib.MAX_WBITS)
+        try:
+            data = decompressor.decompress(packed, header.size_bytes + 1)
+        except zlib.error:
+            return None
+        if not decompressor.eof or len(data) != header.size_bytes or zlib.crc32(data) != header.crc32:
+            return None
+        self.budget.take(len(data))
+        return data
 
     def _open(self, header: _Header) -> BinaryIO:
-        offset = self._shift + header.offset
-        self.file.seek(offset)
-        local = self.file.read(_LOCAL.size)
-        if len(local) < _LOCAL.size or not local.startswith(_LOCAL_MAGIC):
-            raise unreadable("it is damaged: there is no file at its place")
-        name_bytes, extra_bytes = _LOCAL.unpack(local)[-2:]
-        start = offset + _LOCAL.size + name_bytes + extra_bytes
+        start = self._start_of(header)
         if header.method == _STORED:
             self.budget.take(header.size_bytes)
             part = Part(self.file, header.size_bytes, start=start, crc32=header.crc32)
@@ -201,6 +217,17 @@ class ZipArchive:
         packed: BinaryIO = io.BufferedReader(Part(self.file, header.packed_bytes, start=start))
         stream = unpacked(packed, _METHODS[header.method], budget=self.budget, repeated=False)
         return io.BufferedReader(Part(stream, header.size_bytes, crc32=header.crc32))
+
+    def _start_of(self, header: _Header) -> int:
+        """Where the packed bytes of a file begin."""
+        offset = self._shift + header.offset
+        self.file.seek(offset)
+        local = self.file.read(_LOCAL.size)
+        if len(local) < _LOCAL.size or not local.startswith(_LOCAL_MAGIC):
+            raise unreadable("it is damaged: there is no file at its place")
+        name_bytes, extra_bytes = _LOCAL.unpack(local)[-2:]
+        start: int = offset + _LOCAL.size + name_bytes + extra_bytes
+        return start
 
 
 def _parse(data: bytes, at: int) -> tuple[_Header, int] | None:

@@ -19,6 +19,7 @@ from slpstream.api import messages, open_replay, preview_replay, read_game
 from slpstream.model.errors import FormatError, SourceError, Unreadable
 from slpstream.sources.archives import streams
 from slpstream.sources.archives.members import members
+from slpstream.sources.archives.packed import head_of_member
 from slpstream.store import path_key
 from slpstream.system.member_paths import member_path, path_text, shown_name
 from tests.formats.slippi.built import Built
@@ -340,3 +341,14 @@ def test_without_zstd_one_line_says_what_to_install(tmp_path: Path) -> None:
     without = mock.patch.object(streams, "import_module", side_effect=ModuleNotFoundError)
     with without, pytest.raises(Unreadable, match=r"pip install 'slpstream\[archives\]'"):
         open_replay(path)
+
+
+def test_the_head_of_a_zip_member_is_its_beginning_and_its_size(tmp_path: Path) -> None:
+    archive = written(tmp_path, "games.zip", zipped({**GAMES, "d.slp.gz": gzip.compress(game(3))}))
+    for name, data in GAMES.items():
+        assert head_of_member(member_path(archive, name), 1280) == (data[:1280], len(data))
+    for name in ("d.slp.gz", "missing.slp"):
+        assert head_of_member(member_path(archive, name), 1280) is None
+    assert head_of_member(archive, 1280) is None
+    plain = written(tmp_path, "a.slp", game(0))
+    assert head_of_member(plain, 1280) is None

@@ -1,0 +1,106 @@
+"""Every command and example of docs/data/index.md, in order, over a folder of replays and archives.
+
+The games are synthetic, and real ones are there too where they can be had. The counts that the commands print must
+agree with each other.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.docs.pages import all_blocks
+from tests.shared_data import SLP, needs_shared
+from tests.synthetic.match import synthetic_match
+
+pytestmark = [pytest.mark.process]
+
+PAGE = "docs/data/index.md"
+COMMANDS = [
+    command
+    for block in all_blocks()
+    if block.page == PAGE and block.language == "sh"
+    for command in block.text.splitlines()
+    if "uv tool install" not in command  # tests/docs/test_commands.py enters it
+]
+EXAMPLES = [block.text for block in all_blocks() if block.page == PAGE and block.language == "python"]
+GAMES = 12
+FILES = 8
+"""Games that are files; the others are in an archive."""
+REAL = ("FodPlatforms", "Whispy", "rollbackFrameTest", "v2.0")
+"""Complete games between two players, of which Fox is one."""
+
+
+def games() -> dict[str, bytes]:
+    return {f"Game_{number}.slp": synthetic_match(seed=number, frames=2400) for number in range(1, GAMES + 1)}
+
+
+def follow_the_page(home: Path, replays: Mapping[str, bytes]) -> dict[str, str]:
+    """Enter the commands and run the examples. Returns what they print, by the last word of a command's name."""
+    folder = home / "melee" / "replays"
+    folder.mkdir(parents=True)
+    with zipfile.ZipFile(folder / "more.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        for number, (name, data) in enumerate(replays.items()):
+            if number < FILES:
+                (folder / name).write_bytes(data)
+            else:
+                archive.writestr(name, data)
+    programs = Path(sys.executable).parent
+    environment = {**os.environ, "HOME": str(home), "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
+    printed: dict[str, str] = {}
+    for command in COMMANDS:
+        done = subprocess.run(
+            ["bash", "-euo", "pipefail", "-c", command],
+            cwd=home, env=environment, capture_output=True, text=True, check=False, timeout=300,
+        )  # fmt: skip
+        assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+        printed[command] = done.stdout
+    [example] = EXAMPLES
+    output = subprocess.run(
+        [sys.executable, "-c", example], env=environment, capture_output=True, text=True, check=False, timeout=300
+    )
+    assert output.returncode == 0, output.stderr
+    printed["python"] = output.stdout
+    return printed
+
+
+def of(printed: Mapping[str, str], beginning: str) -> str:
+    [text] = [text for command, text in printed.items() if command.startswith(beginning)]
+    return text
+
+
+def check(home: Path, printed: Mapping[str, str], expected: int) -> None:
+    assert len(of(printed, "slpstream find ~").splitlines()) == expected
+    foxes = [json.loads(line) for line in (home / "melee" / "fox.jsonl").read_text().splitlines()]
+    assert 0 < len(foxes) <= expected
+    assert any("more.zip::" in game["file"] for game in foxes)
+    upairs = (home / "melee" / "upairs.jsonl").read_text().splitlines()
+    assert all(json.loads(line)["frames"] for line in upairs)
+    assert "queue" in json.loads((home / "melee" / "kills.json").read_text())
+    by_stage = of(printed, "slpstream sql ~")
+    assert sum(map(int, re.findall(r"\s(\d+)\s", by_stage))) == expected
+    index = json.loads((home / "melee" / "set" / "index.json").read_text())
+    assert len(index["games"]) == expected
+    assert re.match(r"\d+ games, \d+ frames", printed["python"])
+
+
+def test_every_step(tmp_path: Path) -> None:
+    printed = follow_the_page(tmp_path, games())
+    check(tmp_path, printed, GAMES)
+
+
+@needs_shared
+@pytest.mark.slow
+def test_every_step_with_real_games(tmp_path: Path) -> None:
+    real = {f"{name}.slp": (SLP / f"{name}.slp").read_bytes() for name in REAL}
+    printed = follow_the_page(tmp_path, {**games(), **real})
+    check(tmp_path, printed, GAMES + len(REAL))
+    assert (tmp_path / "melee" / "upairs.jsonl").read_text() != "" or "kill" in printed
