@@ -182,12 +182,14 @@ class _Pair:
         found = np.zeros_like(self.present)
         other = self.other
         percent = other.column("percent")
-        damage = percent[1:] - percent[:-1]
-        rows = np.flatnonzero((damage > 0) & self.known[1:])
+        rows = np.flatnonzero((percent[1:] > percent[:-1]) & self.known[1:])
+        damage = percent[rows + 1] - percent[rows]
         in_hit = other.is_in(HIT_STATES)[rows + 1]
-        hurts_itself = np.isin(other.column("internal_character_id")[rows + 1], list(HURT_THEMSELVES))
-        # As `is_magnifying_glass`.
-        counts = in_hit | ~((np.abs(damage[rows] - 1.0) < 1e-4) | hurts_itself)
+        # As `is_magnifying_glass`. Nearly all hits are in a state of being hit, and need no other column.
+        others = ~in_hit & ~(np.abs(damage - 1.0) < 1e-4)
+        if others.any():
+            others &= ~np.isin(other.column("internal_character_id")[rows + 1], list(HURT_THEMSELVES))
+        counts = in_hit | others
         if not self.game.two_players:
             counts &= other.column("last_hit_by")[rows + 1] == self.indices[0]
         found[rows[counts] + 1] = True
