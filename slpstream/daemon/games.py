@@ -26,9 +26,10 @@ from slpstream.model.errors import CursorGone
 from slpstream.model.messages import START, LogMessage, timestamp
 from slpstream.model.summary import GameSummary, stats_summary
 from slpstream.search.games.sql import to_sql
+from slpstream.search.query.conditions import Condition
 from slpstream.search.query.parse import Context
 from slpstream.sources.archives.packed import open_replay_file, origin_of, replay_name
-from slpstream.store import WHOLE, FileRow, Filter, GameIndex, GameRow, GamesQuery, StoredGame
+from slpstream.store import WHOLE, FileRow, Filter, GameIndex, GameRow, GamesQuery, KnownFacts, StoredGame
 from slpstream.stream import Game, Hub
 from slpstream.system.member_paths import shown_name
 from slpstream.web import launcher, schemas
@@ -65,7 +66,8 @@ class DaemonGames:
 
     async def games(self, query: GamesQuery) -> schemas.GameList:
         """A page of games. Raises `InvalidQuery`."""
-        only = None if query.query is UNSET else Filter(*to_sql(condition_of(query.query, self._context)))
+        condition = None if query.query is UNSET else condition_of(query.query, self._context)
+        only = None if condition is None else partial(_filter, condition)
         page = await self._index.page(query, self._folders() if query.watched else (), only)
         running = self._running()
         return schemas.GameList(
@@ -242,6 +244,10 @@ async def _last_stats(log: Game) -> LogMessage | None:
     except CursorGone:
         return None
     return newest
+
+
+def _filter(condition: Condition, known: KnownFacts) -> Filter:
+    return Filter(*to_sql(condition, known))
 
 
 def _item(row: GameRow, running: set[str]) -> dict[str, Any]:

@@ -25,6 +25,8 @@ WON, LOST = "w", "l"
 NAMES_BEGIN, LOST_BEGIN, WON_BEGIN = "\x03", "\x02", "\x01"
 """The first characters of the parts of `GameFacts.words`, in this order; the file name and the codes come before."""
 
+_PARTS = ("", NAMES_BEGIN, LOST_BEGIN, WON_BEGIN)
+_DIGIT = re.compile("[0-9]")
 _TERM = re.compile(r"\n([^\n]+\n[^\n]?)")
 _APOSTROPHES = dict.fromkeys(map(ord, "'\u2019`"))
 
@@ -68,6 +70,17 @@ def term(kind: str, value: str, role: str = "") -> str:
 def split_terms(terms: str) -> list[str]:
     """The lines of `GameFacts.terms`, each as `term` makes it."""
     return [f"\n{each}" for each in _TERM.findall(terms)]
+
+
+def shape(file_name: str) -> str:
+    """A file name, or a part of one, with 0 for each digit: most file names differ only in these."""
+    return _DIGIT.sub("0", file_name)
+
+
+def split_words(words: str) -> tuple[str, list[str]]:
+    """The file name in `GameFacts.words`, and the other lines: codes and names."""
+    file_name, *lines = [line for line in words.split("\n") if line not in _PARTS]
+    return file_name, lines
 
 
 def facts_of(

@@ -8,9 +8,10 @@ to sets, the situations that were found, and remembered values, such as the stat
 from slpstream.store.backfill import path_key
 from slpstream.store.database import Database, FileRow, GameRow, Page, SetupRow, StoredGame
 from slpstream.store.game_record import WHOLE, Entry, GameRecord
-from slpstream.store.games_query import MAX_QUERY_CHARS, Filter, GameKey, GamesQuery, StartTime
+from slpstream.store.games_query import MAX_QUERY_CHARS, GameKey, GamesQuery, StartTime
 from slpstream.store.highlights_query import HighlightKey, HighlightPage, HighlightRow, HighlightsQuery
 from slpstream.store.index import GameIndex
+from slpstream.store.known_facts import Filter, KnownFacts
 from slpstream.store.schema import FILE_NAME, NewerVersion, open_database
 from slpstream.store.situations_query import FoundSituation, SituationPage, SituationRow, SituationsQuery
 
@@ -32,6 +33,7 @@ __all__ = [
     "HighlightPage",
     "HighlightRow",
     "HighlightsQuery",
+    "KnownFacts",
     "NewerVersion",
     "Page",
     "SetupRow",

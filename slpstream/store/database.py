@@ -19,12 +19,12 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import UNSET
 
-from slpstream.model.game_facts import facts_of, flags_of, split_terms, terms_of, words_of
+from slpstream.model.game_facts import facts_of, flags_of, shape, split_terms, split_words, terms_of, words_of
 from slpstream.model.highlight import Highlight
 from slpstream.model.setup import CodeList, Pacing
 from slpstream.model.summary import GameSummary, IndexedGame, Standing
 from slpstream.store.game_record import Entry, GameRecord, folded, knows_less, search_terms
-from slpstream.store.games_query import Filter, GameKey, GamesQuery
+from slpstream.store.games_query import GameKey, GamesQuery
 from slpstream.store.highlights_query import (
     SITUATIONS,
     HighlightKey,
@@ -34,6 +34,7 @@ from slpstream.store.highlights_query import (
     highlights_statement,
     tenths,
 )
+from slpstream.store.known_facts import FILE, PLAYER, Filter, KnownFacts, MakeFilter, games_with, tag_of_line
 from slpstream.store.situations_query import (
     FoundSituation,
     SituationKey,
@@ -372,14 +373,19 @@ class Database:
                     writer.execute("ROLLBACK")
                 raise
 
-    def page(self, query: GamesQuery, folders: Sequence[bytes] = (), only: Filter | None = None) -> Page:
+    def page(self, query: GamesQuery, folders: Sequence[bytes] = (), only: MakeFilter | None = None) -> Page:
         """A page of the games that match a query; `folders` are the paths of the folders that are watched now.
 
-        `only` is the condition in `query.query`.
+        `only` makes the condition in `query.query`.
         """
-        statement, values = _page_statement(query, folders, only)
         with self._reader() as reader:
-            rows = [GameRow(*row) for row in reader.execute(statement, values)]
+            reader.execute("BEGIN")  # so that the facts are those of the games
+            try:
+                condition = None if only is None else _narrowed(only(KnownFacts(reader)), KnownFacts(reader))
+                statement, values = _page_statement(query, folders, condition)
+                rows = [GameRow(*row) for row in reader.execute(statement, values)]
+            finally:
+                reader.execute("COMMIT")
         more = len(rows) > query.limit
         rows = rows[: query.limit]
         if not more:
@@ -709,12 +715,19 @@ def _insert_tags(
     """Write the search terms of a game that has none."""
     tags = {("format", format_), *(("station", station) for _, station in files)}
     tags |= {("player", term) for term in search_terms(summary.players)}
+    words = words_of(summary, _file_name(files[0][0]))
+    file_name, lines = split_words(words)
+    tags |= {("player", tag_of_line(line)) for line in lines}  # the same, but for names with control characters
     writer.executemany(
         "INSERT INTO tags (kind, value, listed_at_ms, game_id) VALUES (?, ?, ?, ?)",
         [(kind, value, listed_at_ms, game_id) for kind, value in tags],
     )
     terms = terms_of(summary, format_, (station for _, station in files))
     writer.executemany("INSERT OR IGNORE INTO search_terms (term) VALUES (?)", [(each,) for each in split_terms(terms)])
+    writer.executemany(
+        "INSERT OR IGNORE INTO search_lines (kind, line) VALUES (?, ?)",
+        [(FILE, shape(file_name)), *((PLAYER, line) for line in lines)],
+    )
     writer.execute(
         "INSERT INTO search (listed_at_ms, game_id, frames, began_ms, flags, terms, words)"
         " SELECT listed_at_ms, game_id, CAST(round(60 * duration_seconds) AS INTEGER) - 1,"
@@ -722,7 +735,7 @@ def _insert_tags(
         (
             flags_of(summary),
             terms,
-            words_of(summary, _file_name(files[0][0])),
+            words,
             game_id,
         ),
     )
@@ -752,9 +765,24 @@ def stored_terms(terms: str) -> str:
     return msgspec.json.encode(split_terms(terms)).decode()
 
 
+def stored_lines(words: str) -> str:
+    """The rows of `search_lines` and the tags for these words, as a JSON list of kind, line and tag."""
+    file_name, lines = split_words(words)
+    rows = [(FILE, shape(file_name), None), *((PLAYER, line, tag_of_line(line)) for line in lines)]
+    return msgspec.json.encode(rows).decode()
+
+
 def _file_name(path: bytes) -> str:
     """The name of a file without its folders; `?` for bytes that are no text."""
     return os.path.basename(path).decode("utf-8", "replace")  # noqa: PTH119 -- names that are not UTF-8
+
+
+def _narrowed(condition: Filter, known: KnownFacts) -> Filter:
+    """The same condition, with which SQLite reads only the games of some players if there are few of these."""
+    if condition.lines is None or not known.are_few(condition.lines):
+        return condition
+    sql, values = games_with(condition.lines)
+    return Filter(f"{sql} AND {condition.sql}", [*values, *condition.values])
 
 
 def _page_statement(query: GamesQuery, folders: Sequence[bytes], only: Filter | None) -> tuple[str, list[Any]]:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
@@ -48,13 +47,6 @@ class GameKey(tuple[int, str]):
 
     def __str__(self) -> str:
         return f"{self[0]}.{self[1]}"
-
-
-class Filter(NamedTuple):
-    """A condition on games as SQL over the row `s` of the table `search`, and its values."""
-
-    sql: str
-    values: Sequence[Any]
 
 
 _Name = Annotated[str, Meta(min_length=1, max_length=200)]

@@ -38,8 +38,9 @@ from slpstream.store.backfill import (
 )
 from slpstream.store.database import Database, Page, SetupRow, StoredGame, is_damage
 from slpstream.store.game_record import Entry, GameRecord
-from slpstream.store.games_query import Filter, GamesQuery
+from slpstream.store.games_query import GamesQuery
 from slpstream.store.highlights_query import HighlightPage, HighlightsQuery
+from slpstream.store.known_facts import MakeFilter
 from slpstream.store.schema import open_database, set_aside
 from slpstream.store.situations_query import FoundSituation, SituationPage, SituationsQuery
 from slpstream.system.files import is_placeholder
@@ -194,10 +195,11 @@ class GameIndex:
             self._idle = trio.Event()
         self._work.set()
 
-    async def page(self, query: GamesQuery, folders: Sequence[Path] = (), only: Filter | None = None) -> Page:
+    async def page(self, query: GamesQuery, folders: Sequence[Path] = (), only: MakeFilter | None = None) -> Page:
         """A page of the games that match a query; an empty one if the database fails.
 
-        With `query.watched`, only games with a file below one of `folders`. `only` is the condition in `query.query`.
+        With `query.watched`, only games with a file below one of `folders`. `only` makes the condition in
+        `query.query`.
         """
         paths = [path_key(folder) for folder in folders]
         page = await self._call(partial(self._database.page, query, paths, only))

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from slpstream.model.errors import ConfigError
-from slpstream.store.database import Database, connect, is_damage, stored_facts, stored_terms
+from slpstream.store.database import Database, connect, is_damage, stored_facts, stored_lines, stored_terms
 
 FILE_NAME = "games.sqlite3"
 
@@ -219,6 +219,21 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             SELECT term.value FROM search s, json_each(search_term_list(s.terms)) term""",
     ),
     (
+        # The file names, without differences in digits, and the codes and names that any game has or had. Queries for
+        # texts in none of them read no game, and those for texts in a few names only the games with these tags.
+        """CREATE TABLE search_lines (
+            kind TEXT NOT NULL,                -- file, player
+            line TEXT NOT NULL,
+            PRIMARY KEY (kind, line)
+        ) STRICT, WITHOUT ROWID""",
+        """INSERT OR IGNORE INTO search_lines
+            SELECT line.value ->> 0, line.value ->> 1 FROM search s, json_each(search_line_list(s.words)) line""",
+        # Old versions wrote other tags.
+        """INSERT OR IGNORE INTO tags (kind, value, listed_at_ms, game_id)
+            SELECT 'player', line.value ->> 2, s.listed_at_ms, s.game_id
+            FROM search s, json_each(search_line_list(s.words)) line WHERE line.value ->> 0 = 'player'""",
+    ),
+    (
         # The configured situations that were found in games, in the order in which this daemon found them.
         """CREATE TABLE situations (
             id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -317,6 +332,7 @@ def _prepare(path: Path, migrations: tuple[tuple[str, ...], ...], describe: Desc
         connection.create_function("describe", 4, describe)
         connection.create_function("search_facts", 6, stored_facts)
         connection.create_function("search_term_list", 1, stored_terms)
+        connection.create_function("search_line_list", 1, stored_lines)
         connection.execute("PRAGMA journal_mode = WAL")
         version: int = connection.execute("PRAGMA user_version").fetchone()[0]
         if version > len(migrations):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from datetime import UTC, datetime
 
@@ -15,6 +16,8 @@ from slpstream.search.games.predicate import matches
 from slpstream.search.games.sql import to_sql
 from slpstream.search.query.conditions import Condition
 from slpstream.search.query.parse import Context, parse
+from slpstream.store.database import stored_lines
+from slpstream.store.known_facts import KnownFacts, games_with
 from slpstream.store.schema import MIGRATIONS
 from tests.search.reference import ListedGame, accepts
 
@@ -121,11 +124,16 @@ def facts(game: ListedGame) -> GameFacts:
     )
 
 
+_SELECT = "SELECT {} FROM search s ORDER BY listed_at_ms"
+
+
 def by_sql(condition: Condition, listed: list[GameFacts]) -> list[bool]:
     database = sqlite3.connect(":memory:")
     try:
-        database.execute(next(each for each in MIGRATIONS[-1] if "CREATE TABLE search" in each))
-        database.execute("CREATE TABLE search_terms (term TEXT PRIMARY KEY)")
+        for table in ("search", "search_terms", "search_lines", "tags"):
+            created = (each for statements in MIGRATIONS for each in statements)
+            database.execute(next(each for each in created if f"CREATE TABLE {table} (" in each))
+        database.execute("ALTER TABLE tags RENAME COLUMN started_at_ms TO listed_at_ms")
         for each in listed:
             terms = [(one,) for one in split_terms(each.terms)]
             database.executemany("INSERT OR IGNORE INTO search_terms VALUES (?)", terms)
@@ -133,9 +141,18 @@ def by_sql(condition: Condition, listed: list[GameFacts]) -> list[bool]:
         database.executemany(
             "INSERT INTO search VALUES (?, ?, ?, ?, ?, ?, ?)", [(i, "", *each) for i, each in enumerate(listed)]
         )
-        statement, values = to_sql(condition)
-        rows = database.execute(f"SELECT {statement} FROM search s ORDER BY listed_at_ms", values)
-        return [bool(value) for (value,) in rows]
+        for i, each in enumerate(listed):
+            for kind, line, tag in json.loads(stored_lines(each.words)):
+                database.execute("INSERT OR IGNORE INTO search_lines VALUES (?, ?)", (kind, line))
+                if tag is not None:
+                    database.execute("INSERT OR IGNORE INTO tags VALUES ('player', ?, ?, '')", (tag, i))
+        statement, values, lines = to_sql(condition, KnownFacts(database))
+        found = [bool(value) for (value,) in database.execute(_SELECT.format(statement), values)]
+        if lines is not None:
+            statement, values = games_with(lines)
+            possible = [bool(value) for (value,) in database.execute(_SELECT.format(statement), values)]
+            assert all(could or not does for could, does in zip(possible, found, strict=True))
+        return found
     finally:
         database.close()
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from slpstream.model.game_facts import LOST_BEGIN, NAMES_BEGIN, WON_BEGIN
+from slpstream.search.games.known import Known, needed_lines, simplified
 from slpstream.search.query.conditions import AllOf, AnyOf, Between, Condition, Flagged, Has, Not, Says, Scope
 
 _TABLE = "s"
-_LAST_CHARACTER = "\U0010ffff"
 _COSTS: dict[type, int] = {Flagged: 0, Between: 0, Has: 1, Says: 2}
 """The order in which parts are checked, the cheapest first."""
 _MAX_COST = 3
@@ -22,19 +22,19 @@ _WORDS: dict[Scope, str] = {
 }
 
 
-def to_sql(condition: Condition) -> tuple[str, list[Any]]:
-    """The condition as an SQL expression that is never NULL, over the table alias `s`, and its values."""
+def to_sql(condition: Condition, known: Known) -> tuple[str, list[Any], frozenset[str] | None]:
+    """The condition as an SQL expression that is never NULL, over the table alias `s`, its values, and codes and names
+    of which each game that fulfils it has at least one, if that is known."""
+    condition = simplified(condition, known)
     values: list[Any] = []
-    return _sql(condition, values), values
+    return _sql(condition, values), values, needed_lines(condition, known)
 
 
 def _sql(condition: Condition, values: list[Any]) -> str:
     match condition:
         case Has(term):
-            # SQLite asks only once whether any game has the term.
-            values += (term, term + _LAST_CHARACTER, term)
-            known = "EXISTS (SELECT 1 FROM search_terms t WHERE t.term >= ? AND t.term < ?)"
-            return f"({known} AND instr({_TABLE}.terms, ?) > 0)"
+            values.append(term)
+            return f"instr({_TABLE}.terms, ?) > 0"
         case Says(text, scope, whole):
             # Nearly no game has the text anywhere, and looking for its scope takes longer.
             values.append(text)

@@ -55,6 +55,7 @@ def parse(text: str) -> Query | QueryProblem:
         return error.problem
 
 
+@functools.lru_cache(maxsize=64)  # a command asks each of its replays the same
 def parsed(text: str) -> Query:
     """The same for a query that must be valid. Raises `ValueError`, which shows the place."""
     query = parse(text)

@@ -1,0 +1,77 @@
+"""What the index knows about all games at once, so that a query reads only games that can match."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Collection, Sequence
+from typing import Any, NamedTuple
+
+from slpstream.model.game_facts import shape
+
+_LAST_CHARACTER = "\U0010ffff"
+_FEW_GAMES = 10_000
+"""So many rows are found one by one in less time than all rows of a large index are read."""
+FILE, PLAYER = "file", "player"
+"""The kinds of lines in the table `search_lines`: shapes of file names, and codes and names of players."""
+
+
+class KnownFacts:
+    """The terms and lines that any game has or had."""
+
+    def __init__(self, reader: sqlite3.Connection) -> None:
+        self._reader = reader
+
+    def has_term(self, beginning: str) -> bool:
+        """Whether there is a term with this beginning."""
+        statement = "SELECT EXISTS (SELECT 1 FROM search_terms WHERE term >= ? AND term < ?)"
+        return self._is_true(statement, (beginning, beginning + _LAST_CHARACTER))
+
+    def is_in_file_names(self, text: str) -> bool:
+        """Whether a file name may contain the text: one does if the text has other digits."""
+        statement = "SELECT EXISTS (SELECT 1 FROM search_lines WHERE kind = ? AND instr(line, ?) > 0)"
+        return self._is_true(statement, (FILE, shape(text)))
+
+    def player_lines(self, text: str, limit: int) -> list[str]:
+        """The codes and names of players that contain the text, at most `limit`."""
+        statement = "SELECT line FROM search_lines WHERE kind = ? AND instr(line, ?) > 0 LIMIT ?"
+        return [line for (line,) in self._reader.execute(statement, (PLAYER, text, limit))]
+
+    def are_few(self, lines: Collection[str]) -> bool:
+        """Whether few games have players with one of these codes or names; see `games_with`."""
+        condition, values = _with_tags(lines)
+        statement = f"SELECT count(*) <= {_FEW_GAMES} FROM (SELECT 1 FROM tags t {condition} LIMIT {_FEW_GAMES + 1})"  # noqa: S608 -- the values are bound
+        return self._is_true(statement, values)
+
+    def _is_true(self, statement: str, values: Sequence[str]) -> bool:
+        return bool(self._reader.execute(statement, values).fetchone()[0])
+
+
+class Filter(NamedTuple):
+    """A condition on games as SQL over the row `s` of the table `search`, and its values.
+
+    If `lines` is not `None`, only games of players with one of these codes or names can match.
+    """
+
+    sql: str
+    values: Sequence[Any]
+    lines: frozenset[str] | None = None
+
+
+MakeFilter = Callable[[KnownFacts], Filter]
+"""Makes the filter of a query for an index with these facts."""
+
+
+def games_with(lines: Collection[str]) -> tuple[str, list[str]]:
+    """The games of players with one of these codes or names: an SQL condition on the row `s`, and its values."""
+    condition, values = _with_tags(lines)
+    return f"(s.listed_at_ms, s.game_id) IN (SELECT t.listed_at_ms, t.game_id FROM tags t {condition})", values  # noqa: S608 -- the values are bound
+
+
+def tag_of_line(line: str) -> str:
+    """The tag of the kind `player` that every game with this line has."""
+    return line.strip().casefold()
+
+
+def _with_tags(lines: Collection[str]) -> tuple[str, list[str]]:
+    tags = sorted({tag_of_line(line) for line in lines})
+    return f"WHERE t.kind = 'player' AND t.value IN ({', '.join('?' * len(tags))})", tags

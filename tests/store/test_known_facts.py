@@ -1,0 +1,71 @@
+"""What the index knows about all games: a query reads only those that can match, and finds the same ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from slpstream.search.games.sql import to_sql
+from slpstream.search.query.parse import Context, parse
+from slpstream.store import FILE_NAME, Database, Filter, GameKey, GamesQuery, KnownFacts, open_database
+from slpstream.store.known_facts import MakeFilter
+from tests.store import samples
+
+GAMES = 60
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Database]:
+    with closing(open_database(tmp_path / FILE_NAME)) as database:
+        names = [("ann", f"bob{n % 7}") if n % 3 else ("carl\x01x ", f"dora{n}") for n in range(GAMES)]
+        database.put([samples.entry(n, *names[n], path=f"/replays/Game_{n:02}.slp") for n in range(GAMES)])
+        yield database
+
+
+def _filter(query: str, known: KnownFacts, *, narrowed: bool) -> Filter:
+    found = Filter(*to_sql(parse(query, Context(("ANN#0",))).condition, known))
+    return found if narrowed else found._replace(lines=None)
+
+
+def _listed(database: Database, only: MakeFilter, query: GamesQuery) -> list[str]:
+    found: list[str] = []
+    cursor: GameKey | None = None
+    while True:
+        page = database.page(
+            query if cursor is None else GamesQuery(order=query.order, limit=4, cursor=cursor), (), only
+        )
+        found += [game.game_id for game in page.games]
+        cursor = page.next
+        if cursor is None:
+            return found
+
+
+@pytest.mark.parametrize("order", ["began", "ended"])
+@pytest.mark.parametrize(
+    ("query", "count"),
+    [
+        ("bob3", 6), ("bob", 40), ("winner:bob1,bob2", 12), ("@me", 40), ("-@me", 20), ("code:BOB3#1", 6),
+        ("dora30", 1), ("carl", 20), ('tag:"carl x"', 20), ("nobody", 0), ("Game_07", 1), ("game_99", 0),
+        ("-nobody bob4", 6),
+    ],
+)  # fmt: skip
+def test_games_of_few_players_are_the_games_that_match(database: Database, query: str, count: int, order: str) -> None:
+    asked = GamesQuery(order="ended" if order == "ended" else "began", limit=4)
+    found = _listed(database, partial(_filter, query, narrowed=True), asked)
+    assert found == _listed(database, partial(_filter, query, narrowed=False), asked)
+    assert len(found) == count
+
+
+def test_a_query_that_no_game_can_match_reads_no_game(database: Database) -> None:
+    filters: list[Filter] = []
+
+    def only(known: KnownFacts) -> Filter:
+        filters.append(_filter("stage:fd nobody", known, narrowed=True))
+        return filters[0]
+
+    assert database.page(GamesQuery(), (), only).games == []
+    assert (filters[0].sql, filters[0].lines) == ("(FALSE)", frozenset())
