@@ -4,7 +4,7 @@ The games are the finished ones of two players among the shared replays of more 
 and over. (A replay that breaks off is read event by event, which takes twenty times as long.) The peer reads each file
 with `read_slippi` and finds the same throws and aerials by masks over all frames, which is what an analyst writes by
 hand: no rollbacks, no kills, no other rules. Ours is `open_replay(path).situations(query)`. Both run in one process;
-the figures are ratios of CPU time. Most games lack the throw, and ours tells so from one column; so a third query,
+the figures are ratios of CPU time. Most games lack the throw, which one column shows; so a third query,
 about any hits, looks at all columns of each game.
 
 Searching frame by frame, as the daemon does, is timed for each frame of one game.

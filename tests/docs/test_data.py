@@ -103,4 +103,4 @@ def test_every_step_with_real_games(tmp_path: Path) -> None:
     real = {f"{name}.slp": (SLP / f"{name}.slp").read_bytes() for name in REAL}
     printed = follow_the_page(tmp_path, {**games(), **real})
     check(tmp_path, printed, GAMES + len(REAL))
-    assert of(printed, "slpstream situations ~").splitlines(), "there are kills off stage in these games"
+    assert of(printed, "slpstream situations ~").splitlines(), "these games have kills off stage"

@@ -1,4 +1,4 @@
-"""`slpstream sql`: its output, and what it says about mistakes and broken replays."""
+"""`slpstream sql`: its output, and its messages about mistakes and broken replays."""
 
 from __future__ import annotations
 
