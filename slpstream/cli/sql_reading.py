@@ -16,7 +16,6 @@ from slpstream.cli import describe_error, report
 from slpstream.cli.game_query import GameQuery, is_match
 from slpstream.cli.replay_files import FoundReplay, ReplayFile, at_hand, each_replay
 from slpstream.game.described import DescribedGame
-from slpstream.game.record import record_of
 from slpstream.model.errors import FormatError, SourceError
 from slpstream.model.events import Metadata
 from slpstream.sql.scan import Rows, Scan
@@ -144,8 +143,11 @@ def examine(scan: Scan, games: GameQuery | None, found: FoundReplay) -> Found:
     queried = QueriedReplay(found.path)
     try:
         at_hand(found)
-        if games is not None and not is_match(games, queried.path, record_of(queried.game)):
-            return Found()
+        if games is not None:
+            from slpstream.game.record import record_of  # needs the store, which others do without
+
+            if not is_match(games, queried.path, record_of(queried.game)):
+                return Found()
         rows = scan.read(queried)
         return Found(rows, "" if rows is None or not scan.is_costly else _damage(queried))
     except (FormatError, SourceError) as error:

@@ -32,7 +32,6 @@ from slpstream.cli.replay_files import (
 )
 from slpstream.formats.interface import SNIFFED_BYTES
 from slpstream.formats.registry import of_name
-from slpstream.game.record import record_of
 from slpstream.model.errors import FormatError, SourceError
 from slpstream.model.events import GameStart, first_of
 from slpstream.model.version import __version__
@@ -217,8 +216,11 @@ def _read_head(found: FoundReplay, query: GameQuery) -> Head:
     file = path_text(found.path)
     try:
         game_id, settings = _start_of(found)
-        if query.text and not is_match(query, found.path, record_of(read_game(found.path))):
-            return Head(file, game_id, wanted=False)
+        if query.text:
+            from slpstream.game.record import record_of  # needs the store, which others do without
+
+            if not is_match(query, found.path, record_of(read_game(found.path))):
+                return Head(file, game_id, wanted=False)
         players_of(settings)
     except (FormatError, SourceError) as error:
         message, code = describe_error(found.path, error)

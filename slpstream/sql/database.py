@@ -48,6 +48,7 @@ class Database:
         for name in TABLES:
             connection.register(name, LazyTable(name, read, self._current))
         connection.execute(f"SET streaming_buffer_size = '{_STREAMED}'")
+        connection.execute("SET enable_progress_bar = false")  # it would be among the rows
         connection.execute("SET lock_configuration = true")
 
     def rows(self, query: str) -> tuple[list[str], Iterator[Sequence[Any]]]:

@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from io import FileIO
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Self
 
@@ -28,6 +31,8 @@ GAMES, META = "games", "meta.json"
 
 _WRITTEN_BYTES = 256 * 1024
 """Written at once."""
+_BLOCK_BYTES = 16 * 1024
+"""Left out if all of it is zero."""
 _TYPES = {"f4": pa.float32(), "u1": pa.uint8(), "i1": pa.int8(), "u2": pa.uint16(), "u4": pa.uint32(), "i4": pa.int32()}
 _ORDER = tuple(_TYPES)
 
@@ -66,6 +71,37 @@ def record_batch(rows: Rows) -> pa.RecordBatch:
             array = made[id(values), kind] = pa.Array.from_buffers(kind, len(values), [None, buffer])
         arrays.append(array)
     return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
+
+
+class _FileWithHoles(FileIO):
+    """A file in which blocks of zeros are holes: they are not written, and take no space on most file systems.
+
+    Most slots of items are empty in most frames, so this is more than half of a shard.
+    """
+
+    def write(self, data: Any) -> int:
+        """Write some blocks, or go past them. Raises `OSError`."""
+        values = np.frombuffer(data, np.uint64, count=len(data) // _BLOCK_BYTES * (_BLOCK_BYTES // 8))
+        blocks = np.bitwise_or.reduce(values.reshape(-1, _BLOCK_BYTES // 8), axis=1) != 0
+        view = memoryview(data)
+        for is_used, run in groupby([*blocks.tolist(), True]):  # the rest is no whole block
+            size = len(list(run)) * _BLOCK_BYTES
+            if is_used:
+                self._write_all(view[:size])
+            else:
+                self.seek(size, os.SEEK_CUR)
+            view = view[size:]
+        return len(data)
+
+    def _write_all(self, view: memoryview) -> None:
+        while view:
+            view = view[super().write(view) or 0 :]
+
+    def close(self) -> None:
+        """Close the file; a hole at its end is part of it."""
+        if not self.closed:
+            self.truncate()
+        super().close()
 
 
 def split_of(game_id: str, *, seed: int, validation: float) -> str:
@@ -108,7 +144,7 @@ class PartWriter:
         if self._writer is not None and self._bytes + batch.nbytes > self._max_bytes:
             self._close()
         if self._writer is None:
-            self._file = self._temporary.open("wb", buffering=0)
+            self._file = _FileWithHoles(self._temporary, "wb")
             # Arrow writes each of the hundreds of columns on its own; smaller pieces stay in the processor's cache.
             self._sink = pa.BufferedOutputStream(pa.PythonFile(self._file, "w"), _WRITTEN_BYTES)
             self._writer = pa.ipc.new_file(self._sink, SCHEMA)

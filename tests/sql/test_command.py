@@ -71,6 +71,12 @@ def test_numbers_are_complete_in_csv_and_json(folder: Path, capfd: pytest.Captur
     assert {row["is_follower"] for row in table} == {"false"}
 
 
+def test_long_queries_print_no_progress_among_the_rows(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """DuckDB draws a bar on standard output after two seconds, unless it is told not to."""
+    assert run("--csv", folder, "select current_setting('enable_progress_bar') as bar") == 0
+    assert capfd.readouterr().out.splitlines() == ["bar", "false"]
+
+
 def test_json_of_other_values(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     query = (
         "select sum(frame) as total, 0.5::decimal(3, 1) as half, 'nan'::float as nothing, [1, 2] as list,"

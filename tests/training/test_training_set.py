@@ -98,6 +98,23 @@ def test_shards_are_no_larger_than_asked_for(finished: Path) -> None:
         assert len(frames) == 1 or sum(frames) * row_bytes <= 1 << 20
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="files on Windows have no holes unless a program asks for them")
+def test_empty_slots_take_no_space(tmp_path: Path) -> None:
+    (tmp_path / "sparse").touch()
+    os.truncate(tmp_path / "sparse", 1 << 20)
+    if (tmp_path / "sparse").stat().st_blocks:
+        pytest.skip("this file system has no holes")
+    (tmp_path / "games").mkdir()
+    (tmp_path / "games" / "long.slp").write_bytes(Built((3, 16, 0)).frames(-123, 20_000).end().closed())
+    assert export(tmp_path / "games", tmp_path / "set", "--shard-mib", "64").returncode == 0
+    [shard] = (tmp_path / "set").glob("*.arrow")
+    assert shard.stat().st_blocks * 512 < shard.stat().st_size / 2
+    with pa.OSFile(str(shard)) as file:
+        table = pa.ipc.open_file(file).read_all()
+    assert table["frame"].to_pylist() == list(range(-123, table.num_rows - 123))
+    assert not any(table["item14_exists"].to_pylist())
+
+
 def test_processes_do_not_change_the_files(games: Path, finished: Path, tmp_path: Path) -> None:
     export(games, tmp_path / "out", "--validation", "0.3", "--seed", "7", jobs=2)
     assert content(tmp_path / "out") == content(finished)
