@@ -16,6 +16,7 @@ from pyarrow import parquet
 
 from slpstream.api import open_replay
 from slpstream.cli import main, sql, sql_reading
+from tests.shared_data import SHARED, needs_shared
 from tests.synthetic.match import synthetic_match
 from tests.synthetic.stages import BATTLEFIELD, FINAL_DESTINATION, YOSHIS_STORY
 
@@ -242,11 +243,9 @@ def test_several_processes_give_the_same_rows(
         assert outputs[0].count("\n") > 39
 
 
-def test_other_formats_have_games_and_players(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    shared = Path(__file__).parents[3] / "shared" / "data" / "stunts"
-    replays = sorted(shared.rglob("*.rpl")) if shared.is_dir() else []
-    if not replays:
-        pytest.skip("no replays of Stunts")
+@needs_shared
+def test_other_formats_have_games_and_players(capfd: pytest.CaptureFixture[str]) -> None:
+    replays = sorted((SHARED / "stunts").rglob("*.[rR][pP][lL]"))
     assert run("--csv", replays[0], "select format, player_count from games") == 0
     assert capfd.readouterr().out.splitlines()[1].startswith("stunts,")
     assert run("--csv", replays[0], "select (select count(*) from frames), (select count(*) from conversions)") == 0
