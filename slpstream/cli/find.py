@@ -215,7 +215,8 @@ def _of_daemon(base: str, text: str, token_file: Path | None) -> Iterator[dict[s
             with urllib.request.urlopen(request, timeout=_RESPONSE_SECONDS) as response:
                 page = msgspec.json.decode(response.read())
         except urllib.error.HTTPError as error:
-            _fail_with(base, text, error)
+            with error:
+                _fail_with(base, text, error)
         except (OSError, ValueError, UnicodeError) as error:
             fail(f"{base}: {error}", EXIT_INPUT_OUTPUT)
         yield from page["games"]

@@ -108,13 +108,13 @@ class DaemonSituations:
                     situation=payload["name"],
                     frames=payload["frames"],
                 )
-                found_at = time.time()
+                found_at_ms = round(1000 * time.time())
                 score = self._scores.get(payload["name"])
-                is_new = await index.keep_situation(FoundSituation(station, payload, round(1000 * found_at), score))
+                is_new = await index.keep_situation(FoundSituation(station, payload, found_at_ms, score))
                 for receive in self._receivers:
                     await receive(station, payload)
                 if is_new and any(game.game_id == batch.game_id and game.is_played for game in channel.games):
-                    channel.publish_situation({"at": timestamp(found_at), **payload})
+                    channel.publish_situation({"at": timestamp(found_at_ms / 1000), **payload})
                     for show in self._shows:
                         show(station, payload)
             was_over = len(_over(offsets))
