@@ -115,8 +115,9 @@ def compare(ingests: list[DaemonProcess], gateway: GatewayPort) -> None:
             path = f"/v1/games/{game_id}"
             assert served.get(f"{path}/frames?from=0&to=60") == ingest.get(f"{path}/frames?from=0&to=60")
             assert served.get(f"{path}/stats") == ingest.get(f"{path}/stats")
-            with pytest.raises(HTTPError, match="404"):
+            with pytest.raises(HTTPError, match="404") as refused:
                 served.get(f"{path}/replay")
+            refused.value.close()
 
 
 def stop(writers: list[subprocess.Popen[bytes]]) -> None:

@@ -38,7 +38,8 @@ def test_mistakes_have_their_place_in_the_response(daemon: DaemonProcess) -> Non
     with pytest.raises(urllib.error.HTTPError) as error, urllib.request.urlopen(f"{daemon.url}/v1/games?query={query}"):
         pass
     assert error.value.code == 422
-    body = json.loads(error.value.read())
+    with error.value as response:
+        body = json.loads(response.read())
     assert body["detail"] == "query: there is no character zz, at character 19"
     assert [(each["kind"], each["position"], each["length"]) for each in body["problems"]] == [
         ("INVALID_VALUE", 18, 2),
