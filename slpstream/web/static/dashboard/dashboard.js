@@ -483,6 +483,7 @@ function openDetail() {
   panel.querySelector("a.back")?.setAttribute("href", overview || "#");
   const page = route.kind === "station" ? stationName(route.id) : route.kind === "editor" ? text("editor.title") : "";
   document.title = page === "" ? "slpstream" : `${page} · slpstream`;
+  detail?.draw(daemon); // at once, because its heading gets the focus
   drawSoon();
 }
 
