@@ -69,11 +69,11 @@ class StartggBracket:
 
     async def open_sets(self) -> Sequence[BracketSet]:
         """All sets without a result."""
-        return [found async for found in self._sets({"state": list(_OPEN)})]
+        return list({found.id: found async for found in self._sets({"state": list(_OPEN)})}.values())
 
     async def changed_sets(self, since: int) -> Sequence[BracketSet]:
         """The sets that have changed since a time, in Unix seconds of start.gg's clock."""
-        return [found async for found in self._sets({"updatedAfter": since})]
+        return list({found.id: found async for found in self._sets({"updatedAfter": since})}.values())
 
     async def read(self, set_id: str) -> BracketSet:
         """One set, with its games."""
@@ -138,9 +138,12 @@ class StartggBracket:
     async def _sets(self, filters: Mapping[str, Any]) -> AsyncIterator[BracketSet]:
         for slug in self._connection.events:
             event = await self._event(slug)
-            page, pages = 1, 1
-            while page <= pages:
-                asked = {"eventId": event.id, "page": page, "perPage": self._per_page, "filters": filters}
+            # Sets that are completed meanwhile leave the list, and those behind them move forward. So it is read from
+            # its end, after one look at the first page for the number of pages.
+            pages = [1]
+            is_counted = False
+            while pages:
+                asked = {"eventId": event.id, "page": pages[0], "perPage": self._per_page, "filters": filters}
                 try:
                     found = (await self._ask(queries.SETS, asked)).data
                 except TooComplex:
@@ -148,7 +151,7 @@ class StartggBracket:
                         raise
                     # Pages of another size begin elsewhere, so this list begins again.
                     self._per_page = max(1, self._per_page // 2)
-                    page, pages = 1, 1
+                    pages, is_counted = [1], False
                     continue
                 listed = _member(found, "event", "sets")
                 if not isinstance(listed, dict):
@@ -156,7 +159,9 @@ class StartggBracket:
                 for node in listed.get("nodes") or ():
                     if node is not None:
                         yield bracket_set_of(node, event)
-                page, pages = page + 1, min(_pages(listed), _MAX_PAGES)
+                count = min(_pages(listed), _MAX_PAGES)
+                pages = pages[1:] if is_counted or count < 2 else list(range(count, 0, -1))
+                is_counted = True
 
     async def _event(self, slug: str) -> Event:
         if slug not in self._events:
