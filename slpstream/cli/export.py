@@ -21,7 +21,7 @@ import click
 
 from slpstream.api import Replay
 from slpstream.cli import EXIT_INPUT_OUTPUT, describe_error, fail, report
-from slpstream.cli.game_query import checked_query, config_option, configured_me, me_option
+from slpstream.cli.game_query import checked_query, config_option, me_option
 from slpstream.cli.process_pool import CONTEXT, map_in_order, process_pool
 from slpstream.cli.progress import progress_bar
 from slpstream.cli.replay_files import (
@@ -175,7 +175,7 @@ def command(
         fail("export needs numpy and pyarrow: pip install 'slpstream[analysis]'", 2)
     if (query or me or config_file is not None) and kind != "training":
         raise click.UsageError("--games, --me and --config are for --to training")
-    wanted_games = checked_query(query, (*configured_me(config_file), *me))
+    wanted_games = checked_query(query, me, config_file)
     files = [ReplayFile(path, in_folder=True) for path in sorted({found.path for found in find_files(paths)})]
     if not files:
         fail_without_replays(paths)

@@ -19,7 +19,6 @@ from slpstream.cli.game_query import (
     GameQuery,
     checked_query,
     config_option,
-    configured_me,
     exit_with_problems,
     is_match,
     me_option,
@@ -90,7 +89,7 @@ def command(
         games = _of_daemon(place.rstrip("/"), text, token_file)
         code = _print(({"game": game} for game in games), as_json=as_json)
     else:
-        wanted = checked_query(text, (*configured_me(config_file), *me))
+        wanted = checked_query(text, me, config_file)
         found = _in_folder(Path(place), wanted, jobs or os.cpu_count() or 1)
         code = _print_paths(found, null=null) if paths or null else _print_found(found, as_json=as_json)
     sys.stdout.flush()

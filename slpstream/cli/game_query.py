@@ -35,7 +35,7 @@ class GameQuery(NamedTuple):
     """The connect codes that `@me` means."""
 
 
-def configured_me(file: Path | None) -> tuple[str, ...]:
+def _configured_me(file: Path | None) -> tuple[str, ...]:
     """The connect codes of `search.me` in a configuration file. Raises `ConfigError`."""
     if file is None:
         return ()
@@ -44,21 +44,25 @@ def configured_me(file: Path | None) -> tuple[str, ...]:
     return tuple(config.load(file).search.me)
 
 
-def checked_query(text: str, me: tuple[str, ...]) -> GameQuery:
-    """The query; exits with 2 if it has mistakes, after showing them."""
+def checked_query(text: str, me: tuple[str, ...], config_file: Path | None) -> GameQuery:
+    """The query, in which `@me` means these codes and those of the configuration.
+
+    Exits with 2 if it has mistakes, after showing them. Raises `ConfigError`.
+    """
     from slpstream.search.query.parse import Context, parse
 
-    exit_with_problems(text, parse(text, Context(me)).problems)
-    return GameQuery(text, me)
+    codes = (*_configured_me(config_file), *me)
+    exit_with_problems(text, parse(text, Context(codes)).problems)
+    return GameQuery(text, codes)
 
 
 def checked_games(games: str | None, me: tuple[str, ...], config_file: Path | None) -> GameQuery | None:
-    """The query of `--games`; `None` without one. Exits with 2 if it has mistakes. Raises `ConfigError`."""
+    """The query of `--games`; `None` without one. Otherwise as `checked_query`."""
     if games is None:
         if me or config_file is not None:
             raise click.UsageError("--me and --config are for --games")
         return None
-    return checked_query(games, (*configured_me(config_file), *me))
+    return checked_query(games, me, config_file)
 
 
 def exit_with_problems(text: str, problems: Iterable[QueryProblem]) -> None:
