@@ -138,7 +138,7 @@ class InternalErrors:
 
 
 class Containment:
-    """One use of `InternalErrors.contain`. It can be entered again after it was left."""
+    """One use of `InternalErrors.contain`. It can be entered again after it was left, or inside itself."""
 
     __slots__ = ("_about", "_errors", "_expected", "_part", "error_id")
 
@@ -150,7 +150,7 @@ class Containment:
         self._expected = expected
         self._about = about
         self.error_id: str | None = None
-        """The id under which the exception was logged; `None` unless the block ended with one."""
+        """The id under which the exception was logged; `None` unless the block that was left last ended with one."""
 
     def __enter__(self) -> Self:
         self.error_id = None
@@ -159,6 +159,7 @@ class Containment:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool:
+        self.error_id = None  # also that of a block inside this one
         if error is None or self._errors.strict:
             return False
         unexpected, others = self._split(error)

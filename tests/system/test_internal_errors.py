@@ -56,6 +56,16 @@ def test_block_without_error_has_no_id(contained: Contained) -> None:
     assert containment.error_id is None
 
 
+def test_error_of_a_block_inside_is_not_that_of_the_block_around_it(contained: Contained) -> None:
+    containment = contained.errors.contain("file")
+    with containment:
+        with containment:
+            raise ValueError
+        assert containment.error_id is not None
+    assert containment.error_id is None
+    assert contained.counted == ["file"]
+
+
 @pytest.mark.parametrize("error", [ValueError(), MemoryError(), RecursionError(), AssertionError()])
 def test_exceptions_are_contained(contained: Contained, error: Exception) -> None:
     with contained.errors.contain("file"):
