@@ -1,15 +1,16 @@
 """`slpstream export --to training`: replays as rows for training, in shards.
 
 The replays, in the order of their paths, are divided into parts by their sizes alone. First the head of each replay is
-read, so that a game that is there twice is written once; then one process writes the shards of a part. The plan, and
-the games of each part that is complete, are files in the folder: a run that was killed goes on where it was.
+read, so that a game that is there twice is written once, from its first complete copy; then one process writes the
+shards of a part. The plan, and the games of each part that is complete, are files in the folder: a run that was killed
+goes on where it was.
 """
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, wait
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
@@ -48,7 +49,7 @@ Layout = Literal["training", "slippi-ai"]
 Result = TypeVar("Result")
 
 _PLAN = "plan.json"
-_FORM = 2
+_FORM = 3
 """Form of the shards and of the index. It changes whenever the same replays would give other files."""
 _BYTES_PER_REPLAY_BYTE = 2
 """About how much larger the rows of a game are than its replay."""
@@ -60,6 +61,7 @@ _LEAST_PARTS = 32
 _LEAST_PART_BYTES = 8 << 20
 _UNFINISHED = (".*.tmp", f"{PARTS}/.*.tmp", f"{GAMES}/.*.tmp")
 """What a killed process leaves."""
+_EXTENTS_AT_ONCE = 64
 _POLL_SECONDS = 0.1
 _PARTS_AHEAD = 2
 """Parts for each process that wait for it."""
@@ -86,6 +88,19 @@ class Part(NamedTuple):
     files: tuple[FoundReplay, ...]
 
 
+class Extent(NamedTuple):
+    """How much of its game a replay has. Of several copies of a game, the first one with the greatest extent counts."""
+
+    ended: bool = False
+    frames: int = 0
+    code: int = 0
+    problem: str = ""
+    """Why it cannot be read, and the exit code for it."""
+
+
+_NOTHING = Extent()
+
+
 class Head(NamedTuple):
     """The game of a replay by its head, or why it is left out."""
 
@@ -95,6 +110,13 @@ class Head(NamedTuple):
     problem: str = ""
     wanted: bool = True
     """Whether it matches the query; the others are only counted."""
+    extent: Extent | None = None
+    """Known only of a replay that was unpacked with its archive; the others are read for it if there are copies."""
+
+    @property
+    def counts(self) -> bool:
+        """Whether its game is written, unless another copy of it is."""
+        return self.wanted and not self.problem
 
 
 def export(files: Sequence[ReplayFile], out: Path, options: Options, *, jobs: int, overwrite: bool) -> None:
@@ -186,26 +208,73 @@ def _parts(files: Sequence[ReplayFile], options: Options) -> Iterator[Part]:
 
 
 def _marked_heads(work: _Work, files: Sequence[ReplayFile], options: Options) -> list[list[Head]]:
-    """The head of each replay, by part. A game that came before is marked as such."""
+    """The head of each replay, by part. Copies of games that are written from another file are marked as such."""
     query = GameQuery(options.query, options.me)
-    seen: dict[str, str] = {}
     marked: list[list[Head]] = []
     done = 0
     with progress_bar("looking for games", None, shown=True) as update:
         for heads in work.run(_read_heads, ((part, query) for part in _parts(files, options))):
-            marked.append([_marked(head, seen) for head in heads])
+            marked.append(heads)
             done += len(heads)
             update(done)
-    return marked
+    counting = [head for heads in marked for head in heads if head.counts]
+    extents = _extents_of_copies(work, counting)
+    written = _written_copies(counting, extents)
+    return [[_marked(head, extents, written) for head in heads] for heads in marked]
 
 
-def _marked(head: Head, seen: dict[str, str]) -> Head:
-    if head.problem or not head.wanted:
+def _extents_of_copies(work: _Work, heads: Iterable[Head]) -> dict[str, Extent]:
+    """The extents of the copies of games that are there more than once, each up to its first complete copy."""
+    copies: dict[str, list[Head]] = {}
+    for head in heads:
+        copies.setdefault(head.game_id, []).append(head)
+    extents: dict[str, Extent] = {}
+    undecided = [game for game in copies.values() if len(game) > 1]
+    place = 0
+    while undecided:
+        looked_at = [game[place] for game in undecided]
+        extents |= {head.file: head.extent for head in looked_at if head.extent is not None}
+        files = (FoundReplay(Path(head.file), in_folder=True) for head in looked_at if head.extent is None)
+        parts = enumerate(in_parts(files, max_files=_EXTENTS_AT_ONCE))
+        for read in work.run(_read_extents, ((Part(number, part),) for number, part in parts)):
+            extents |= read
+        place += 1
+        undecided = [game for game in undecided if place < len(game) and not extents[game[place - 1].file].ended]
+    return extents
+
+
+def _written_copies(heads: Iterable[Head], extents: Mapping[str, Extent]) -> dict[str, str]:
+    """The file from which each game is written, by its id: the first complete copy, or else the longest one."""
+    written: dict[str, tuple[Extent, str]] = {}
+    for head in heads:
+        extent = extents.get(head.file, _NOTHING)
+        if head.game_id not in written or extent[:2] > written[head.game_id][0][:2]:
+            written[head.game_id] = extent, head.file
+    return {game_id: file for game_id, (_, file) in written.items()}
+
+
+def _marked(head: Head, extents: Mapping[str, Extent], written: Mapping[str, str]) -> Head:
+    if not head.counts:
         return head
-    first = seen.setdefault(head.game_id, head.file)
-    if first == head.file:
+    extent = extents.get(head.file, _NOTHING)
+    if extent.problem:
+        return head._replace(code=extent.code, problem=extent.problem)
+    if written[head.game_id] == head.file:
         return head
-    return head._replace(problem=f"{head.file}: left out, because it has the same game as {first}")
+    return head._replace(problem=f"{head.file}: left out, because it has the same game as {written[head.game_id]}")
+
+
+def _read_extents(part: Part) -> dict[str, Extent]:
+    return {path_text(found.path): _extent_of(found.path) for found in part.files}
+
+
+def _extent_of(file: Path) -> Extent:
+    try:
+        replay = open_exportable(file)
+        return Extent(replay.game_end.reason != "incomplete", len(replay.frames))
+    except (FormatError, SourceError) as error:
+        message, code = describe_error(file, error)
+        return Extent(code=code, problem=message)
 
 
 def _read_heads(part: Part, query: GameQuery) -> list[Head]:
@@ -227,7 +296,7 @@ def _read_head(found: FoundReplay, query: GameQuery) -> Head:
         return Head(file, "", code, message)
     except NotForTraining as reason:
         return Head(file, "", 0, f"{file}: left out, because it has {reason}")
-    return Head(file, game_id)
+    return Head(file, game_id, extent=None if found.data is None else _extent_of(found.path))
 
 
 def _start_of(found: FoundReplay) -> tuple[str, Any]:

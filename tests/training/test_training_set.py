@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import random
 import signal
 import subprocess
 import sys
+import tarfile
 import time
 import zipfile
 from collections import Counter
@@ -75,6 +77,54 @@ def test_what_is_left_out_is_said(games: Path, tmp_path: Path) -> None:
     assert "copy.slp: left out, because it has the same game as" in run.stderr
     assert "text.slp: not a Slippi replay" in run.stderr
     assert "of 12 games" in run.stdout
+
+
+def test_the_most_complete_copy_of_a_game_counts(tmp_path: Path) -> None:
+    games = tmp_path / "games"
+    games.mkdir()
+    whole = Built((3, 16, 0)).frames(-123, 600).end().closed()
+    (games / "1-cut.slp").write_bytes(whole[: len(whole) // 2])
+    (games / "2-whole.slp").write_bytes(whole)
+    (games / "3-whole.slp").write_bytes(whole)
+    run = export(games, tmp_path / "set")
+    assert "1-cut.slp: left out, because it has the same game as" in run.stderr
+    assert "3-whole.slp: left out, because it has the same game as" in run.stderr
+    assert [Path(game.facts["file"]).name for game in TrainingSet(tmp_path / "set").games] == ["2-whole.slp"]
+
+    (games / "2-whole.slp").write_bytes(whole[: len(whole) * 3 // 4])
+    (games / "3-whole.slp").unlink()
+    export(games, tmp_path / "longest", jobs=2)
+    [longest] = TrainingSet(tmp_path / "longest").games
+    assert Path(longest.facts["file"]).name == "2-whole.slp"
+
+
+def test_a_damaged_copy_in_a_zip_takes_no_game_away(tmp_path: Path) -> None:
+    whole = Built((3, 16, 0)).frames(-123, 600).end().closed()
+    archive = tmp_path / "games.zip"
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_STORED) as opened:
+        for name in ("1.slp", "2.slp", "3.slp"):
+            opened.writestr(name, whole)
+    packed = bytearray(archive.read_bytes())
+    packed[packed.index(b"1.slp") + 5 + len(whole) // 2] ^= 1  # its checksum is wrong now
+    archive.write_bytes(packed)
+    run = export(archive, tmp_path / "set")
+    [game] = TrainingSet(tmp_path / "set").games
+    assert game.facts["file"].endswith("::2.slp"), run.stderr
+    assert "1.slp: it is damaged" in run.stderr
+    assert "3.slp: left out, because it has the same game as" in run.stderr
+
+
+def test_a_copy_that_was_cut_off_in_a_tar_takes_no_game_away(tmp_path: Path) -> None:
+    whole = Built((3, 16, 0)).frames(-123, 600).end().closed()
+    archive = tmp_path / "games.tar"
+    with tarfile.open(archive, "w") as opened:
+        for name, data in (("1.slp", whole[: len(whole) // 2]), ("2.slp", whole)):
+            member = tarfile.TarInfo(name)
+            member.size = len(data)
+            opened.addfile(member, io.BytesIO(data))
+    run = export(archive, tmp_path / "set")
+    [game] = TrainingSet(tmp_path / "set").games
+    assert game.facts["file"].endswith("::2.slp"), run.stderr
 
 
 def test_rows_in_shards_are_those_of_the_replays(games: Path, finished: Path) -> None:
