@@ -240,7 +240,7 @@ class Daemon:
                 games = DaemonGames(index, self.hub, limiter, self._folders, codes, config.search.me)
                 self._audit = setup_audit = SetupAudit(index, codes, self._setups, config.audit)
                 if self.controllers is not None:
-                    self.controllers.use(games.log)
+                    self.controllers.use(games.log, games.newest_of)
                 found = DaemonHighlights(index, games.find, games.replay_name, self.sets, self.running.__contains__)
                 marked = StationMarks(index, self.hub, self._keeps)
                 self.seats = seated = await trio.to_thread.run_sync(self._make_seats, index, state)

@@ -206,6 +206,10 @@ class DaemonGames:
             found = await self._index.game(game_id)
         return found
 
+    async def newest_of(self, station: str) -> str | None:
+        """The id of the newest game of a station in the index; `None` if there is none."""
+        return next((game.game_id for game in await self._index.played_on(station, 1)), None)
+
     async def log(self, game_id: str) -> Game | None:
         """The log of a game, of a station or from a file; `None` if it cannot be read."""
         live = await self._in_memory(game_id)

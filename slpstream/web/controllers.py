@@ -37,8 +37,8 @@ class GameControllers(Schema, kw_only=True):
 class Controllers(Protocol):
     """The controller check of a daemon, as the web server sees it. A gateway has none."""
 
-    def station(self, station: str) -> GameControllers | None:
-        """The newest game of a station; `None` if it has played none."""
+    async def station(self, station: str) -> GameControllers | None:
+        """The newest game of a station; `None` if there is none, or it cannot be checked."""
 
     async def game(self, game_id: str) -> GameControllers | None:
         """One game; `None` if it is unknown or cannot be checked."""
@@ -53,7 +53,7 @@ def endpoints(controllers: Controllers | None, has_station: Callable[[str], bool
             raise no_such_station(station)
         if controllers is None or request.scope[OPERATING] is not None:
             return await json_response(request, GameControllers(configured=False))
-        return await json_response(request, controllers.station(station) or GameControllers(configured=True))
+        return await json_response(request, await controllers.station(station) or GameControllers(configured=True))
 
     async def of_game(request: Request, _: NoParameters) -> Response:
         game_id = game_in_path(request)

@@ -38,6 +38,8 @@ CountFinding = Callable[[str, str], None]
 """Called with the check and the confidence of each finding in a game that is over."""
 FindLog = Callable[[str], Awaitable[Game | None]]
 """Returns the log of a game; `None` if it is unknown or cannot be read."""
+FindNewest = Callable[[str], Awaitable[str | None]]
+"""Returns the id of the newest game of a station from before the daemon started; `None` if there is none."""
 
 
 class _Player(msgspec.Struct, rename="camel"):
@@ -84,6 +86,7 @@ class DaemonControllers:
     def __init__(self, count: CountFinding) -> None:
         self._count = count
         self._find: FindLog | None = None
+        self._find_newest: FindNewest | None = None
         self._games: dict[str, OrderedDict[str, _CheckedGame]] = {}
         """The newest games of each station, the newest one last."""
         self._reports: OrderedDict[str, GameControllers] = OrderedDict()
@@ -93,9 +96,10 @@ class DaemonControllers:
         self._computing = trio.Lock()
         self._log = get_logger()
 
-    def use(self, find: FindLog) -> None:
-        """Find the logs of older games this way."""
+    def use(self, find: FindLog, find_newest: FindNewest) -> None:
+        """Find older games this way."""
         self._find = find
+        self._find_newest = find_newest
 
     async def follow(self, channel: Channel) -> None:
         """Check the games of a station until cancelled."""
@@ -164,13 +168,13 @@ class DaemonControllers:
                 game_id=game.game_id,
             )
 
-    def station(self, station: str) -> GameControllers | None:
-        """The newest game of a station, running or over; `None` if it has played none."""
+    async def station(self, station: str) -> GameControllers | None:
+        """The newest game of a station, running or over; `None` if there is none, or it cannot be checked."""
         games = self._games.get(station)
-        if not games:
-            return None
-        newest = next(reversed(games.values()))
-        return self._running(newest)
+        if games:
+            return self._running(next(reversed(games.values())))
+        game_id = None if self._find_newest is None else await self._find_newest(station)
+        return None if game_id is None else await self.game(game_id)
 
     async def game(self, game_id: str) -> GameControllers | None:
         """One game; `None` if it is unknown, is no game of Melee, or its file is gone."""
@@ -187,7 +191,7 @@ class DaemonControllers:
                 return kept
             log = await self._find(game_id)
             made = None if log is None else await _checked(log)
-            if made is not None and made.final:
+            if made is not None:  # also if the game has no end: a file that grows again is followed, and comes first
                 self._keep(made)
             return made
 

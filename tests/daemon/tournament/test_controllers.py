@@ -21,7 +21,7 @@ from slpstream.daemon.tournament import controllers
 from slpstream.daemon.tournament.controllers import DaemonControllers
 from slpstream.stream import Channel
 from tests.daemon_process import DaemonProcess, running
-from tests.running_station import running_station, until
+from tests.running_station import running_station
 from tests.tournament.controllers.hands import analog, box, with_inputs
 from tests.tournament.controllers.test_planted import moved
 
@@ -100,6 +100,7 @@ def test_older_games_are_checked_on_request(tmp_path: Path) -> None:
         daemon.until(lambda: len(daemon.get("/v1/games")["games"]) == 1)
         found = daemon.get(f"/v1/games/{game_id}/controllers")
         assert found == {"configured": True, "gameId": game_id, "final": True, "report": report}
+        assert daemon.get("/v1/stations/main/controllers") == found, "no newer game was played since the start"
         assert told(daemon) == []
         for unknown in (f"/v1/games/{'0' * 32}/controllers", "/v1/games/x/controllers", "/v1/stations/no/controllers"):
             with pytest.raises(urllib.error.HTTPError) as error:
@@ -172,7 +173,8 @@ async def test_other_tasks_get_their_turn(tmp_path: Path, monkeypatch: pytest.Mo
         nursery.start_soon(follow, check, station.channel)
         nursery.start_soon(interrupt)
         (tmp_path / "Game_1.slp").write_bytes(with_inputs(PLAYERS))
-        await until(lambda: (found := check.station("setup")) is not None and found.final is True)
+        while (found := await check.station("setup")) is None or not found.final:
+            await trio.sleep(0.01)
         nursery.cancel_scope.cancel()
     assert longest <= 2 * controllers._FRAMES_AT_ONCE
 
