@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from slpstream.formats.slippi.columns import Character, EventColumns, FrameColumns
+from slpstream.formats.slippi.columns import FrameColumns
+from slpstream.formats.slippi.commands import POST_FRAME, PRE_FRAME
 from slpstream.formats.slippi.game_start import Settings
+from slpstream.formats.slippi.offsets import Slot
+from slpstream.formats.slippi.side_by_side import side_by_side
 from slpstream.training.columns import COLUMNS, MAX_ITEMS, PLAYERS, Column
 from slpstream.training.item_slots import ItemSlots
 from slpstream.training.stage_objects import (
@@ -25,6 +29,24 @@ Rows = dict[str, Array]
 
 Sending = Literal["first", "last"]
 """Which sending of a frame that was sent more than once counts: what the player saw, or what the game ended with."""
+
+
+_SLOTS: dict[str, Callable[[int], Slot]] = {
+    "pre": lambda index: Slot(PRE_FRAME.command, index),
+    "post": lambda index: Slot(POST_FRAME.command, index),
+    "follower": lambda index: Slot(POST_FRAME.command, index, follower=True),
+}
+"""The events of a player, by the source of a column."""
+_SOURCES = tuple(_SLOTS)
+
+
+def _slot_of(source: str, player: int) -> int:
+    """Which of the slots of both players it is."""
+    return player * len(_SOURCES) + _SOURCES.index(source)
+
+
+_FIELDS = tuple(column.name for column in COLUMNS if column.source in _SLOTS)
+_WANTED = tuple((_slot_of(c.source, c.player), c.field) for c in COLUMNS if c.source in _SLOTS)
 
 
 class NotForTraining(Exception):
@@ -58,39 +80,35 @@ def game_rows(frames: FrameColumns, settings: Settings, *, sending: Sending = "l
     frames = chosen(frames, sending)
     count = len(frames)
     rows: Rows = {}
-    characters = {
-        (source, player): events
-        for player, index in enumerate(indices)
-        for source, events in _events_of(frames, index).items()
-    }
+    slots = [_SLOTS[source](index) for index in indices for source in _SOURCES]
+    fields = dict(zip(_FIELDS, side_by_side(frames, slots, _WANTED), strict=True))
+    present = [frames.event(slot).present for slot in slots]
     whole = _frame_values(frames, settings)
     absent = _Absent(count)
     for column in COLUMNS:
-        if column.source in ("pre", "post", "follower"):
-            rows[column.name] = _values(characters.get((column.source, column.player)), column, absent)
+        if column.name in fields:
+            values = fields[column.name]
+            if values is None:
+                values = absent.of(column)
+            elif column.source == "follower" and column.dtype == "f4":
+                values = _zero_where_absent(values, present[_slot_of("follower", column.player)])
+            rows[column.name] = values
         elif column.name in whole:
             rows[column.name] = whole[column.name]
         elif column.source != "item" and not column.name.startswith("item"):
-            events = characters.get(("follower" if "follower" in column.name else "post", column.player))
+            source = "follower" if "follower" in column.name else "post"
             if column.name.endswith("_port"):
                 rows[column.name] = np.full(count, indices[column.player] + 1, np.uint8)
             else:
-                rows[column.name] = np.zeros(count, np.uint8) if events is None else events.present.astype(np.uint8)
+                rows[column.name] = present[_slot_of(source, column.player)].view(np.uint8)
         else:
             rows[column.name] = absent.zeros(column.dtype)
     _put_items(rows, frames)
     return rows
 
 
-def _events_of(frames: FrameColumns, index: int) -> dict[str, EventColumns]:
-    found: dict[str, EventColumns] = {}
-    player: Character | None = frames.players.get(index)
-    follower: Character | None = frames.followers.get(index)
-    if player is not None:
-        found |= {"pre": player.pre, "post": player.post}
-    if follower is not None:
-        found["follower"] = follower.post
-    return found
+def _zero_where_absent(values: Array, present: Array) -> Array:
+    return values if present.all() else np.where(present, values, np.float32(0))
 
 
 class _Absent:
@@ -114,16 +132,6 @@ class _Absent:
             found = self._made[dtype, nan] = np.full(self._count, np.nan if nan else 0, dtype)
             found.setflags(write=False)
         return found
-
-
-def _values(events: EventColumns | None, column: Column, absent: _Absent) -> Array:
-    """The values of a field, in the type of the column."""
-    if events is None or column.field not in events.fields:
-        return absent.of(column)
-    values = np.ascontiguousarray(events[column.field].astype(column.dtype, copy=False))
-    if column.source == "follower" and column.dtype == "f4" and not events.present.all():
-        values = np.where(events.present, values, np.float32(0))
-    return values
 
 
 def _frame_values(frames: FrameColumns, settings: Settings) -> Rows:

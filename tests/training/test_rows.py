@@ -12,6 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slpstream.api import open_replay
+from slpstream.formats.kernel import kernel
+from slpstream.formats.slippi.commands import POST_FRAME
 from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.model.errors import FormatError, Unsupported
 from slpstream.model.events import Frame
@@ -21,6 +23,7 @@ from slpstream.training.live import ROW_DTYPE, LiveRows
 from slpstream.training.rows import Rows, Sending
 from slpstream.training.stage_objects import randall
 from tests.formats.slippi.built import ONLINE, Built
+from tests.formats.slippi.pure import without_kernel
 from tests.shared_data import SLP, needs_shared, replays
 
 SENDINGS: tuple[Sending, ...] = ("last", "first")
@@ -114,6 +117,33 @@ def test_each_value_is_the_one_of_the_event(sending: Sending) -> None:
             assert rows[f"{name}_post_action_state_id"][row] == player.post.action_state_id
             assert rows[f"{name}_pre_joystick_x"][row] == np.float32(player.pre.joystick_x)
             assert rows[f"{name}_pre_buttons"][row] == player.pre.buttons
+
+
+@pytest.mark.skipif(kernel is None, reason="the kernel is not built")
+@pytest.mark.parametrize("sending", SENDINGS)
+@pytest.mark.parametrize("path", replays(), ids=lambda path: path.stem)
+def test_rows_are_the_same_without_the_kernel(path: Path, sending: Sending) -> None:
+    try:
+        rows = open_replay(path).training_rows(sending=sending)
+    except (FormatError, Unsupported):
+        return  # the same for both
+    with without_kernel():
+        pure = open_replay(path).training_rows(sending=sending)
+    assert list(rows) == list(pure)
+    for name, values in rows.items():
+        assert values.dtype == pure[name].dtype, name
+        assert values.tobytes() == pure[name].tobytes(), name  # NaNs too
+
+
+def test_a_flag_is_0_or_1_whatever_its_byte(tmp_path: Path) -> None:
+    data = bytearray(Built().frames(-123, -122).end().closed())
+    path = tmp_path / "Game_a.slp"
+    path.write_bytes(data)
+    offset = open_replay(path).frames.players[0].post.offsets[1]
+    field = next(field for field in POST_FRAME.fields if field.name == "is_airborne")
+    data[offset + field.offset] = 7
+    path.write_bytes(data)
+    assert open_replay(path).training_rows()["p0_post_is_airborne"].tolist() == [0, 1]
 
 
 def test_values_that_a_replay_does_not_have_are_nan_or_zero(tmp_path: Path) -> None:

@@ -345,12 +345,12 @@ class FrameColumns:
     @cached_property
     def start(self) -> EventColumns:
         """Frame Start, since 2.2.0: `seed`, `scene_frame_counter`."""
-        return self._event(FRAME_START, Slot(FRAME_START.command))
+        return self.event(Slot(FRAME_START.command))
 
     @cached_property
     def bookend(self) -> EventColumns:
         """Frame Bookend, since 3.0.0: `latest_finalized_frame`."""
-        return self._event(FRAME_BOOKEND, Slot(FRAME_BOOKEND.command))
+        return self.event(Slot(FRAME_BOOKEND.command))
 
     @cached_property
     def items(self) -> ThingColumns:
@@ -363,14 +363,15 @@ class FrameColumns:
         commands = self.index.things
         return {kind: self._things(TABLES[c]) for c, kind in STAGE_EVENT_KINDS.items() if c in commands}
 
-    def _chosen(self, values: Array) -> Array:
-        return values if self.which is None else values[self.which]
-
-    def _event(self, table: Table, slot: Slot) -> EventColumns:
+    def event(self, slot: Slot) -> EventColumns:
+        """The events of a slot, one for each row; without fields if the game has none."""
         offsets = self.index.slots.get(slot)
         if offsets is None:
             return EventColumns(self.data, None, np.full(len(self), ABSENT, np.int64))
-        return EventColumns(self.data, self.layout_of(table), self._chosen(offsets))
+        return EventColumns(self.data, self.layout_of(TABLES[slot.command]), self._chosen(offsets))
+
+    def _chosen(self, values: Array) -> Array:
+        return values if self.which is None else values[self.which]
 
     def _characters(self, *, is_follower: bool) -> dict[int, Character]:
         wanted = sorted(
@@ -384,8 +385,8 @@ class FrameColumns:
             index: Character(
                 index,
                 is_follower,
-                self._event(PRE_FRAME, Slot(PRE_FRAME.command, index, is_follower)),
-                self._event(POST_FRAME, Slot(POST_FRAME.command, index, is_follower)),
+                self.event(Slot(PRE_FRAME.command, index, is_follower)),
+                self.event(Slot(POST_FRAME.command, index, is_follower)),
             )
             for index in wanted
         }

@@ -1,0 +1,95 @@
+"""Fields of several characters side by side: one row for each frame, each field as a numpy array.
+
+For callers that read most fields of most characters. Where the compiled kernel is built, it reads them all in one pass
+over the events; otherwise they are the columns of `FrameColumns`, with the same values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from slpstream.formats.kernel import kernel
+from slpstream.formats.slippi.columns import Array, EventColumns, FrameColumns
+from slpstream.formats.slippi.commands import TABLES
+from slpstream.formats.slippi.offsets import Slot
+from slpstream.model.fields import BOOL, F32, I8, I16, I32, U8, U16, U32, Kind
+
+Wanted = tuple[tuple[int, str], ...]
+"""The wanted fields: which of the slots, and the name of the field."""
+
+_KEPT_PLANS = 64
+_TYPES: dict[Kind, tuple[np.dtype[Any], pa.DataType]] = {
+    U8: (np.dtype("u1"), pa.uint8()),
+    I8: (np.dtype("i1"), pa.int8()),
+    U16: (np.dtype("u2"), pa.uint16()),
+    I16: (np.dtype("i2"), pa.int16()),
+    U32: (np.dtype("u4"), pa.uint32()),
+    I32: (np.dtype("i4"), pa.int32()),
+    F32: (np.dtype("f4"), pa.float32()),
+    BOOL: (np.dtype("u1"), pa.uint8()),
+}
+"""Flags are bytes, 0 or 1."""
+
+
+def side_by_side(frames: FrameColumns, slots: Sequence[Slot], wanted: Wanted) -> list[Array | None]:
+    """The values of each wanted field in the rows of `frames`, in the machine's byte order, contiguous.
+
+    `None` stands for a field that the replay does not have, and for all fields of a slot without events. Where an event
+    is absent in a frame, floats are NaN and everything else is 0. Flags are bytes, 0 or 1. The arrays can share memory
+    with others: do not write to them.
+    """
+    layouts = [frames.layout_of(TABLES[slot.command]) if slot in frames.index.slots else None for slot in slots]
+    if kernel is None or not len(frames):
+        events = [None if layout is None else frames.event(slot) for slot, layout in zip(slots, layouts, strict=True)]
+        return [_column(events[number], name) for number, name in wanted]
+    commands = tuple(slot.command for slot in slots)
+    sizes = tuple(None if layout is None else layout.payload_size_bytes for layout in layouts)
+    plan, schema, found = _plan(kernel, commands, sizes, wanted)
+    selection = None if frames.which is None else (len(frames.index.numbers), frames.which)
+    group = (len(frames), tuple(frames.index.slots.get(slot) for slot in slots), ())
+    address, owner = plan.fill(frames.data, (group,), selection)
+    batch = pa.RecordBatch._import_from_c(address, schema)
+    del owner  # It frees what was not imported.
+    columns: list[Array | None] = [None] * len(wanted)
+    for index, (place, dtype, is_flag) in enumerate(found):
+        values = np.frombuffer(batch.column(index).buffers()[1], dtype, len(frames))
+        columns[place] = (values != 0).view(np.uint8) if is_flag else values
+    return columns
+
+
+@lru_cache(maxsize=_KEPT_PLANS)
+def _plan(
+    kernel: ModuleType, commands: tuple[int, ...], sizes: tuple[int | None, ...], wanted: Wanted
+) -> tuple[Any, pa.Schema, list[tuple[int, np.dtype[Any], bool]]]:
+    """A kernel's `Table` of the wanted fields that the replay has, its schema, and for each of its columns: which of
+    the wanted fields it is, its type, and whether it is a flag.
+
+    `sizes` are the declared payload sizes of the events, `None` for a slot without events.
+    """
+    columns, fields = [], []
+    found: list[tuple[int, np.dtype[Any], bool]] = []
+    for place, (number, name) in enumerate(wanted):
+        size = sizes[number]
+        layout = None if size is None else TABLES[commands[number]].layout(size)
+        field = None if layout is None else next((field for field in layout.fields if field.name == name), None)
+        if field is None:
+            continue
+        kind = U8 if field.kind is BOOL else field.kind
+        dtype, arrow_type = _TYPES[kind]
+        columns.append((number, kind.code.encode(), field.offset))
+        fields.append(pa.field(f"{number}.{name}", arrow_type))
+        found.append((place, dtype, field.kind is BOOL))
+    return kernel.Table(tuple(columns), len(commands), 0, ()), pa.schema(fields), found
+
+
+def _column(events: EventColumns | None, name: str) -> Array | None:
+    if events is None or name not in events.fields:
+        return None
+    values = events[name]
+    return np.ascontiguousarray(values.view(np.uint8) if values.dtype == np.bool_ else values)
