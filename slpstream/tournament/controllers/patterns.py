@@ -25,6 +25,7 @@ _REPEAT_FRAMES = 4
 _SDI_PER_GAME = 3.0
 """Legal boxes show such repeats by accident, at most three times in one of the labelled games."""
 _GAME_FRAMES = 10_000
+"""Usual length of a game. Longer games may have more accidents, shorter ones as many."""
 _CROUCH, _UPTILT = 0x28, 0x38
 _UPTILT_FRAMES = 3
 _UPTILTS_PER_GAME = 0.1
@@ -132,11 +133,12 @@ class CrouchUptilts:
         self._crouched = FIRST_FRAME - _UPTILT_FRAMES - 1
         """The newest frame in a crouch, at first one before the game."""
         self._action: int | None = None
-        self._count = 0
+        self._count = self._frames = 0
         self._evidence: list[int] = []
 
     def take(self, number: int, action: int) -> None:
         """Take the action state of one frame."""
+        self._frames += 1
         if action == _CROUCH:
             self._crouched = number
         elif action == _UPTILT and self._action != _UPTILT and number - self._crouched <= _UPTILT_FRAMES:
@@ -147,7 +149,7 @@ class CrouchUptilts:
 
     def findings(self) -> list[ControllerFinding | NotJudged]:
         """The findings of this check so far; for boxes."""
-        nats = poisson_nats(self._count, _UPTILTS_PER_GAME)
+        nats = poisson_nats(self._count, _UPTILTS_PER_GAME * max(1.0, self._frames / _GAME_FRAMES))
         word = confidence_of(nats)
         if word is None:
             return []
