@@ -122,6 +122,8 @@ class Rests:
         if offset < _MIN_OFFSET:
             return
         there = [rest for rest in self._rests if math.hypot(rest.x - x, rest.y - y) <= _NEAR]
+        if not there:  # the median of each axis, so it can lie between the places where the stick has been
+            return
         share = sum(rest.frames for rest in there) / sum(rest.frames for rest in self._rests)
         word = next(w for returns, least, w in _OFFSET_RETURNS if len(there) >= returns and share >= least)
         yield ControllerFinding(
@@ -192,8 +194,10 @@ class Rim:
         self._part = part
         self._peaks: list[Counter[int]] = [Counter() for _ in _DIRECTIONS]
         self._frames: list[list[int]] = [[] for _ in _DIRECTIONS]
+        """The frames in which pushes began that stayed below a full push."""
         self._open = [0, 0, 0, 0]
         """The peak of the push that goes on in each direction, 0 for none."""
+        self._began = [0, 0, 0, 0]
         self._held = [False] * 4
 
     def take(self, run: Run) -> None:
@@ -203,17 +207,23 @@ class Rim:
         for i in range(4):
             value = along[i]
             if value >= _PUSHED and across[i] <= _STRAIGHT:
-                if not self._open[i] and len(self._frames[i]) < 64:
-                    self._frames[i].append(run.first)
+                if not self._open[i]:
+                    self._began[i] = run.first
                 self._open[i] = max(self._open[i], value)
                 self._held[i] = self._held[i] or run.frames >= 2
             elif self._open[i] and value < _LET_GO:
                 if self._held[i]:
                     self._peaks[i][self._open[i]] += 1
+                    if self._open[i] < FULL and len(self._frames[i]) < MAX_EVIDENCE_FRAMES:
+                        self._frames[i].append(self._began[i])
                 self._open[i], self._held[i] = 0, False
 
     def findings(self) -> list[ControllerFinding | NotJudged]:
         """The findings of this check so far."""
+        most, least = max(peaks.total() for peaks in self._peaks), _RIM_WORDS[-1][0]
+        if most < least:
+            reason = f"the {self._part} was pushed straight at most {most} times in a direction; {least} are needed"
+            return [NotJudged("rim", reason)]
         found: list[ControllerFinding | NotJudged] = []
         for i, direction in enumerate(_DIRECTIONS):
             pushes = self._peaks[i].total()
