@@ -1,7 +1,8 @@
 """Checks the controllers of the games that are played, and those of older games on request.
 
-Each station has a task that reads the finalized log of its games, a few frames at a time. A finding is logged when it
-first comes up, and again when its confidence grows. Reports of running games are made on request.
+Each station has a task that reads the finalized log of its games, a few frames at a time. The findings of a check about
+a part of a controller are logged when the first comes up, and again when the confidence grows. Reports of running games
+are made on request.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from slpstream.model.topics import Topic
 from slpstream.stream import Channel, Game, LogConsumer
 from slpstream.system.logs import get_logger
 from slpstream.tournament.controllers.check import ControllerCheck
-from slpstream.tournament.controllers.report import ControllerFinding, ControllerReport
+from slpstream.tournament.controllers.report import Confidence, ControllerFinding, ControllerReport, at_most
 from slpstream.web.controllers import GameControllers
 
 _FORMAT = "slippi"
@@ -61,7 +62,7 @@ class _Start(msgspec.Struct):
 
 
 class _Known(NamedTuple):
-    """The last notice of a finding."""
+    """What a notice is about. Several findings can share it, such as two directions in which a rim is not reached."""
 
     check: str
     part: str
@@ -77,7 +78,8 @@ class _CheckedGame:
         self.frames = 0
         self.final: GameControllers | None = None
         """The report of a game that is over."""
-        self.logged: dict[_Known, str] = {}
+        self.logged: dict[_Known, Confidence] = {}
+        """The highest confidence that was logged."""
 
 
 class DaemonControllers:
@@ -154,7 +156,8 @@ class DaemonControllers:
         """Log what is new."""
         for player_index, finding in _findings(report):
             known = _Known(finding.check, finding.part, player_index)
-            if game.logged.get(known) in (finding.confidence, "high"):
+            before = game.logged.get(known)
+            if before is not None and at_most(finding.confidence, before) == finding.confidence:
                 continue
             game.logged[known] = finding.confidence
             self._log.info(

@@ -28,7 +28,7 @@ class ControllerFinding(msgspec.Struct, frozen=True, rename="camel", kw_only=Tru
     """Something about a controller that people should look at."""
 
     check: str
-    """The check, one of `CHECKS`."""
+    """The check, one of `HEALTH_CHECKS` or `LEGALITY_CHECKS`."""
     group: Group
     part: str
     """The part of the controller: `stick`, `C-stick`, `left trigger`, `button Y`, ..."""

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 import pytest
 import trio
+from structlog.testing import capture_logs
 
 from slpstream.api import open_replay
 from slpstream.daemon.tournament import controllers
@@ -22,7 +23,7 @@ from slpstream.daemon.tournament.controllers import DaemonControllers
 from slpstream.stream import Channel
 from tests.daemon_process import DaemonProcess, running
 from tests.running_station import running_station
-from tests.tournament.controllers.hands import analog, box, with_inputs
+from tests.tournament.controllers.hands import Inputs, analog, box, with_inputs
 from tests.tournament.controllers.test_planted import moved
 
 BEFORE = 1_700_000_000
@@ -177,6 +178,27 @@ async def test_other_tasks_get_their_turn(tmp_path: Path, monkeypatch: pytest.Mo
             await trio.sleep(0.01)
         nursery.cancel_scope.cancel()
     assert longest <= 2 * controllers._FRAMES_AT_ONCE
+
+
+@pytest.mark.trio
+async def test_finding_is_logged_again_only_with_more_confidence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A stick that does not reach the rim in two directions, one with medium and one with low confidence."""
+    monkeypatch.setattr(controllers, "_COLLECT_SECONDS", 0.0)
+    pushes = [(70, 0)] * 25 + [(0, 70)] * 12
+    stick = [Inputs(stick=point if frame < 4 else (0, 0)) for point in pushes for frame in range(10)]
+    with capture_logs() as logs:
+        async with running_station(tmp_path) as station, trio.open_nursery() as nursery:
+            check = DaemonControllers(lambda check, confidence: None)
+            nursery.start_soon(follow, check, station.channel)
+            (tmp_path / "Game_1.slp").write_bytes(with_inputs({0: stick}))
+            while (found := await check.station("setup")) is None or not found.final:
+                await trio.sleep(0.01)
+            nursery.cancel_scope.cancel()
+    report = msgspec.to_builtins(found.report)
+    assert findings(report, "health").count((1, "rim")) == 2
+    assert [log["confidence"] for log in logs if (log.get("port"), log.get("check")) == (1, "rim")] == ["medium"]
 
 
 async def follow(check: DaemonControllers, channel: Channel) -> None:
