@@ -18,7 +18,7 @@ import msgspec
 from slpstream.api import open_replay
 from slpstream.model.errors import FormatError
 from slpstream.model.fields import parse_version
-from slpstream.tournament.controllers.check import LEGALITY_CHECKS
+from slpstream.tournament.controllers.check import HEALTH_CHECKS, LEGALITY_CHECKS, MIN_LEGALITY_FRAMES
 from slpstream.tournament.controllers.report import ControllerReport, PlayerControls
 from tests.oracles.slp_enforcer import enforced
 from tests.project import ROOT
@@ -29,6 +29,8 @@ ANSWERS = Path(__file__).with_name("enforcer.json")
 PAGE = ROOT / "docs" / "tournament" / "controllers.md"
 BEGIN, END = "<!-- table: begin -->", "<!-- table: end -->"
 SINCE = (3, 15, 0)
+NONLEGAL = ("nonlegal", "banned C-stick")
+"""The labels of controllers that the rules exclude."""
 _THEIR_NAMES = {"tilt_rounding": "uptilt_rounding"}
 _HEADINGS = {
     "travel_time": "travel time",
@@ -40,11 +42,11 @@ _HEADINGS = {
     "tilt_rounding": "tilt rounding",
 }
 REASONS = {
-    "a": "Less than a minute: we do not judge the rules, and slp-enforcer marks the game as a handwarmer.",
+    "a": "Less than a minute: we do not judge the rules. slp-enforcer does, and marks the game as a handwarmer.",
     "b": "A computer player, or a stick that hardly moved. Without points on the rim, slp-enforcer takes it for a box.",
     "c": "The controller moves like neither type (the Orca has analog keys), so no rule of either is applied.",
-    "d": "The types differ. slp-enforcer takes players who use few points of the rim for boxes; we look at how the "
-    "stick gets from point to point.",
+    "d": "The types differ. slp-enforcer takes players who use few points of the rim for boxes, as in short games; we "
+    "look at how the stick gets from point to point.",
     "e": "slp-enforcer counts few of the held points; we count them all, the cardinals too, on which all fuzzed boxes "
     "among these vary. `sdi_mash` is labelled legal for its SDI and has no fuzzing.",
     "f": "slp-enforcer flags a single repeat. Legal boxes have up to three a game; we ask how many there are.",
@@ -52,6 +54,7 @@ REASONS = {
     "h": "For slp-enforcer a single value in the gap rules rounding out. We compare the gap with what is beside it.",
     "i": "Close to slp-enforcer's limit of 25 %. By our count 30 % of the transitions show travel: 36 % are expected "
     "with the least travel time, 8 % at most without any, so it is far more likely that there is some.",
+    "j": "The name of the file does not say which port the label is about. Both find it on the other one.",
 }
 
 
@@ -84,9 +87,16 @@ def our_report(path: Path) -> ControllerReport:
     return open_replay(path).controllers()
 
 
+def labelled_as(name: str) -> str:
+    """The label in a file's name; empty without one."""
+    if name.startswith("banned_c_stick"):
+        return "banned C-stick"
+    return name.split("~", maxsplit=1)[0] if "~" in name else ""
+
+
 def labelled_port(name: str) -> int | None:
     """The port that a label is about, if it names one."""
-    found = re.search(r"(?:^|[_~])p([1-4])(?=[_.])|player_([1-4])", name)
+    found = re.search(r"(?:^|[_~])p([1-4])(?=[_.~])|player_([1-4])", name)
     return None if found is None else int(found[1] or found[2])
 
 
@@ -95,7 +105,7 @@ def rows() -> Iterator[Row]:
     answers = msgspec.json.decode(ANSWERS.read_bytes())
     for path in replays():
         answer = answers[path.name]
-        label = path.name.split("~")[0] if "~" in path.name else ""
+        label = labelled_as(path.name)
         for player in our_report(path).players:
             port = labelled_port(path.name)
             is_person = player.controller_basis != "a computer player"
@@ -129,17 +139,27 @@ def disagrees(row: Row, check: str) -> bool:
     return (ours(row, check) in ("low", "medium", "high")) != (theirs(row, check) == "fails")
 
 
+def types_disagree(row: Row) -> bool:
+    """Whether the controller is of another type for slp-enforcer, which refuses some replays."""
+    return _their_type(row) not in (row.ours.controller, "refuses")
+
+
+def _their_type(row: Row) -> str:
+    return str(row.theirs["type"]).lower()
+
+
 def reason(row: Row, check: str) -> str | None:
-    """The letter of the reason why both disagree."""
+    """The letter of the reason why both disagree about a check."""
     player = row.ours
+    is_short = player.frames < MIN_LEGALITY_FRAMES
+    if check == "disallowed_cstick" and is_short:  # whether the main stick has moved plays no part in it
+        return "a"
     if player.controller == "unknown":
         return "b"
-    if player.frames < 3600:
+    if is_short:
         return "a"
-    if player.controller == "unclear":
-        return "c"
-    if player.controller != row.theirs["type"].lower():
-        return "d"
+    if types_disagree(row):
+        return reason_of_types(row)
     found = (check, theirs(row, check))
     by_check = {
         ("input_fuzzing", "-"): "e",
@@ -151,27 +171,64 @@ def reason(row: Row, check: str) -> str | None:
     return by_check.get(found)
 
 
+def reason_of_types(row: Row) -> str | None:
+    """The letter of the reason why both disagree about the type; `None` if there is none."""
+    pair = (row.ours.controller, _their_type(row))
+    by_pair = {("unknown", "box"): "b", ("unclear", "analog"): "c", ("analog", "box"): "d"}
+    return by_pair.get(pair)
+
+
+def reason_of_label(row: Row, others: Sequence[Row]) -> str | None:
+    """The letter that explains a nonlegal label without a finding: the label may be about one of the other players."""
+    if row.label not in NONLEGAL or labelled_port(f"{row.replay}.slp") is not None:
+        return None
+    return "j" if not _is_flagged(row) and any(_is_flagged(other) for other in others) else None
+
+
+def _is_flagged(row: Row) -> bool:
+    """Whether both checks have found something that the rules exclude."""
+    return any(f.group == "legality" for f in row.ours.findings) and True in row.theirs["checks"].values()
+
+
+def health(row: Row) -> str:
+    """What the checks of health say: findings, then what cannot be judged; `-` for nothing to look at."""
+    found = [f for f in row.ours.findings if f.group == "health"]
+    words = [f"{f.check} {f.confidence} ({f.part})" for f in found]
+    unknown = {each.check for each in row.ours.not_judged} - {f.check for f in found}
+    without = [check for check in HEALTH_CHECKS if check in unknown]
+    if len(without) == len(HEALTH_CHECKS):
+        return "?"
+    return "; ".join([*words, *([f"? {', '.join(without)}"] if without else [])]) or "-"
+
+
 def table() -> str:
     """The table in Markdown, with the reasons."""
+    headings = [*(_HEADINGS[check] for check in LEGALITY_CHECKS), "health"]
     lines = [
-        "| replay | port | label | controller | " + " | ".join(_HEADINGS[check] for check in LEGALITY_CHECKS) + " |",
-        "| --- " * (4 + len(LEGALITY_CHECKS)) + "|",
+        "| replay | port | label | controller | " + " | ".join(headings) + " |",
+        "| --- " * (4 + len(headings)) + "|",
     ]
-    used = set()
-    for row in rows():
+    used: set[str | None] = set()
+
+    def with_letter(text: str, letter: str | None) -> str:
+        used.add(letter)
+        return f"{text} ({letter})" if letter else text
+
+    every = list(rows())
+    for row in every:
+        others = [other for other in every if other.replay == row.replay and other is not row]
+        label = with_letter(row.label, reason_of_label(row, others))
+        kind = f"{row.ours.controller} / {_their_type(row)}"
+        kind = with_letter(kind, reason_of_types(row) if types_disagree(row) else None)
         cells = []
         for check in LEGALITY_CHECKS:
             mine, other = ours(row, check), theirs(row, check)
-            letter = reason(row, check) if disagrees(row, check) else None
-            used.add(letter)
-            cells.append(
-                "" if not (mine or other) else f"{mine or '.'} / {other or '.'}{f' ({letter})' if letter else ''}"
-            )
-        kind = f"{row.ours.controller} / {row.theirs['type'].lower()}"
+            both = f"{mine or '.'} / {other or '.'}" if mine or other else ""
+            cells.append(with_letter(both, reason(row, check) if disagrees(row, check) else None))
         name = row.replay.replace("~", " ")
-        lines.append(f"| {name} | {row.ours.port} | {row.label} | {kind} | " + " | ".join(cells) + " |")
+        lines.append(f"| {name} | {row.ours.port} | {label} | {kind} | " + " | ".join([*cells, health(row)]) + " |")
     reasons = [f"- **{letter}**: {text}" for letter, text in REASONS.items() if letter in used]
-    return "\n".join([*lines, "", "Why the two disagree:", "", *reasons])
+    return "\n".join([*lines, "", "The letters:", "", *reasons])
 
 
 def with_table(page: str) -> str:
