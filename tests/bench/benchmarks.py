@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 from tests.bench import (
     columns,
+    controllers,
     decode,
     delta,
     fairness,
@@ -34,6 +35,7 @@ from tests.bench.report import Figure, Form
 BENCHMARKS: Mapping[str, Callable[[Form], list[Figure]]] = {
     "decode": decode.run,
     "columns": columns.run,
+    "controllers": controllers.run,
     "delta": delta.run,
     "jump": jump.run,
     "stats": stats.run,

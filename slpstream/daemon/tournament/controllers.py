@@ -28,7 +28,7 @@ _FORMAT = "slippi"
 _TOPICS: frozenset[Topic] = frozenset({"game", "frame"})
 _COLLECT_SECONDS = 0.5
 _FRAMES_AT_ONCE = 30
-"""About half a millisecond; then other tasks get their turn."""
+"""Up to a millisecond; then other tasks get their turn."""
 _FRAMES_BETWEEN_REPORTS = 600
 _KEPT_GAMES = 4
 """Games of a station that are checked at the same time. Only a broken one leaves more of them unfinished."""
