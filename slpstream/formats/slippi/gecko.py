@@ -35,6 +35,8 @@ _FINGERPRINT_DIGITS = 32
 _MEMORY = 0x80000000
 _ADDRESS_BITS = 0x01FFFFFF
 _TYPE_BITS = 0xFE
+_MAX_CODES = 4096
+"""The longest known list has 457 codes; 1 MiB of short ones would take 25 MiB when decoded."""
 _INSERT, _STRING, _SERIAL = 0xC2, 0x06, 0x08
 _FIXED_BYTES: Mapping[int, int] = {0x00: 8, 0x02: 8, 0x04: 8, _SERIAL: 16}
 """Lengths of the types that always have the same one: writes of 8, 16 and 32 bits, and serial writes."""
@@ -49,7 +51,10 @@ class GeckoCode(NamedTuple):
 
 
 def walk(data: bytes) -> list[GeckoCode]:
-    """All codes of a list. Raises `FieldError` for an unknown type and for a code that goes beyond the end."""
+    """All codes of a list.
+
+    Raises `FieldError` for an unknown type, for a code that goes beyond the end, and for too many codes.
+    """
     codes: list[GeckoCode] = []
     at = 0
     while at < len(data):
@@ -62,6 +67,8 @@ def walk(data: bytes) -> list[GeckoCode]:
             raise FieldError(f"Gecko code of the unknown type {type_:#04x}", offset=at, command=GECKO_LIST)
         if length_bytes > len(data) - at:
             raise FieldError("the Gecko List ends in the middle of a code", offset=at, command=GECKO_LIST)
+        if len(codes) == _MAX_CODES:
+            raise FieldError(f"the Gecko List has more than {_MAX_CODES} codes", offset=at, command=GECKO_LIST)
         codes.append(GeckoCode(type_, _MEMORY + (first & _ADDRESS_BITS), length_bytes))
         at += length_bytes
     return codes

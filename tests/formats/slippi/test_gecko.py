@@ -58,11 +58,19 @@ def test_lowest_bit_of_the_type_belongs_to_the_address() -> None:
         (bytes.fromhex("C2001234FFFFFFFF") + bytes(64), "ends in the middle"),
         (bytes.fromhex("06001234FFFFFFFF") + bytes(64), "ends in the middle"),
         (LIST + bytes.fromhex("2000000000000000"), "unknown type 0x20"),
+        (code(0x80001234) * 4097, "more than 4096 codes"),
     ],
 )
 def test_damaged_list(data: bytes, what: str) -> None:
     with pytest.raises(FieldError, match=what):
         walk(data)
+
+
+def test_longest_list() -> None:
+    data = code(0x80001234) * 4096
+    assert gecko.code_list(data).count == 4096
+    with pytest.raises(FieldError, match="more than 4096 codes"):
+        read_code_list([with_list(data + code(0x80001234))])
 
 
 def test_fingerprint_ignores_the_bodies() -> None:

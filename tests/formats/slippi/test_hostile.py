@@ -20,10 +20,13 @@ from hypothesis import strategies as st
 
 from slpstream.formats.slippi import commands, metadata
 from slpstream.formats.slippi.container import HEADER_BYTES, header
+from slpstream.formats.slippi.gecko import read_code_list
+from slpstream.formats.slippi.message_splitter import MAX_BYTES
 from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.game.pipeline import Pipeline
 from slpstream.model.errors import FieldError, FormatError
 from slpstream.model.messages import Position
+from tests.formats.slippi import gecko_lists
 from tests.formats.slippi.built import METADATA, ONLINE, Built, bookend, item, post, pre, start, varied_replay
 from tests.formats.slippi.logs import (
     Log,
@@ -743,6 +746,21 @@ def test_memory_is_bounded(what: str) -> None:
         tracemalloc.stop()
     assert sent > 900_000
     assert kept < (2_500_000 if what == "numbers apart" else 1_500_000)
+
+
+def test_memory_of_a_list_of_short_codes_is_bounded() -> None:
+    codes = gecko_lists.code(0x80001234) * (MAX_BYTES // 8)
+    game = Built()
+    game.parts.append(game.writer.gecko_list(codes))
+    data = game.frames(-123, -120).end().closed()
+    tracemalloc.start()
+    try:
+        with pytest.raises(FieldError, match="more than 4096 codes"):
+            read_code_list(data[at : at + 65536] for at in range(0, len(data), 65536))
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < 5_000_000
 
 
 WITH_FAULTS: Mapping[str, tuple[str, int, int | None, Mapping[str, Any] | None]] = {
