@@ -50,6 +50,7 @@ class SetupAudit:
         self._changed: set[str] = set()
         self._all_changed = True
         self._work = trio.Event()
+        """Set when there is something to look at. Only `run` renews it."""
         self._looking = trio.Lock()
         self._audit = Audit(setups=[], findings=[])
         self._differences: Mapping[tuple[str, ...], float] = {}
@@ -76,6 +77,7 @@ class SetupAudit:
         """Keep the audit up to date until cancelled."""
         while True:
             await trio.sleep(_GATHER_SECONDS)
+            self._work = trio.Event()
             await self.audit()
             await self._work.wait()
 
@@ -88,7 +90,7 @@ class SetupAudit:
                 changed = set(stations)
             stale = [station for station in stations if station in changed or station not in self._games]
             gone = self._games.keys() - set(stations)
-            self._all_changed, self._work = False, trio.Event()
+            self._all_changed = False
             if not stale and not gone:
                 return self._audit
             found: dict[str, list[PlayedGame]] = {}
@@ -99,6 +101,7 @@ class SetupAudit:
                 self._audit = await trio.to_thread.run_sync(audit, games, self._limits())
             except BaseException:
                 self._changed |= set(stale)
+                self._work.set()
                 raise
             self._games = games
             self._differences = {

@@ -1,0 +1,77 @@
+"""The setup audit of a daemon: when it looks at the games again."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+import trio
+
+from slpstream.api import read_codes, read_game
+from slpstream.config import Audit as AuditConfig
+from slpstream.daemon.game_codes import GameCodes
+from slpstream.daemon.tournament.audit import SetupAudit
+from slpstream.game.record import record_of
+from slpstream.store import FILE_NAME, GameIndex, SetupRow, open_database
+from tests.running_station import until
+from tests.tournament.audit.fleet import USUAL, Console, game
+
+pytestmark = pytest.mark.trio
+Ask = Callable[[str, int], Awaitable[list[SetupRow]]]
+ODD = Console(stocks=3)
+
+
+@asynccontextmanager
+async def indexed(folder: Path) -> AsyncIterator[GameIndex]:
+    """A running index, for at most 30 seconds."""
+    index = GameIndex(open_database(folder / FILE_NAME), None)
+    with trio.fail_after(30):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(index.run)
+            yield index
+            nursery.cancel_scope.cancel()
+
+
+def played(index: GameIndex, folder: Path, station: str, console: Console, number: int = 0) -> None:
+    """Have a finished game of a station indexed."""
+    path = folder / f"{station} {number}.slp"
+    path.write_bytes(game(console, number, seconds=150.0))
+    status = path.stat()
+    index.played(station, path, status.st_mtime_ns, status.st_size, record_of(read_game(path)))
+
+
+def cancelling(request: trio.CancelScope, ask: Ask) -> Ask:
+    """Cancel a request when it asks for games."""
+
+    async def setups(station: str, limit: int) -> list[SetupRow]:
+        request.cancel()
+        return await ask(station, limit)
+
+    return setups
+
+
+def audit_of(index: GameIndex, stations: Sequence[str]) -> SetupAudit:
+    return SetupAudit(index, GameCodes(index, read_codes), lambda: stations, AuditConfig())
+
+
+async def test_request_that_is_cancelled_leaves_its_work_to_the_background(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("slpstream.daemon.tournament.audit._GATHER_SECONDS", 0.01)
+    async with indexed(tmp_path) as index, trio.open_nursery() as nursery:
+        for station in "abcde":
+            played(index, tmp_path, station, ODD if station in "de" else USUAL)
+        await index.written()
+        stations = ["a", "b", "c", "d"]
+        audit = audit_of(index, stations)
+        nursery.start_soon(audit.run)
+        await until(lambda: set(audit.differences) == {("d", "stocks")})
+        stations.append("e")
+        with trio.CancelScope() as request:
+            monkeypatch.setattr(index, "setups", cancelling(request, index.setups))
+            await audit.audit()
+        assert request.cancelled_caught
+        await until(lambda: set(audit.differences) == {("d", "stocks"), ("e", "stocks")})
+        nursery.cancel_scope.cancel()
