@@ -25,7 +25,8 @@ from slpstream.tournament.audit.played_games import (
 )
 
 _FEW_SETUPS = 3
-"""A port that fewer setups have played on is compared with the other ports, too."""
+"""A port that fewer setups have played on is compared with the other ports, too. So is one that at most half of them
+have played on."""
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,6 +69,9 @@ class _Verdict(NamedTuple):
 
     usual: _Shown | None
     agreeing: int
+    """Number of setups that show the usual value alone."""
+    compared: int
+    """Number of setups that show the value."""
     differing: Sequence[str]
     groups: Sequence[Sequence[str]]
 
@@ -158,46 +162,45 @@ def _keys(shown: Iterable[Mapping[_Key, _Shown]]) -> list[_Key]:
 def _compare(key: _Key, shown: Mapping[str, Mapping[_Key, _Shown]], limits: Limits) -> _Verdict:
     """Compare one value over all setups that show it."""
     voters = {name: values[key] for name, values in shown.items() if key in values}
-    if key.port and len(voters) < _FEW_SETUPS:
-        usual = _usual_of_all_ports(key.name, shown)
+    showing = [of_ports for values in shown.values() if key.port and (of_ports := _of_ports(values, key.name))]
+    if key.port and (len(voters) < _FEW_SETUPS or 2 * len(voters) <= len(showing)):
+        usual = _usual_of_all_ports(showing)
         if usual is not None:
             differing = [name for name, each in voters.items() if not _equal(each.measured, usual.measured, limits)]
-            others = sum(1 for name, values in shown.items() if name not in differing and _has(values, key.name))
-            return _Verdict(usual, others, differing, ())
+            equal = sum(all(_equal(each.measured, usual.measured, limits) for each in of_ports) for of_ports in showing)
+            return _Verdict(usual, equal, len(showing), differing, ())
     examples = {each.measured.value.value: each for each in voters.values()}
     agreeing = max((_agreeing(each, voters, limits) for each in examples.values()), key=len, default=[])
     if len(voters) == len(agreeing):
-        return _Verdict(None, len(agreeing), (), ())
+        return _Verdict(None, len(agreeing), len(voters), (), ())
     if 2 * len(agreeing) > len(voters):
         typical = sorted(agreeing, key=lambda name: voters[name].measured.number or 0.0)[len(agreeing) // 2]
         differing = [name for name in voters if name not in agreeing]
-        return _Verdict(voters[typical], len(agreeing), differing, ())
+        return _Verdict(voters[typical], len(agreeing), len(voters), differing, ())
     groups: dict[str, list[str]] = {}
     for name, each in voters.items():
         groups.setdefault(each.measured.value.text, []).append(name)
-    return _Verdict(None, 0, (), sorted(groups.values(), key=len, reverse=True))
+    return _Verdict(None, 0, len(voters), (), sorted(groups.values(), key=len, reverse=True))
 
 
 def _agreeing(one: _Shown, voters: Mapping[str, _Shown], limits: Limits) -> list[str]:
     return [name for name, other in voters.items() if _equal(one.measured, other.measured, limits)]
 
 
-def _has(values: Mapping[_Key, _Shown], name: str) -> bool:
-    return any(key.name == name for key in values)
+def _of_ports(values: Mapping[_Key, _Shown], name: str) -> list[_Shown]:
+    """A value of a setup at all ports."""
+    return [each for key, each in values.items() if key.name == name]
 
 
-def _usual_of_all_ports(name: str, shown: Mapping[str, Mapping[_Key, _Shown]]) -> _Shown | None:
+def _usual_of_all_ports(showing: Sequence[Sequence[_Shown]]) -> _Shown | None:
     """The value that more than half of the setups show on any port, and more setups than any other value."""
     setups: Counter[str] = Counter()
     examples: dict[str, _Shown] = {}
-    showing = 0
-    for values in shown.values():
-        of_ports = [each for key, each in values.items() if key.name == name]
-        showing += bool(of_ports)
+    for of_ports in showing:
         setups.update({each.measured.value.value for each in of_ports})
         examples |= {each.measured.value.value: each for each in of_ports}
     (first, count), *others = setups.most_common(2)
-    if 2 * count <= showing or (others and others[0][1] == count):
+    if 2 * count <= len(showing) or (others and others[0][1] == count):
         return None
     return examples[first]
 
@@ -213,7 +216,7 @@ def _findings(key: _Key, verdict: _Verdict, shown: Mapping[str, Mapping[_Key, _S
 
 def _difference(name: str, shown: _Shown, usual: _Shown, verdict: _Verdict) -> Finding:
     value, port = shown.measured.value, shown.measured.value.port
-    others = verdict.agreeing + len(verdict.differing) - 1
+    others = verdict.compared - 1
     among = f"the other {others}" if verdict.agreeing == others else f"{verdict.agreeing} of the other {others}"
     newest = "" if shown.lasting else " (only in its newest game)"
     what = f"{value_words(shown)}, elsewhere {usual.measured.value.text}{newest}"

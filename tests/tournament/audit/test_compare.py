@@ -95,6 +95,28 @@ def test_port_of_few_setups_is_compared_with_other_ports() -> None:
     assert audit(setups).findings == []
 
 
+def test_port_of_a_part_of_the_setups_is_compared_with_other_ports() -> None:
+    """Two of the three setups that have played on port 3 are wrong there."""
+    setups = {str(i): [game(ports={1: "on", 2: "on"})] for i in range(47)}
+    for name, text in {"a": "off", "b": "off", "c": "on"}.items():
+        setups[name] = [game(ports={1: "on", 2: "on", 3: text})]
+    assert words(audit(setups)) == [
+        f"{name} differs from 48 of the other 49: UCF off on port 3, elsewhere on" for name in "ab"
+    ]
+    for number in range(25):
+        setups[str(number)] = [game(ports={1: "on", 2: "on", 3: "off"})]
+    assert words(audit(setups)) == ["c differs from the other 27: UCF on on port 3, elsewhere off"]
+
+
+def test_setups_that_differ_on_other_ports_are_not_counted_as_equal() -> None:
+    setups = {str(i): [game(ports={1: "on", 2: "on"})] for i in range(48)}
+    setups |= {"a": [game(ports={1: "on", 3: "off"})], "b": [game(ports={1: "on", 4: "off"})]}
+    assert words(audit(setups)) == [
+        f"{name} differs from 48 of the other 49: UCF off on port {port}, elsewhere on"
+        for name, port in (("a", 3), ("b", 4))
+    ]
+
+
 def test_newest_game_decides_and_the_change_is_told() -> None:
     usual = {name: [game(region="NTSC")] for name in "abc"}
     changed = [game("new", region="NTSC"), game("old", region="PAL")]
