@@ -45,8 +45,8 @@ def command(targets: tuple[str, ...], games: int, as_json: bool, token_file: Pat
 
     One DIR has a subfolder with replays for each setup; several DIR are a setup each. The newest games of a setup tell
     how it is set up: version, Gecko codes, UCF per port, region, rules. A URL is that of a running daemon, which also
-    knows the clocks of the consoles and how evenly their frames arrive. The exit code is 0 if all setups are equal, and
-    1 if some differ.
+    knows the clocks of the consoles and how evenly their frames arrive. The exit code is 0 if all setups are equal, 1
+    if some differ or a replay is damaged, and 74 if a file cannot be read.
     """
     import msgspec
 
@@ -54,9 +54,9 @@ def command(targets: tuple[str, ...], games: int, as_json: bool, token_file: Pat
     if url is not None:
         if len(targets) > 1:
             raise click.UsageError("expected one URL, or folders")
-        found = _of_daemon(url, token_file)
+        found, code = _of_daemon(url, token_file), 0
     else:
-        found = _of_folders(tuple(map(Path, targets)), games)
+        found, code = _of_folders(tuple(map(Path, targets)), games)
     if as_json:
         sys.stdout.buffer.write(msgspec.json.encode(found) + b"\n")
         sys.stdout.buffer.flush()
@@ -64,7 +64,7 @@ def command(targets: tuple[str, ...], games: int, as_json: bool, token_file: Pat
         _print_table(found.setups)
         for line in _lines(found):
             click.echo(printable(line))
-    sys.exit(EXIT_NO if found.differences else 0)
+    sys.exit(max(code, EXIT_NO if found.differences else 0))
 
 
 def _of_daemon(url: str, token_file: Path | None) -> Audit:
@@ -82,8 +82,8 @@ def _of_daemon(url: str, token_file: Path | None) -> Audit:
         fail(f"{url}: {error}", EXIT_INPUT_OUTPUT)
 
 
-def _of_folders(folders: tuple[Path, ...], games: int) -> Audit:
-    """The audit of the setups whose replays are in folders."""
+def _of_folders(folders: tuple[Path, ...], games: int) -> tuple[Audit, int]:
+    """The audit of the setups whose replays are in folders, and the exit code of the replays that cannot be read."""
     from slpstream.tournament.audit.compare import Limits, audit
 
     for folder in folders:
@@ -92,6 +92,7 @@ def _of_folders(folders: tuple[Path, ...], games: int) -> Audit:
     setups = {name: list(files) for name, files in _setups(folders)}
     if not any(setups.values()):
         fail_without_replays(folders)
+    code = 0
     found: dict[str, list[PlayedGame]] = {}
     with progress_bar("reading", sum(map(len, setups.values())), shown=True) as update:
         done = 0
@@ -100,9 +101,22 @@ def _of_folders(folders: tuple[Path, ...], games: int) -> Audit:
             for file in files:
                 done += 1
                 update(done)
-                played += _read(file)
+                read = _read(file)
+                if isinstance(read, int):
+                    code = max(code, read)
+                else:
+                    played.append(read)
             found[name] = _newest(played, games)
-    return audit(found, Limits(games=games))
+    return _with_unreadable_setups(audit(found, Limits(games=games)), found), code
+
+
+def _with_unreadable_setups(audit: Audit, games: Mapping[str, Sequence[PlayedGame]]) -> Audit:
+    """The audit, in which setups without a replay that can be read say so."""
+    import msgspec
+
+    replace = msgspec.structs.replace
+    setups = [each if games[each.setup] else replace(each, unknown="no readable replays") for each in audit.setups]
+    return replace(audit, setups=setups)
 
 
 def _setups(folders: tuple[Path, ...]) -> Iterator[tuple[str, Iterable[Path]]]:
@@ -130,20 +144,20 @@ def _replays(folder: Path) -> list[Path]:
     return [found.path for found in find_files((folder,), archives=False)]
 
 
-def _read(path: Path) -> list[tuple[Path, Any, int]]:
-    """The game in a file, with when it was played; none if the file cannot be read, which is reported."""
+def _read(path: Path) -> tuple[Path, Any, int] | int:
+    """The game in a file, with when it was played; an exit code if the file cannot be read, which is reported."""
     from slpstream.api import read_game
     from slpstream.game.record import record_of
 
     try:
         game = read_game(path)
         said_at_ms = record_of(game).said_at_ms
-        return [(path, game, round(1000 * path.stat().st_mtime) if said_at_ms is None else said_at_ms)]
+        return path, game, round(1000 * path.stat().st_mtime) if said_at_ms is None else said_at_ms
     except (FormatError, SourceError) as error:
-        report_error(path, error)
+        return report_error(path, error)
     except OSError as error:
         report(f"{path}: {error.strerror}")
-    return []
+        return EXIT_INPUT_OUTPUT
 
 
 def _newest(played: Sequence[tuple[Path, Any, int]], games: int) -> list[PlayedGame]:

@@ -40,7 +40,11 @@ class AuditedSetup(_Shown, frozen=True, kw_only=True):
     values: list[AuditedValue] = []
     differences: Annotated[int, Meta(description="Number of values with a mark.")] = 0
     unknown: Annotated[
-        str, Meta(description="Why it is compared with nothing: `no recent games`, `played online`; else left out.")
+        str,
+        Meta(
+            description="Why it is compared with nothing: `no recent games`, `no readable replays` (of the command), "
+            "`played online`; else left out."
+        ),
     ] = ""
 
 

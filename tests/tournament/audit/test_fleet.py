@@ -10,7 +10,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from slpstream.api import read_game
 from slpstream.cli.audit import command
+from slpstream.game.described import DescribedGame
+from slpstream.model.errors import Unreadable
 from tests.tournament.audit.fleet import TWENTY, USUAL, Console, Planted, fixes, name_of, write_fleet, write_setup
 
 SETUPS = 50
@@ -101,9 +104,35 @@ def test_replays_that_cannot_be_read_are_reported(tmp_path: Path) -> None:
     write_fleet(tmp_path, 3, {})
     (tmp_path / "02" / "broken.slp").write_bytes(b"not a replay")
     done = CliRunner().invoke(command, [str(tmp_path)])
-    assert done.exit_code == 0
+    assert done.exit_code == 1
     assert "broken.slp: not a Slippi replay" in done.output
     assert "3 setups are equal." in done.output
+
+
+def test_setup_that_cannot_be_read_at_all_is_named(tmp_path: Path) -> None:
+    write_fleet(tmp_path, 3, {})
+    for file in (tmp_path / "02").iterdir():
+        file.write_bytes(b"not a replay")
+    code, report = audited(tmp_path)
+    assert code == 1
+    assert [setup.get("unknown") for setup in report["setups"]] == [None, "no readable replays", None]
+    done = CliRunner().invoke(command, [str(tmp_path)])
+    assert "no readable replays" in done.output
+    assert "2 setups are equal." in done.output
+
+
+def test_file_that_cannot_be_read_has_an_exit_code_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unless_denied(path: Path) -> DescribedGame:
+        if path.parent.name == "02" and path.name == "Game_0.slp":
+            raise Unreadable(str(path), "permission denied")
+        return read_game(path)
+
+    write_fleet(tmp_path, 3, {3: Console(stocks=3)})
+    monkeypatch.setattr("slpstream.api.read_game", unless_denied)
+    done = CliRunner().invoke(command, [str(tmp_path)])
+    assert done.exit_code == 74
+    assert "Game_0.slp: permission denied" in done.output
+    assert "setup 03 differs from the other 2: stocks 3, elsewhere 4" in done.output
 
 
 @pytest.mark.parametrize(("arguments", "code"), [(["missing"], 74), (["."], 1), (["http://a", "b"], 2)])
