@@ -5,11 +5,13 @@ moment after that. The difference is the skew. It contains the time zone where t
 a time is the console's local time, which the index reads as UTC.
 
 A single difference can be wrong: when a game was joined in the middle, its first bytes arrived late. The median of
-several games is right as long as most of them were seen from their beginning.
+several games is right as long as most of them were seen from their beginning. Once the clock of the console was set and
+two games agree about it, the games before them no longer count.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from statistics import median
 
@@ -18,9 +20,12 @@ import msgspec
 from slpstream.model.summary import IndexedGame
 
 MAX_GAMES = 15
-"""Newest games that are compared: a clock that was set between two games is right again soon."""
+"""Newest games that are compared."""
 
 _AGREE_SECONDS = 10.0
+_SET_SECONDS = 60.0
+"""Games that agree and are further from the median than this show that the clock was set."""
+_MIN_AGREEING = 2
 _SLACK_SECONDS = 5.0
 
 
@@ -61,9 +66,40 @@ def clock_skew(games: Iterable[IndexedGame]) -> ClockSkew | None:
     ][-MAX_GAMES:]
     if not differences:
         return None
+    differences = _since_set(differences)
     middle = median(differences)
     spread = median(abs(each - middle) for each in differences) if len(differences) > 1 else None
     return ClockSkew(seconds=middle, games=len(differences), spread_seconds=spread)
+
+
+def skew_of_set(games: Sequence[IndexedGame], played: Iterable[IndexedGame]) -> ClockSkew | None:
+    """The skew of the clock of a console during a set with these `games`; `None` when no game was seen to arrive.
+
+    If the games of the set do not tell it, those that were `played` on the station until then do.
+    """
+    skew = clock_skew(games)
+    if skew is not None and skew.sure:
+        return skew
+    last_ms = max((game.arrived_at_ms for game in games if game.arrived_at_ms is not None), default=math.inf)
+    return clock_skew(game for game in played if (game.arrived_at_ms or 0) <= last_ms) or skew
+
+
+def _since_set(differences: list[float]) -> list[float]:
+    """The differences that count, of those in order of time: the ones since the clock was set, or else all.
+
+    The clock was set if the newest games in a row that agree are far from the median. They have to be most of the games
+    since the first of them, because games that were joined in the middle can come after them.
+    """
+    agreeing: list[float] = []
+    later = 0
+    for each in reversed(differences):
+        if agreeing and abs(each - agreeing[0]) > _AGREE_SECONDS:
+            if len(agreeing) >= _MIN_AGREEING:
+                break
+            agreeing, later = [], later + len(agreeing)
+        agreeing.append(each)
+    was_set = abs(median(agreeing) - median(differences)) > _SET_SECONDS
+    return agreeing if was_set and max(_MIN_AGREEING, later + 1) <= len(agreeing) else differences
 
 
 def _overtaken(game: IndexedGame, next_arrivals_ms: Sequence[int]) -> bool:

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from slpstream.model.summary import GameSummary, IndexedGame
-from slpstream.tournament.clock_skew import MAX_GAMES, clock_skew
+from slpstream.tournament.clock_skew import MAX_GAMES, clock_skew, skew_of_set
 
 _NOON_MS = 1_700_000_000_000
 
@@ -87,3 +87,74 @@ def test_newest_games_decide_after_the_clock_was_set() -> None:
     skew = clock_skew([*before, *after])
     assert skew is not None
     assert (skew.seconds, skew.games) == (1, MAX_GAMES)
+
+
+def _said_ahead(*skews: float) -> list[IndexedGame]:
+    """Games five minutes apart, each with how far the console's clock was ahead, in seconds."""
+    return [_game(300.0 * n, 300.0 * n + skew, number=n) for n, skew in enumerate(skews)]
+
+
+@pytest.mark.parametrize("after", [2, 3, 7])
+def test_two_games_decide_after_the_clock_was_set(after: int) -> None:
+    skew = clock_skew(_said_ahead(*[2220] * 8, *[3] * after))
+    assert skew is not None
+    assert (skew.seconds, skew.games, skew.spread_seconds, skew.sure) == (3, after, 0, True)
+
+
+def test_one_game_does_not_show_that_the_clock_was_set() -> None:
+    skew = clock_skew(_said_ahead(*[2220] * 8, 3))
+    assert skew is not None
+    assert skew.seconds == 2220
+
+
+def test_clock_that_was_set_twice() -> None:
+    skew = clock_skew(_said_ahead(*[2220] * 6, *[-300] * 4, 1, 0))
+    assert skew is not None
+    assert skew.seconds == 0.5
+
+
+def test_game_joined_in_the_middle_after_the_clock_was_set() -> None:
+    skew = clock_skew(_said_ahead(*[2220] * 8, 3, 3, 3, -140))
+    assert skew is not None
+    assert skew.seconds == 3
+    skew = clock_skew(_said_ahead(*[2220] * 8, 3, 3, -140, -90))
+    assert skew is not None
+    assert skew.seconds == 2220
+
+
+def test_drifting_clock_is_not_taken_for_one_that_was_set() -> None:
+    drifting = _said_ahead(*range(0, 750, 50))
+    assert clock_skew(drifting) == clock_skew(drifting[::-1])
+    skew = clock_skew(_said_ahead(0, 0, *range(1000, 1500, 100)))
+    assert skew is not None
+    assert (skew.games, skew.sure) == (7, False)
+
+
+def test_set_has_the_skew_of_its_own_games() -> None:
+    played = _said_ahead(*[2220] * 5, *[0] * 20)
+    skew = skew_of_set(played[2:5], played)
+    assert skew is not None
+    assert (skew.seconds, skew.games) == (2220, 3)
+
+
+@pytest.mark.parametrize("own", [1, 2], ids=["one game", "one of two joined in the middle"])
+def test_set_of_few_games_has_the_skew_of_the_station_until_then(own: int) -> None:
+    played = _said_ahead(*[2220] * 4, 2080, *[0] * 20)
+    skew = skew_of_set(played[5 - own : 5], played)
+    assert skew is not None
+    assert (skew.seconds, skew.games) == (2220, 5)
+
+
+def test_set_that_is_older_than_all_known_games_has_only_its_own() -> None:
+    played = _said_ahead(2220, *[0] * 20)
+    skew = skew_of_set(played[:1], played[1:])
+    assert skew is not None
+    assert skew.seconds == 2220
+
+
+def test_set_that_was_copied_in_has_the_skew_of_the_station() -> None:
+    copied = [_game(None, 100.0 * n, number=90 + n) for n in range(3)]
+    skew = skew_of_set(copied, [*copied, *_played(2220, 5)])
+    assert skew is not None
+    assert skew.seconds == 2219
+    assert skew_of_set(copied, copied) is None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 
 import msgspec
 import trio
@@ -127,19 +126,23 @@ class SetupAudit:
         """The newest games of a station, newest first; codes only of those that are compared."""
         await self._index.written()
         rows = await self._index.setups(station, _GAMES)
-        games = await trio.to_thread.run_sync(_played_games, rows, {})
+        games = await trio.to_thread.run_sync(_played_games, rows, {}, self._config.hours)
         codes: dict[str, CodeList] = {}
         comparable = [row for row, game in zip(rows, games, strict=True) if not game.revealed.incomparable]
         for row in comparable[: self._config.games]:
             found = await self._codes.codes(row.game_id, row.codes, [row.path], has_ended=row.reason is not None)
             if found is not None:
                 codes[row.game_id] = found
-        return await trio.to_thread.run_sync(partial(_played_games, rows, codes)) if codes else games
+        return await trio.to_thread.run_sync(_played_games, rows, codes, self._config.hours) if codes else games
 
 
-def _played_games(rows: Sequence[SetupRow], codes: Mapping[str, CodeList]) -> list[PlayedGame]:
-    """The games, newest first. The newest one that was seen to arrive has the skew of the console's clock."""
-    skew = clock_skew(_indexed(row) for row in rows)
+def _played_games(rows: Sequence[SetupRow], codes: Mapping[str, CodeList], hours: float) -> list[PlayedGame]:
+    """The games, newest first. The newest one that was seen to arrive has the skew of the console's clock.
+
+    Games that arrived so many hours before it do not count for that.
+    """
+    since_ms = max((row.arrived_at_ms or 0 for row in rows), default=0) - 3_600_000 * hours
+    skew = clock_skew(_indexed(row) for row in rows if (row.arrived_at_ms or 0) >= since_ms)
     games = [_played_game(row, codes.get(row.game_id)) for row in rows]
     for place, (row, game) in enumerate(zip(rows, games, strict=True)):
         if skew is not None and row.arrived_at_ms is not None and not game.revealed.incomparable:

@@ -10,7 +10,7 @@ import math
 import os
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -23,11 +23,11 @@ from slpstream.config import Handover as HandoverConfig
 from slpstream.daemon.sets import StationSets
 from slpstream.model.errors import StoreError
 from slpstream.model.prepared import prepared
-from slpstream.model.summary import GameSummary
+from slpstream.model.summary import GameSummary, IndexedGame
 from slpstream.store import GameIndex, StoredGame
 from slpstream.system.logs import get_logger
 from slpstream.system.metrics import Metrics
-from slpstream.tournament.clock_skew import ClockSkew, clock_skew
+from slpstream.tournament.clock_skew import ClockSkew, skew_of_set
 from slpstream.tournament.handover.handed_set import HandedSet, ReplayFile, Templates, handed_set
 
 _KEY = "handover"
@@ -207,7 +207,7 @@ class Handover:
         handed = handed_set(
             payload,
             files,
-            skew=await self._skew(station),
+            skew=await self._skew(station, files.values()),
             bracket=self.bracket_of(station, set_id),
             templates=self._templates,
         )
@@ -217,8 +217,8 @@ class Handover:
             self._log.warning("replays of a set are missing", station=station, set=set_id, games=handed.missing)
         return handed
 
-    async def _skew(self, station: str) -> ClockSkew | None:
-        return clock_skew(await self._index.played_on(station, _SKEW_GAMES))
+    async def _skew(self, station: str, files: Iterable[ReplayFile]) -> ClockSkew | None:
+        return skew_of_set([_indexed(each) for each in files], await self._index.played_on(station, _SKEW_GAMES))
 
     def _temporary_zip(self, handed: HandedSet) -> BinaryIO:
         from slpstream.tournament.handover.archive import write_zip  # noqa: PLC0415 -- loads what makes zips
@@ -272,4 +272,16 @@ def _replay_file(stored: StoredGame) -> ReplayFile:
         said_at_ms=row.started_at_ms if summary.started_at else None,
         arrived_at_ms=row.arrived_at_ms,
         written_at_ms=file.mtime_ns // 1_000_000,
+    )
+
+
+def _indexed(replay: ReplayFile) -> IndexedGame:
+    return IndexedGame(
+        game_id=replay.game_id,
+        summary=replay.summary,
+        standings={},
+        listed_at_ms=replay.written_at_ms,
+        arrived_at_ms=replay.arrived_at_ms,
+        said_at_ms=replay.said_at_ms,
+        duration_seconds=replay.duration_seconds,
     )

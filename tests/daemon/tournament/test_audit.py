@@ -1,4 +1,4 @@
-"""The setup audit of a daemon: when it looks at the games again."""
+"""The setup audit of a daemon: when it looks at the games again, and which of them show the clock of a console."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ from slpstream.daemon.game_codes import GameCodes
 from slpstream.daemon.tournament.audit import SetupAudit
 from slpstream.game.record import record_of
 from slpstream.store import FILE_NAME, GameIndex, SetupRow, open_database
+from slpstream.tournament.audit.findings import Audit
 from tests.running_station import until
-from tests.tournament.audit.fleet import USUAL, Console, game
+from tests.tournament.audit.fleet import FIRST_GAME_AT, USUAL, Console, game
 
 pytestmark = pytest.mark.trio
 Ask = Callable[[str, int], Awaitable[list[SetupRow]]]
 ODD = Console(stocks=3)
+AHEAD = Console(clock_minutes=37)
 
 
 @asynccontextmanager
@@ -35,11 +37,12 @@ async def indexed(folder: Path) -> AsyncIterator[GameIndex]:
 
 
 def played(index: GameIndex, folder: Path, station: str, console: Console, number: int = 0) -> None:
-    """Have a finished game of a station indexed."""
+    """Have a finished game of a station indexed, which arrived when the clock of a usual console said it began."""
     path = folder / f"{station} {number}.slp"
     path.write_bytes(game(console, number, seconds=150.0))
     status = path.stat()
-    index.played(station, path, status.st_mtime_ns, status.st_size, record_of(read_game(path)))
+    arrived_at_ms = 1000 * (FIRST_GAME_AT + 600 * number)
+    index.played(station, path, status.st_mtime_ns, status.st_size, record_of(read_game(path)), arrived_at_ms)
 
 
 def cancelling(request: trio.CancelScope, ask: Ask) -> Ask:
@@ -52,8 +55,13 @@ def cancelling(request: trio.CancelScope, ask: Ask) -> Ask:
     return setups
 
 
-def audit_of(index: GameIndex, stations: Sequence[str]) -> SetupAudit:
-    return SetupAudit(index, GameCodes(index, read_codes), lambda: stations, AuditConfig())
+def audit_of(index: GameIndex, stations: Sequence[str], config: AuditConfig | None = None) -> SetupAudit:
+    return SetupAudit(index, GameCodes(index, read_codes), lambda: stations, config or AuditConfig())
+
+
+def clocks(found: Audit) -> list[str]:
+    """What the setups show about their clocks."""
+    return [value.text for setup in found.setups for value in setup.values if value.name == "clock"]
 
 
 async def test_request_that_is_cancelled_leaves_its_work_to_the_background(
@@ -75,3 +83,27 @@ async def test_request_that_is_cancelled_leaves_its_work_to_the_background(
         assert request.cancelled_caught
         await until(lambda: set(audit.differences) == {("d", "stocks"), ("e", "stocks")})
         nursery.cancel_scope.cancel()
+
+
+async def test_clock_that_was_set_is_right_after_two_games(tmp_path: Path) -> None:
+    async with indexed(tmp_path) as index:
+        for station in "abc":
+            played(index, tmp_path, station, USUAL)
+        for number in range(8):
+            played(index, tmp_path, "d", AHEAD, number)
+        audit = audit_of(index, list("abcd"))
+        [difference] = (await audit.audit()).differences
+        assert difference.words == "d differs from the other 3: clock 37 min ahead, elsewhere exact"
+        for number in (8, 9):
+            played(index, tmp_path, "d", USUAL, number)
+        audit.changed("d")
+        assert (await audit.audit()).differences == []
+
+
+@pytest.mark.parametrize(("hours", "clock"), [(24.0, "37 min ahead"), (1.0, "exact")])
+async def test_old_games_do_not_count_for_the_clock(tmp_path: Path, hours: float, clock: str) -> None:
+    async with indexed(tmp_path) as index:
+        for number in range(8):
+            played(index, tmp_path, "a", AHEAD, number)
+        played(index, tmp_path, "a", USUAL, 20)
+        assert clocks(await audit_of(index, ["a"], AuditConfig(hours=hours)).audit()) == [clock]
