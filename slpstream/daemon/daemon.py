@@ -238,7 +238,7 @@ class Daemon:
                 self._replay_check = self._make_replay_check(background)
                 codes = GameCodes(index, read_codes)
                 games = DaemonGames(index, self.hub, limiter, self._folders, codes, config.search.me)
-                self._audit = setup_audit = SetupAudit(index, codes, self._setups, config.audit)
+                self._audit = setup_audit = SetupAudit(index, codes, self._setups, self._records, config.audit)
                 if self.controllers is not None:
                     self.controllers.use(games.log, games.newest_of)
                 found = DaemonHighlights(index, games.find, games.replay_name, self.sets, self.running.__contains__)
@@ -367,6 +367,11 @@ class Daemon:
     def _setups(self) -> list[str]:
         """The stations whose setups are compared."""
         return [station.id for station in self.running.stations if station.id != self.demo.station]
+
+    def _records(self, station: str) -> bool:
+        """Whether the games of a station come over the network, so that their replays are written here."""
+        running = self.running.get(station)
+        return running is not None and bool(running.config.console or running.config.dolphin)
 
     def _folders(self) -> list[Path]:
         """The folders whose games the index keeps up to date."""

@@ -38,12 +38,22 @@ class SetupAudit:
     """The audit of one daemon's stations."""
 
     def __init__(
-        self, index: GameIndex, codes: GameCodes, stations: Callable[[], Sequence[str]], config: AuditConfig
+        self,
+        index: GameIndex,
+        codes: GameCodes,
+        stations: Callable[[], Sequence[str]],
+        is_recorded: Callable[[str], bool],
+        config: AuditConfig,
     ) -> None:
-        """`stations` returns the ids of the stations to compare."""
+        """`stations` returns the ids of the stations to compare.
+
+        `is_recorded` tells of a station whether the daemon records its games itself: their times are those of the
+        daemon's clock and show nothing about that of the console.
+        """
         self._index = index
         self._codes = codes
         self._stations = stations
+        self._is_recorded = is_recorded
         self._config = config
         self._games: dict[str, list[PlayedGame]] = {}
         self._changed: set[str] = set()
@@ -126,24 +136,29 @@ class SetupAudit:
         """The newest games of a station, newest first; codes only of those that are compared."""
         await self._index.written()
         rows = await self._index.setups(station, _GAMES)
-        games = await trio.to_thread.run_sync(_played_games, rows, {}, self._config.hours)
+        clock_hours = None if self._is_recorded(station) else self._config.hours
+        games = await trio.to_thread.run_sync(_played_games, rows, {}, clock_hours)
         codes: dict[str, CodeList] = {}
         comparable = [row for row, game in zip(rows, games, strict=True) if not game.revealed.incomparable]
         for row in comparable[: self._config.games]:
             found = await self._codes.codes(row.game_id, row.codes, [row.path], has_ended=row.reason is not None)
             if found is not None:
                 codes[row.game_id] = found
-        return await trio.to_thread.run_sync(_played_games, rows, codes, self._config.hours) if codes else games
+        return await trio.to_thread.run_sync(_played_games, rows, codes, clock_hours) if codes else games
 
 
-def _played_games(rows: Sequence[SetupRow], codes: Mapping[str, CodeList], hours: float) -> list[PlayedGame]:
+def _played_games(
+    rows: Sequence[SetupRow], codes: Mapping[str, CodeList], clock_hours: float | None
+) -> list[PlayedGame]:
     """The games, newest first. The newest one that was seen to arrive has the skew of the console's clock.
 
-    Games that arrived so many hours before it do not count for that.
+    Games that arrived `clock_hours` before it do not count for that. `None`: the games do not show the clock.
     """
-    since_ms = max((row.arrived_at_ms or 0 for row in rows), default=0) - 3_600_000 * hours
-    skew = clock_skew(_indexed(row) for row in rows if (row.arrived_at_ms or 0) >= since_ms)
     games = [_played_game(row, codes.get(row.game_id)) for row in rows]
+    if clock_hours is None:
+        return games
+    since_ms = max((row.arrived_at_ms or 0 for row in rows), default=0) - 3_600_000 * clock_hours
+    skew = clock_skew(_indexed(row) for row in rows if (row.arrived_at_ms or 0) >= since_ms)
     for place, (row, game) in enumerate(zip(rows, games, strict=True)):
         if skew is not None and row.arrived_at_ms is not None and not game.revealed.incomparable:
             games[place] = msgspec.structs.replace(game, skew_seconds=skew.seconds)

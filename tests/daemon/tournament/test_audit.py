@@ -55,8 +55,12 @@ def cancelling(request: trio.CancelScope, ask: Ask) -> Ask:
     return setups
 
 
-def audit_of(index: GameIndex, stations: Sequence[str], config: AuditConfig | None = None) -> SetupAudit:
-    return SetupAudit(index, GameCodes(index, read_codes), lambda: stations, config or AuditConfig())
+def audit_of(
+    index: GameIndex, stations: Sequence[str], config: AuditConfig | None = None, *, recorded: str = ""
+) -> SetupAudit:
+    """The audit of these stations. The daemon records the games of those in `recorded` itself."""
+    is_recorded = recorded.__contains__
+    return SetupAudit(index, GameCodes(index, read_codes), lambda: stations, is_recorded, config or AuditConfig())
 
 
 def clocks(found: Audit) -> list[str]:
@@ -107,3 +111,15 @@ async def test_old_games_do_not_count_for_the_clock(tmp_path: Path, hours: float
             played(index, tmp_path, "a", AHEAD, number)
         played(index, tmp_path, "a", USUAL, 20)
         assert clocks(await audit_of(index, ["a"], AuditConfig(hours=hours)).audit()) == [clock]
+
+
+async def test_stations_that_the_daemon_records_have_no_clock(tmp_path: Path) -> None:
+    """Consoles with the local time of UTC+2, beside others whose replays have the time of the daemon."""
+    async with indexed(tmp_path) as index:
+        for station in "abcde":
+            played(index, tmp_path, station, USUAL if station in "cde" else Console(clock_minutes=120))
+        together = await audit_of(index, list("abcde")).audit()
+        assert [each.setups for each in together.differences] == [["a"], ["b"]]
+        apart = await audit_of(index, list("abcde"), recorded="cde").audit()
+        assert clocks(apart) == ["2 h ahead"] * 2
+        assert apart.differences == []

@@ -104,6 +104,32 @@ async def test_console_is_recorded_streamed_and_served(tmp_path: Path) -> None:
 
 
 @pytest.mark.trio
+async def test_recorded_game_shows_its_setup_but_no_clock(tmp_path: Path) -> None:
+    wii = Wii(2, nick="Setup 7")
+    with trio.fail_after(TIMEOUT_SECONDS):
+        async with (
+            wii_on_tcp(wii) as port,
+            daemon_of(tmp_path, StationConfig(id="wii", console=f"127.0.0.1:{port}")) as daemon,
+        ):
+            channel = daemon.hub.channels["wii"]
+            wii.begin_game()
+            wii.write(raw_of(ONE)[:20_000])
+            await until(lambda: channel.current is not None)
+            wii.write(raw_of(ONE)[20_000:])
+            wii.end_game()
+            await until(lambda: channel.current is not None and channel.current.ended)
+            index, setups = daemon._index, daemon._audit
+            assert index is not None
+            assert setups is not None
+            await index.written()
+            [game] = await index.played_on("wii", 5)
+            assert game.arrived_at_ms is not None
+            [setup] = (await setups.audit()).setups
+            assert setup.games == 1
+            assert "clock" not in {value.name for value in setup.values}
+
+
+@pytest.mark.trio
 async def test_unreachable_console_is_offline(tmp_path: Path) -> None:
     config = StationConfig(id="wii", console=f"127.0.0.1:{free_port()}")
     with trio.fail_after(TIMEOUT_SECONDS):
