@@ -28,6 +28,7 @@ MARKS: Mapping[str, str] = {
     "daemon/test_handover.py": "process",
     "daemon/test_highlights.py": "process",
     "daemon/tournament/test_controllers.py": "process",
+    "daemon/tournament/test_measured.py": "process",
     "daemon/test_jump.py": "process",
     "daemon/test_playback.py": "process",
     "daemon/test_reload.py": "process",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -146,11 +147,12 @@ def game(
 
 
 def write_setup(folder: Path, console: Console) -> None:
-    """Write the games of one setup: doubles on all ports, then singles."""
+    """Write the games of one setup: doubles on all ports, then singles. No other setup has the same games."""
     folder.mkdir(parents=True)
     for number, ports in enumerate(((1, 2, 3, 4), (1, 2))):
         path = folder / f"Game_{number}.slp"
-        path.write_bytes(game(console, number, ports=ports, seconds=150.0))
+        seed = zlib.crc32(f"{folder.parent.name} {folder.name} {number}".encode())
+        path.write_bytes(game(console, number, ports=ports, seconds=150.0, random_seed=seed))
         at = FIRST_GAME_AT + 600 * number
         os.utime(path, (at, at))
 

@@ -1,0 +1,197 @@
+"""What only a daemon measures: the clock of a console and the pacing of its frames, from the files to the API."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import urllib.request
+import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime, timedelta
+from itertools import count, pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from slpstream.api import open_replay, read_game
+from slpstream.formats.slippi.container import HEADER_BYTES
+from slpstream.game.record import record_of
+from slpstream.model.setup import Pacing
+from slpstream.simulate.bundled import as_another_game
+from slpstream.store import FILE_NAME, Entry, open_database
+from tests.daemon_process import DaemonProcess, running
+from tests.sets.games import Seat, replay
+from tests.tournament.audit.fleet import write_fleet
+
+ODD = "04"
+STATIONS = ("01", "02", "03", ODD)
+AHEAD = timedelta(minutes=37)
+NEAR = timedelta(seconds=60)
+"""Around the time of an arrival, on a busy machine."""
+SET = 3
+"""Games of a set: one player wins them all."""
+
+
+@contextmanager
+def daemon_of(folder: Path) -> Iterator[DaemonProcess]:
+    """A daemon with the subfolders of `folder / "fleet"` as stations."""
+    configuration = folder / "slpstream.toml"
+    configuration.write_text(
+        f"""
+        [handover]
+        folder = '{folder / "zips"}'
+        delay_seconds = 0.0
+        [sets]
+        best_of = {2 * SET - 1}
+        [watch]
+        scan_seconds = 0.2
+        [[stations]]
+        id = "*"
+        folder = '{folder / "fleet"}'
+        """
+    )
+    with running(arguments=("--config", str(configuration)), state=folder / "state") as daemon:
+        daemon.wait_ready()
+        yield daemon
+
+
+class Setup:
+    """A console that writes its games into the folder of a station, piece by piece."""
+
+    def __init__(self, daemon: DaemonProcess, folder: Path, station: str, seeds: Iterator[int]) -> None:
+        self._daemon = daemon
+        self._folder = folder / "fleet" / station
+        self._station = station
+        self._seeds = seeds
+        self._game = replay({0: Seat("Ann", "ANN#1"), 1: Seat("Bob", "BOB#2")}, {0: 2, 1: 0}, seconds=3, minute=0)
+
+    def play(self, ahead: timedelta = timedelta()) -> datetime:
+        """Play a game that the daemon sees grow, with a clock that is ahead. Returns the time at which it began."""
+        began = datetime.now(UTC)
+        seed = next(self._seeds)
+        data = as_another_game(self._game, random_seed=seed, started_at=began + ahead)
+        half = len(data) // 2
+        path = self._folder / f"Game_{seed}.slp"
+        path.write_bytes(data[: HEADER_BYTES - 4] + bytes(4) + data[HEADER_BYTES:half])
+        self._daemon.until(lambda: self._state()["state"] == "playing")
+        with path.open("ab") as file:
+            file.write(data[half:])
+        with path.open("r+b") as file:
+            file.write(data[:HEADER_BYTES])
+        self._daemon.until(lambda: self._state()["state"] == "idle")
+        return began
+
+    def _state(self) -> Mapping[str, Any]:
+        found: Mapping[str, Any] = self._daemon.get(f"/v1/stations/{self._station}")
+        return found
+
+
+def set_of(daemon: DaemonProcess) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = daemon.get(f"/v1/stations/{ODD}/set")
+    return found
+
+
+def differing(daemon: DaemonProcess) -> list[tuple[list[str], str]]:
+    return [(each["setups"], each["name"]) for each in daemon.get("/v1/audit")["findings"] if each["kind"] != "changed"]
+
+
+def lasting(daemon: DaemonProcess) -> set[tuple[str, ...]]:
+    """Station and value of each sample of the metric."""
+    found = re.findall(r"^slpstream_setup_differences{(.*)} 1.0$", daemon.text("/metrics"), re.MULTILINE)
+    return {tuple(re.findall(r'="(\w+)"', labels)) for labels in found}
+
+
+def zip_of(daemon: DaemonProcess, set_id: str) -> bytes:
+    url = f"{daemon.url}/v1/stations/{ODD}/sets/{set_id}/replays.zip"
+    with urllib.request.urlopen(url, timeout=30) as response:
+        body: bytes = response.read()
+        return body
+
+
+def starts(body: bytes, folder: Path) -> tuple[datetime, list[datetime]]:
+    """When a set began and when its games began, as its zip has it."""
+    folder.mkdir()
+    with zipfile.ZipFile(io.BytesIO(body)) as archive:
+        archive.extractall(folder)
+    [document] = [name for name in archive.namelist() if name.endswith(".json")]
+    context = json.loads((folder / document).read_bytes())
+    said = [(open_replay(path).metadata or {})["startAt"] for path in sorted(folder.glob("*.slp"))]
+    return datetime.fromtimestamp(context["startMs"] / 1000, UTC), [datetime.fromisoformat(each) for each in said]
+
+
+def assert_near(found: list[datetime], expected: list[datetime]) -> None:
+    assert len(found) == len(expected)
+    assert all(abs(one - other) < NEAR for one, other in zip(found, expected, strict=True)), (found, expected)
+
+
+def test_clock_that_is_ahead_until_it_is_set(tmp_path: Path) -> None:
+    for station in STATIONS:
+        (tmp_path / "fleet" / station).mkdir(parents=True)
+    seeds = count(1)
+    with daemon_of(tmp_path) as daemon:
+        *others, odd = (Setup(daemon, tmp_path, station, seeds) for station in STATIONS)
+        for other in others:
+            other.play()
+        began = [odd.play(AHEAD) for _ in range(SET)]
+
+        daemon.until(lambda: differing(daemon) == [([ODD], "clock")])
+        [finding] = daemon.get("/v1/audit")["findings"]
+        assert re.fullmatch(r"3[67] min ahead", finding["text"])
+        assert finding["words"].startswith(f"setup {ODD} differs from the other 3: clock 3")
+        daemon.until(lambda: lasting(daemon) == {(ODD, "clock")})
+
+        daemon.until(lambda: set_of(daemon)["state"] == "over")
+        first = set_of(daemon)["setId"]
+        daemon.until(lambda: "slpstream_handover_zips_total 1.0" in daemon.text("/metrics"))
+        [path] = (tmp_path / "zips").glob("*.zip")
+        set_began, games_began = starts(path.read_bytes(), tmp_path / "handed on")
+        assert_near([set_began, *games_began], [began[0], *began])
+        breaks, found_breaks = ([b - a for a, b in pairwise(each)] for each in (began, games_began))
+        # Replays have whole seconds.
+        assert all(abs(a - b) <= timedelta(seconds=1) for a, b in zip(breaks, found_breaks, strict=True))
+
+        after = [odd.play() for _ in range(2)]
+        daemon.until(lambda: differing(daemon) == [])
+        daemon.until(lambda: lasting(daemon) == set(), seconds=40.0)
+        daemon.until(lambda: len(set_of(daemon)["games"]) == len(after))
+        second = set_of(daemon)["setId"]
+        assert second != first
+        set_began, games_began = starts(zip_of(daemon, second), tmp_path / "second")
+        assert_near([set_began, *games_began], [after[0], *after])
+        set_began, games_began = starts(zip_of(daemon, first), tmp_path / "first once more")
+        assert_near([set_began, *games_began], [began[0], *began])
+
+
+@pytest.mark.parametrize(
+    ("pacing", "what"),
+    [
+        (Pacing(frames_per_second=57.3, stutters=0, late_milliseconds=5, seconds=150.0), "frame_rate"),
+        (Pacing(frames_per_second=60.0, stutters=90, late_milliseconds=80, seconds=150.0), "stutters"),
+    ],
+)
+def test_frames_that_came_unevenly(tmp_path: Path, pacing: Pacing, what: str) -> None:
+    """The index has the pacing from an earlier run."""
+    write_fleet(tmp_path / "fleet", len(STATIONS), {})
+    even = Pacing(frames_per_second=59.9, stutters=2, late_milliseconds=10, seconds=150.0)
+    with closing(open_database(tmp_path / "state" / FILE_NAME)) as database:
+        for station in STATIONS:
+            for path in (tmp_path / "fleet" / station).iterdir():
+                record = record_of(read_game(path))
+                status = path.stat()
+                entry = Entry(
+                    station=station,
+                    path=os.fsencode(path),
+                    mtime_ns=status.st_mtime_ns,
+                    size_bytes=status.st_size,
+                    record=record,
+                    arrived_at_ms=record.said_at_ms,
+                    pacing=pacing if station == ODD else even,
+                )
+                database.put([entry])
+    with daemon_of(tmp_path) as daemon:
+        daemon.until(lambda: lasting(daemon) == {(ODD, what)}, seconds=40.0)
+        assert differing(daemon) == [([ODD], what)]
