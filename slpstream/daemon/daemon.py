@@ -554,7 +554,13 @@ class Daemon:
             return None
         from slpstream.daemon.tournament.bracket import DaemonBracket  # noqa: PLC0415 -- few daemons have one
 
-        return DaemonBracket(config.bracket, config.sets.best_of, self.metrics, self.sets, self._station_names)
+        return DaemonBracket(
+            config.bracket, config.sets.best_of, self.metrics, self.sets, self._station_names, self._has_read_old_files
+        )
+
+    def _has_read_old_files(self) -> bool:
+        """Whether the index has the games of all stations."""
+        return not self.starting() and (self._index is None or self._index.waiting_files == 0)
 
     def _station_names(self) -> dict[str, str]:
         return {each.id: each.name for each in self.running.stations if each.id != self.demo.station}

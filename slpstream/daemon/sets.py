@@ -141,17 +141,22 @@ class StationSets:
             limit = _GAMES_AT_FIRST
             while True:
                 indexed = await index.played_on(station, limit)
-                if len(indexed) < limit or limit >= _MAX_LISTED_GAMES or indexed[-1].listed_at_ms < since_ms:
-                    break
+                recent = {game.game_id for game in indexed if game.listed_at_ms >= since_ms}
+                make = partial(_all_sets, indexed, self._running(station), ledger.corrections, self._rules)
+                found = await trio.to_thread.run_sync(make, limiter=self._limiter)
+                if len(indexed) < limit:
+                    return found
+                # The first set may have begun earlier.
+                is_enough = len(found) > 1 and not any(game.game_id in recent for game in found[0].games)
+                if is_enough or limit >= _MAX_LISTED_GAMES:
+                    return found[1:]
                 limit *= 4
-            make = partial(_all_sets, indexed, self._running(station), ledger.corrections, self._rules)
-            return await trio.to_thread.run_sync(make, limiter=self._limiter)
 
     async def scores_since(self, station: str, since_ms: int) -> list[SetScore]:
-        """The same as the payloads of their messages. Raises `StoreError`."""
+        """The payloads of the sets whose last game began since a time. Raises `StoreError`."""
         found = await self.sets_since(station, since_ms)
         ledger = await self._ledger(self._open_index(), station)
-        return [_score(each, ledger) for each in found]
+        return [_score(each, ledger) for each in found if each.entries and _began_at_ms(each.games[-1]) >= since_ms]
 
     async def score_of_set(self, station: str, set_id: str) -> SetScore | None:
         """A set of a station by its id, or by that of one of its games; `None` if it has no such set.
@@ -279,6 +284,11 @@ def _all_sets(
     indexed: Sequence[IndexedGame], running: Collection[str], corrections: Corrections, rules: Rules
 ) -> list[Set]:
     return sets_of(played_games(indexed, running), corrections, rules)
+
+
+def _began_at_ms(game: PlayedGame) -> int:
+    """When the file of a game arrived, or was last written to if the daemon did not see it arrive."""
+    return game.written_at_ms if game.arrived_at_ms is None else game.arrived_at_ms
 
 
 def _score(found: Set, ledger: Ledger) -> SetScore:

@@ -1,7 +1,8 @@
 """Stores the queue of a bracket in a database of its own: the played sets, and what was reported of them.
 
 The store does not know the content of an entry. Entries that change together are stored in one transaction. A damaged
-database is set aside: what waited in it is lost, and the sets of the stations are taken up again.
+database is set aside: what waited in it is lost, and the sets of the last day are taken up again for a person to
+confirm.
 """
 
 from __future__ import annotations
@@ -30,7 +31,18 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         # When a bracket was last at work, in Unix time.
         "CREATE TABLE alive (bracket TEXT PRIMARY KEY, at_ms INTEGER NOT NULL) STRICT, WITHOUT ROWID",
     ),
+    (
+        # When it was first at work.
+        "ALTER TABLE alive ADD COLUMN since_ms INTEGER NOT NULL DEFAULT 0",
+    ),
 )
+
+
+class AtWork(NamedTuple):
+    """When a bracket was first and last at work, in Unix time."""
+
+    since_ms: int
+    until_ms: int
 
 
 class ReportEntry(NamedTuple):
@@ -63,16 +75,20 @@ class ReportStore(QueueDatabase):
                 [(bracket, each.station, each.played_id, int(each.waits), each.body, now_ms) for each in entries],
             )
 
-    def alive_at_ms(self, bracket: str) -> int | None:
-        """When the bracket was last at work; `None` before the first time."""
+    def at_work(self, bracket: str) -> AtWork | None:
+        """When the bracket was at work; `None` before the first time."""
         with self._transaction() as connection:
-            row = connection.execute("SELECT at_ms FROM alive WHERE bracket = ?", (bracket,)).fetchone()
-            return None if row is None else int(row[0])
+            row = connection.execute("SELECT since_ms, at_ms FROM alive WHERE bracket = ?", (bracket,)).fetchone()
+            return None if row is None else AtWork(*row)
 
     def note_alive(self, bracket: str, now_ms: int) -> None:
         """Store that the bracket is at work."""
         with self._transaction() as connection:
-            connection.execute("INSERT OR REPLACE INTO alive (bracket, at_ms) VALUES (?, ?)", (bracket, now_ms))
+            connection.execute(
+                "INSERT INTO alive (bracket, at_ms, since_ms) VALUES (?, ?, ?)"
+                " ON CONFLICT (bracket) DO UPDATE SET at_ms = excluded.at_ms",
+                (bracket, now_ms, now_ms),
+            )
 
     def remove_finished(self, bracket: str, max_count: int) -> int:
         """Remove the oldest entries that do not wait, except for some. Returns their number."""

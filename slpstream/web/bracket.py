@@ -72,10 +72,11 @@ class QueuedSet(Schema, kw_only=True):
     )
     changed: Annotated[bool, Meta(description="The set has changed since it was reported.")]
     games_left_out: Annotated[
-        Literal["score", "length"] | None,
+        Literal["score", "length", "crew"] | None,
         Meta(
             description="Why the result is sent without games: they do not add up to the `score`, because an operator "
-            "changed it, or the `length` of the set is such that its first games are not kept. Left out otherwise."
+            "changed it, the `length` of the set is such that its first games are not kept, or it is a `crew` battle, "
+            "whose score is the stocks left. Left out otherwise."
         ),
     ] = None
     request: Annotated[

@@ -25,7 +25,7 @@ from slpstream.formats.slippi.container import HEADER_BYTES
 from slpstream.formats.slippi.result import GameEndPayload
 from slpstream.model.errors import StoreError
 from slpstream.model.events import Event, GameEnd, GameStart
-from slpstream.model.summary import GameSummary, IndexedGame, PlayerSummary, Thing
+from slpstream.model.summary import GameSummary, IndexedGame, PlayerSummary, Standing, Thing
 from slpstream.sets import ImpossibleCorrection, Rules, SetPatch, played_games
 from slpstream.store import FILE_NAME, GameIndex, open_database
 from slpstream.stream import Channel, Hub
@@ -344,3 +344,60 @@ def daemon_set_after_restart(folder: Path, state: Path, listed: Any) -> Any:
         daemon.wait_ready()
         assert daemon.get("/v1/games")["games"] == listed
         return daemon.get("/v1/stations/main/set")
+
+
+def stored(number: int, at_ms: int, winner: int, *codes: str) -> IndexedGame:
+    players = [PlayerSummary(index=i, port=i + 1, code=code, start_stocks=4) for i, code in enumerate(codes)]
+    summary = GameSummary(players=players, versus=True, ending="finished", winners=[winner])
+    standings = {side: Standing(stocks=int(side == winner)) for side in (0, 1)}
+    return IndexedGame(
+        f"{number:032x}", summary, standings, at_ms, arrived_at_ms=at_ms, duration_seconds=200.0, reason="game_end"
+    )
+
+
+class StoredGames:
+    """An index that has the games of one station."""
+
+    def __init__(self, games: list[IndexedGame]) -> None:
+        self._games = sorted(games, key=lambda game: -game.listed_at_ms)
+
+    async def written(self) -> None:
+        await trio.lowlevel.checkpoint()
+
+    async def played_on(self, station: str, limit: int) -> list[IndexedGame]:
+        return self._games[:limit]
+
+    async def corrections(self) -> dict[str, bytes]:
+        return {}
+
+
+NOW_MS, MINUTE_MS, DAY_MS = 1_700_000_000_000, 60_000, 86_400_000
+
+
+def board_of(games: list[IndexedGame]) -> StationSets:
+    board = StationSets(Hub(), Rules())
+    board._index = StoredGames(games)  # type: ignore[assignment]
+    return board
+
+
+@pytest.mark.trio
+async def test_scores_since_a_time_leave_out_older_sets() -> None:
+    old = [stored(number, NOW_MS - DAY_MS + 5 * number * MINUTE_MS, 0, "A#1", "B#1") for number in (1, 2)]
+    new = [stored(10 + number, NOW_MS + 5 * number * MINUTE_MS, 0, "C#1", "D#1") for number in (-1, 0)]
+    scores = await board_of([*old, *new]).scores_since("main", NOW_MS)
+    assert [(each.set_id, each.score) for each in scores] == [(f"{9:032x}", [2, 0])]
+    assert len(await board_of([*old, *new]).scores_since("main", NOW_MS - 2 * DAY_MS)) == 2
+    assert await board_of(old).scores_since("main", NOW_MS) == []
+
+
+@pytest.mark.trio
+@pytest.mark.parametrize("since", [0, 1, 2])
+async def test_sets_since_a_time_are_whole(since: int) -> None:
+    """A set is in the way of the limit of games that are read at first: its first game is the 65th."""
+    cut = [stored(number, NOW_MS + 5 * number * MINUTE_MS, number > 0, "A#1", "B#1") for number in range(3)]
+    more = [stored(100 + n, NOW_MS + DAY_MS + 5 * n * MINUTE_MS, n % 2, "C#1", "D#1") for n in range(62)]
+    older = [stored(500 + n, NOW_MS - DAY_MS + 5 * n * MINUTE_MS, 0, "E#1", "F#1") for n in range(10)]
+    sets = await board_of([*older, *cut, *more]).sets_since("main", cut[since].listed_at_ms)
+    assert [len(each.games) for each in sets if each.games[0].game_id == cut[0].game_id] == [3]
+    sets = await board_of([*older, *cut, *more]).sets_since("main", more[10].listed_at_ms)
+    assert cut[1].game_id not in {each.games[0].game_id for each in sets}

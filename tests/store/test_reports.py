@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import sqlite3
 import sys
 from pathlib import Path
 
 import pytest
 
 from slpstream.model.errors import SinkError
-from slpstream.store.reports import FILE_NAME, ReportEntry, ReportStore, open_reports
+from slpstream.store.reports import FILE_NAME, MIGRATIONS, ReportEntry, ReportStore, open_reports
+from slpstream.store.schema import prepare
 
 
 @pytest.fixture
@@ -20,12 +23,13 @@ def test_an_entry_takes_the_place_of_the_one_before(store: ReportStore, tmp_path
     store.keep("x", [ReportEntry("a", "1", True, b"one"), ReportEntry("a", "2", True, b"two")], 1)
     store.keep("x", [ReportEntry("a", "1", False, b"three")], 2)
     store.keep("y", [ReportEntry("a", "1", True, b"other")], 2)
+    store.note_alive("x", 12)
     store.note_alive("x", 17)
     store.close()
     again = open_reports(tmp_path / FILE_NAME)
     assert again.entries("x") == [b"three", b"two"]
     assert again.entries("y") == [b"other"]
-    assert (again.alive_at_ms("x"), again.alive_at_ms("y")) == (17, None)
+    assert (again.at_work("x"), again.at_work("y")) == ((12, 17), None)
     if sys.platform != "win32":  # it has no permission bits
         assert (tmp_path / FILE_NAME).stat().st_mode & 0o777 == 0o600
     again.close()
@@ -55,4 +59,14 @@ def test_errors_name_the_reports(store: ReportStore) -> None:
         connection.execute("DROP TABLE entries")
     with pytest.raises(SinkError, match="reports: no such table"):
         store.entries("x")
+    store.close()
+
+
+def test_a_queue_from_before_the_first_time_at_work_was_stored(tmp_path: Path) -> None:
+    path = tmp_path / FILE_NAME
+    prepare(path, MIGRATIONS[:1], on_damage=lambda aside, what: None)
+    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("INSERT INTO alive (bracket, at_ms) VALUES ('x', 17)")
+    store = open_reports(path)
+    assert store.at_work("x") == (0, 17)
     store.close()

@@ -36,6 +36,9 @@ from slpstream.web.bracket import BracketEntrant, BracketState, Decision, Listed
 _MAX_ANSWER_BYTES = 8 << 20
 _LENGTHS = range(1, 100)
 _MAX_OTHERS = 50
+_PATIENT_SECONDS = 60.0
+"""How long old files are read before sets are taken up. The newest ones are read first."""
+_LOOK_SECONDS = 0.2
 
 
 class DaemonBracket:
@@ -48,14 +51,17 @@ class DaemonBracket:
         metrics: Metrics,
         sets: StationSets,
         stations: Callable[[], Mapping[str, str]],
+        has_read_old_files: Callable[[], bool] = lambda: True,
     ) -> None:
-        """`best_of` is the usual length of sets, `stations` returns the names of stations by id. Raises
-        `ConfigError`."""
+        """`best_of` is the usual length of sets, `stations` returns the names of stations by id, `has_read_old_files`
+        whether the index has all games of the stations. Raises `ConfigError`."""
         self._config = config
         self._best_of = best_of
         self._metrics = metrics
         self._sets = sets
         self._stations = stations
+        self._has_read_old_files = has_read_old_files
+        self._damaged = False
         self._kind: BracketKind = kind_called(config.kind)
         if not (config.url or self._kind.url):
             raise ConfigError("configuration", "bracket.url", f"must be given for {config.kind}")
@@ -80,8 +86,9 @@ class DaemonBracket:
         """Open the queue. Blocks. Raises `ConfigError`."""
 
         def warn(aside: Path, what: str) -> None:
+            self._damaged = True
             self._log.error(
-                "the queue of the bracket is damaged; sets are taken up again",
+                "the queue of the bracket is damaged; the sets of the last day are taken up again",
                 file=str(state_folder / FILE_NAME), damaged=str(aside), what=what,
             )  # fmt: skip
 
@@ -101,6 +108,8 @@ class DaemonBracket:
             return
         connection = await connection_of(self._config, self._kind)
         made = self._kind.make(connection)
+        with trio.move_on_after(_PATIENT_SECONDS):  # a set of which some games are not known yet looks like another one
+            await self._until_old_files_are_read()
         self.desk = desk = BracketDesk(
             self._config.kind,
             made,
@@ -109,10 +118,19 @@ class DaemonBracket:
             self._wishes(),
             Surroundings(self._stations, self._sets_since, self._describe if self._config.details else None),
             on_outcome=lambda outcome: self._metrics.counter("slpstream_bracket_reports_total", outcome).inc(),
+            damaged=self._damaged,
         )
         for station, payload in self._passed.items():
             desk.set_changed(station, payload)
-        await desk.run()
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(desk.run)
+            if not self._has_read_old_files():
+                await self._until_old_files_are_read()
+                await desk.take_up()
+
+    async def _until_old_files_are_read(self) -> None:
+        while not self._has_read_old_files():  # noqa: ASYNC110 -- stations and the index have no common event
+            await trio.sleep(_LOOK_SECONDS)
 
     def set_changed(self, station: str, payload: Mapping[str, Any]) -> None:
         """Take the payload of a `set` message of a station. Returns at once."""
@@ -287,10 +305,12 @@ def _listed(entries: Sequence[Entry]) -> list[Entry]:
     return [*first, *second, *others[:_MAX_OTHERS]]
 
 
-def games_left_out(played: Played) -> Literal["score", "length"] | None:
+def games_left_out(played: Played) -> Literal["score", "length", "crew"] | None:
     """Why a set is reported without games, see `web.bracket.QueuedSet`."""
     if played.games is not None:
         return None
+    if played.is_crew:
+        return "crew"
     return "length" if played.older_games else "score"
 
 

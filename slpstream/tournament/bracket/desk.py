@@ -29,7 +29,7 @@ from slpstream.tournament.bracket.interface import (
     Report,
     Results,
 )
-from slpstream.tournament.bracket.matching import KnownSets, Rule, match, stations_here
+from slpstream.tournament.bracket.matching import KnownSets, Match, Rule, match, names_in, stations_here
 from slpstream.tournament.bracket.played import Played, played_set
 from slpstream.tournament.bracket.queue import WAITING, Entry, Rules, State
 from slpstream.tournament.expected_player import ExpectedPlayer
@@ -40,7 +40,8 @@ StationSet = tuple[str, Mapping[str, Any]]
 """A station and the payload of one of its sets."""
 
 EARLIER_MS: Final = 3_600_000
-"""Sets that began this long before the daemon stopped are taken up again."""
+"""Sets whose last game began this long before the daemon stopped are taken up again."""
+_DAY_MS: Final = 24 * 3_600_000
 _STORE_PAUSE_SECONDS: Final = 5.0
 _FULL_READ_SECONDS: Final = 900.0
 _OVERLAP_SECONDS: Final = 90
@@ -80,7 +81,8 @@ class Surroundings(NamedTuple):
     stations: Callable[[], Mapping[str, str]]
     """The names of all stations by id."""
     sets_since: Callable[[str | None, int], Awaitable[Sequence[StationSet]]]
-    """The sets of a station, or of all stations, since a time (Unix time in milliseconds), oldest first."""
+    """The sets of a station, or of all stations, whose last game is not older than a time (Unix time in milliseconds),
+    oldest first."""
     describe: Callable[[str, str, BracketSet], Awaitable[None]] | None = None
     """Gives a set of a station its round, event and length. An empty id stands for the next set."""
 
@@ -99,8 +101,10 @@ class BracketDesk:
         *,
         on_outcome: Callable[[ReportOutcome], None] = lambda outcome: None,
         wall_clock: Callable[[], float] = time.time,
+        damaged: bool = False,
     ) -> None:
-        """`name` identifies the bracket in the store. `bracket` is `results` again if its sets can be read."""
+        """`name` identifies the bracket in the store, which is new because the last one was `damaged`. `bracket` is
+        `results` again if its sets can be read."""
         self.name = name
         self._results = results
         self._bracket = bracket
@@ -113,14 +117,25 @@ class BracketDesk:
         self._around = around
         self._on_outcome = on_outcome
         self._wall_clock = wall_clock
+        self._damaged = damaged
+        self._since_ms = 0
+        """Sets whose last game is older were over before slpstream could see them for this bracket."""
         self._limiter = trio.CapacityLimiter(1)
         self._entries: dict[Key, Entry] = {}
         self._sets: dict[str, BracketSet] = {}
         self._known: tuple[Mapping[str, str], KnownSets] | None = None
         """Made from `_sets` and our stations; `None` after `_sets` has changed."""
+        self._holders: Mapping[str, Sequence[Entry]] | None = None
+        """The entries that have a set of the bracket, by its id; `None` after entries have changed."""
+        self._in_progress: Mapping[str, str] = {}
+        """The stations of those whose set is not over, by the same ids."""
+        self._here: tuple[Mapping[str, str], Mapping[str, str]] | None = None
+        """The names of our stations, and `here` made from them; `None` after `_stations` has changed."""
         self._stations: dict[str, BracketStation] = {}
         self._passed: dict[Key, Mapping[str, Any]] = {}
         """Payloads of sets that have not been taken up yet."""
+        self._taken_up: set[Key] = set()
+        """Those of them that were played while no daemon ran, or that slpstream had not known."""
         self._upcoming: dict[str, str] = {}
         """The sets of the bracket that were described to stations before their first game."""
         self._changing = trio.Lock()
@@ -133,6 +148,8 @@ class BracketDesk:
         """Entries whose set was changed in the bracket by others."""
         self._looked: dict[str, int] = {}
         """The time of the last change of those sets that were looked at."""
+        self._missing: set[str] = set()
+        """Ids of sets that are not in the bracket any more."""
         self._retry_at: dict[Key, float] = {}
         self._attempts: dict[Key, int] = {}
         self._chores_failed: set[tuple[str, str]] = set()
@@ -171,7 +188,10 @@ class BracketDesk:
     @property
     def here(self) -> Mapping[str, str]:
         """Our stations by the ids of the bracket's."""
-        return stations_here(self._stations.values(), self._around.stations(), self._wishes.stations)
+        ours = self._around.stations()
+        if self._here is None or self._here[0] != ours:
+            self._here = (dict(ours), stations_here(self._stations.values(), ours, self._wishes.stations))
+        return self._here[1]
 
     @property
     def waiting(self) -> int:
@@ -190,7 +210,7 @@ class BracketDesk:
 
     def set_changed(self, station: str, payload: Mapping[str, Any]) -> None:
         """Take the payload of a `set` message of a station. Returns at once."""
-        key = (station, str(payload.get("setId") or ""))
+        key = _key_of(station, payload)
         self._passed.pop(key, None)
         self._passed[key] = payload
         while len(self._passed) > _MAX_PASSED:
@@ -242,14 +262,21 @@ class BracketDesk:
             raise ActRefused(f"the bracket has no set {set_id}")
         if not found.is_filled:
             raise ActRefused("the set of the bracket does not have both entrants yet")
-        other = next(
-            (e for e in self._entries.values() if e.set_id == set_id and e.key != key and e.state != "dropped"), None
-        )
-        if other is not None:
-            raise ActRefused(f"that set was played on {other.station}")
-        return await self._changed_by_person(
-            key, lambda entry: queue.assigned(entry, found, self._rules, swapped=swapped, by_person=True)
-        )
+        async with self._changing:
+            entry = self._entry(key)
+            if entry.state in ("due", "done"):
+                raise ActRefused("it was reported already" if entry.state == "done" else "its report is being sent")
+            others = [each for each in self._held(set_id) if each.key != key]
+            for other in others:
+                is_reported = other.state in ("due", "done") and queue.report_of(other).winner is not None
+                if other.played.over or is_reported:
+                    raise ActRefused(f"that set was played on {other.station}")
+            changed = queue.assigned(entry, found, self._rules, swapped=swapped, by_person=True)
+            for other in others:  # it was moved to this station
+                changed = queue.taken_over(changed, other, self._rules)
+            await self._keep([changed, *(queue.dropped(other) for other in others)])
+        self._decided(key)
+        return changed
 
     async def confirm(self, key: Key) -> Entry:
         """Confirm the report of an entry as it is now. Raises `ActRefused`."""
@@ -279,6 +306,9 @@ class BracketDesk:
         if queue.report_of(entry).winner is None:
             raise ActRefused("the set here has no winner")
         found = None if self._bracket is None else await self._bracket.read(entry.set_id)
+        report = queue.report_of(entry)
+        if found is not None and found.state == "done" and found.winner == report.winner and report.games is None:
+            raise ActRefused("the bracket has this winner already, and which games were won is not known")
         return await self._changed_by_person(
             key, lambda entry: queue.to_correct(entry, found, self._rules, reset_dependents=reset_dependents)
         )
@@ -305,23 +335,43 @@ class BracketDesk:
         async with self._changing:
             changed = change(self._entry(key))
             await self._keep([changed])
+        self._decided(key)
+        return changed
+
+    def _decided(self, key: Key) -> None:
         self._retry_at.pop(key, None)
         self._work.set()
-        return changed
+
+    def _held(self, set_id: str) -> Sequence[Entry]:
+        """The entries that have a set of the bracket."""
+        return self._all_held().get(set_id, ())
+
+    def _all_held(self) -> Mapping[str, Sequence[Entry]]:
+        """The entries that have a set of the bracket, by its id."""
+        if self._holders is None:
+            holders: dict[str, list[Entry]] = {}
+            for entry in self._entries.values():
+                if entry.set_id and entry.state != "dropped":
+                    holders.setdefault(entry.set_id, []).append(entry)
+            self._holders = holders
+            self._in_progress = {
+                set_id: entry.station
+                for set_id, (entry, *_) in holders.items()
+                if not entry.played.over and entry.state != "done"
+            }
+        return self._holders
 
     async def _keep(self, entries: Iterable[Entry]) -> None:
         """Store the entries that differ from the known ones. Call it with the lock held."""
         changed = [entry for entry in entries if self._entries.get(entry.key) != entry]
         if not changed:
             return
-        rows = [
-            ReportEntry(*entry.key, entry.state in WAITING or entry.state == "following", _encode(entry))
-            for entry in changed
-        ]
+        rows = [ReportEntry(*entry.key, _is_kept(entry), _encode(entry)) for entry in changed]
         now_ms = self._now_ms()
         await self._call_store(lambda: self._store.keep(self.name, rows, now_ms))
         for entry in changed:
             self._entries[entry.key] = entry
+        self._holders = None
 
     async def _call_store(self, operation: Callable[[], Result]) -> Result:
         """Run a store operation in a worker thread, and retry it while the store fails (a full disk)."""
@@ -347,17 +397,41 @@ class BracketDesk:
                 self._log.error("an entry in the queue of the bracket cannot be read", what=str(error))
             else:
                 self._entries[entry.key] = entry
-        alive_at_ms = await self._call_store(lambda: self._store.alive_at_ms(self.name))
-        if alive_at_ms is not None:
-            for station, payload in await self._around.sets_since(None, alive_at_ms - EARLIER_MS):
+        self._holders = None
+        at_work = await self._call_store(lambda: self._store.at_work(self.name))
+        now_ms = self._since_ms = self._now_ms()
+        if at_work is not None:  # the clock may have been set back
+            self._since_ms = max(min(at_work.until_ms, now_ms) - EARLIER_MS, at_work.since_ms)
+        elif self._damaged:
+            for station, payload in await self._around.sets_since(None, now_ms - _DAY_MS):
                 self.set_changed(station, payload)
+        await self.take_up()
+
+    async def take_up(self) -> None:
+        """Take up the sets that were played while no daemon ran, once their games are known."""
+        for station, payload in await self._around.sets_since(None, self._since_ms):
+            key = _key_of(station, payload)
+            self._taken_up.add(key)
+            self.set_changed(station, self._passed.get(key, payload))  # what was passed is newer
 
     async def _note_alive(self) -> None:
         while True:
             now_ms = self._now_ms()
             await self._call_store(partial(self._store.note_alive, self.name, now_ms))
-            await self._call_store(partial(self._store.remove_finished, self.name, _MAX_FINISHED))
+            await self._forget_finished()
             await trio.sleep(_ALIVE_SECONDS)
+
+    async def _forget_finished(self) -> None:
+        """Remove the oldest finished entries, here as in the store."""
+        await self._call_store(partial(self._store.remove_finished, self.name, _MAX_FINISHED))
+        async with self._changing:
+            finished = [key for key, entry in self._entries.items() if not _is_kept(entry)]
+            for key in finished[: max(0, len(finished) - _MAX_FINISHED)]:
+                del self._entries[key]
+                self._look.discard(key)
+                self._attempts.pop(key, None)
+                self._retry_at.pop(key, None)
+                self._holders = None
 
     def _now_ms(self) -> int:
         return int(self._wall_clock() * 1000)
@@ -379,32 +453,71 @@ class BracketDesk:
 
     async def _take(self, key: Key, payload: Mapping[str, Any]) -> None:
         played = played_set(payload)
+        was_taken_up = key in self._taken_up
+        self._taken_up.discard(key)
         if played is None:
             return
+        order: list[Key] = []
+        is_late = False
+        if key not in self._entries:
+            since_ms = min(self._since_ms, self._now_ms() - _DAY_MS)
+            order = [_key_of(*each) for each in await self._around.sets_since(key[0], since_ms)]
+            is_late = not was_taken_up and not await self._is_known(key) and played.over
+        later = set(order[order.index(key) + 1 :]) if key in order else set()
         async with self._changing:
             before = self._entries.get(key)
-            entry = before or Entry(station=key[0], played_id=key[1], played=played)
-            changed = [self._with_played(entry, played)]
-            others = [each for each in self._entries.values() if each.station == key[0] and each.state in _OPEN]
+            entry = before or Entry(
+                station=key[0],
+                played_id=key[1],
+                played=played,
+                doubt="it was over before slpstream saw it" if is_late else "",
+            )
+            entry = self._with_played(entry, played)
+            others = [
+                each for each in self._entries.values()
+                if each.station == key[0] and each.key != key and each.key not in later and each.state in _OPEN
+            ]  # fmt: skip
+            changed = [entry]
             if before is None:
+                changed = [queue.left_behind(entry, self._rules) if later else entry]
                 changed += [queue.left_behind(each, self._rules) for each in others]
             await self._keep(changed)
         if before is None and others:
             # Games may have gone from those sets to this one.
-            for station, older in await self._around.sets_since(key[0], self._now_ms() - EARLIER_MS):
-                played_id = str(older.get("setId") or "")
-                if any(each.played_id == played_id for each in others):
+            for station, older in await self._around.sets_since(key[0], self._now_ms() - _DAY_MS):
+                if any(each.key == _key_of(station, older) for each in others):
                     self.set_changed(station, older)
         await self._describe(key)
 
+    async def _is_known(self, key: Key) -> bool:
+        """Whether a set that is new here was played since the bracket is at work. Those before it are taken up."""
+        known = False
+        for station, payload in await self._around.sets_since(key[0], self._since_ms):
+            other = _key_of(station, payload)
+            if other == key:
+                known = True
+            elif not known and other not in self._entries:
+                self._taken_up.add(other)
+                await self._take(other, self._passed.pop(other, payload))
+        return known
+
     def _with_played(self, entry: Entry, played: Played) -> Entry:
-        others = entry.set_id and not entry.by_person and played.players != entry.played.players
-        if others and not entry.sent and entry.state not in ("done", "dropped"):
-            entry = queue.unassigned(entry)  # the names have been corrected since
-        if played.players != entry.played.players:
-            entry = msgspec.structs.replace(entry, settled=False)
+        if self._wishes.dry_run and played.over and not entry.doubt:
+            entry = msgspec.structs.replace(entry, doubt="it was played in a dry run")
+        if played.who != entry.played.who:
+            entry = self._with_names(msgspec.structs.replace(entry, settled=False), played)
         entry = queue.with_played(entry, played, self._rules, self._now_ms())
         return entry if entry.set_id else self._matched(entry)
+
+    def _with_names(self, entry: Entry, played: Played) -> Entry:
+        """The entry after its players have got other names."""
+        if not entry.set_id or entry.state == "dropped":
+            return entry
+        if self._bracket is None:
+            return queue.with_names_of_result(entry, played.names, self._rules)
+        if not (entry.sent or entry.by_person or entry.state == "done"):
+            return queue.unassigned(entry)
+        return queue.with_names(entry, played, self._rules)
 
     def _matched(self, entry: Entry) -> Entry:
         """The entry after a set of the bracket was looked for."""
@@ -412,21 +525,26 @@ class BracketDesk:
             return queue.taken_as_result(entry, self._rules)
         if entry.state == "dropped" or entry.settled:
             return entry
-        taken = {e.set_id for e in self._entries.values() if e.state != "dropped" and e.key != entry.key}
+        return queue.with_match(entry, self._match_of(entry), self._rules)
+
+    def _match_of(self, entry: Entry) -> Match:
         here = self.here
-        if self._known is None or self._known[0] != here:
+        if self._known is None or self._known[0] is not here:
             self._known = (here, KnownSets(self._sets.values(), here))
-        found = match(entry.played, self._known[1], entry.station, taken, self._wishes.match)
-        return queue.with_match(entry, found, self._rules)
+        held = self._all_held()
+        elsewhere = {id: station for id, station in self._in_progress.items() if station != entry.station}
+        return match(entry.played, self._known[1], entry.station, held, self._wishes.match, elsewhere=elsewhere)
 
     async def _describe(self, key: Key) -> None:
-        entry = self._entries[key]
-        found = self._sets.get(entry.set_id)
-        if self._around.describe is None or found is None or entry.detailed or entry.state in ("done", "dropped"):
+        entry = self._entries.get(key)
+        found = None if entry is None else self._sets.get(entry.set_id)
+        if self._around.describe is None or entry is None or found is None:
+            return
+        if entry.detailed or entry.state in ("done", "dropped"):
             return
         await self._around.describe(entry.station, entry.played_id, found)
         async with self._changing:
-            await self._keep([msgspec.structs.replace(self._entries[key], detailed=True)])
+            await self._keep([msgspec.structs.replace(self._entries.get(key, entry), detailed=True)])
 
     async def _describe_upcoming(self, station: str) -> None:
         found = self.expected_set(station)
@@ -454,6 +572,7 @@ class BracketDesk:
     async def _refresh(self, bracket: Bracket) -> None:
         """Read what has changed, or everything from time to time."""
         began_ms, began = self._now_ms(), trio.current_time()
+        unreported = {entry.key for entry in self._entries.values() if entry.state in WAITING}
         if began >= self._full_read_due:
             if not self.checked:
                 self.checked = await bracket.check()
@@ -461,8 +580,9 @@ class BracketDesk:
             stations = await bracket.stations()
             read = {each.id: each for each in await bracket.open_sets()}
             self._stations = {station.id: station for station in stations}
-            gone = {id for id, each in self._sets.items() if each.state != "done" and id not in read}
-            self._look |= {e.key for e in self._entries.values() if e.state in _LOOKED_AT and e.set_id in gone}
+            self._here = None
+            self._missing -= read.keys()
+            self._look |= {e.key for e in self._entries.values() if e.set_id not in read and self._may_be_done(e)}
             done = {id: each for id, each in self._sets.items() if each.state == "done"}
             self._sets = {**done, **read}
             self._chores_failed.clear()
@@ -476,14 +596,23 @@ class BracketDesk:
         for id in [id for id, each in self._sets.items() if each.provisional and each.pool in started]:
             del self._sets[id]
         self._known = None
-        await self._after_reading(began_ms)
+        await self._after_reading(began_ms, unreported)
 
-    async def _after_reading(self, began_ms: int) -> None:
-        """Match what could not be matched before, and look at sets that others have completed."""
+    def _may_be_done(self, entry: Entry) -> bool:
+        """Whether the set of an entry has to be looked at if it is not among the open ones."""
+        if not entry.set_id or entry.state not in _LOOKED_AT or entry.set_id in self._missing:
+            return False
+        found = self._sets.get(entry.set_id)
+        return found is None or found.state != "done" or self._looked.get(found.id) != found.updated_at
+
+    async def _after_reading(self, began_ms: int, unreported: Collection[Key] = ()) -> None:
+        """Match what could not be matched before, and look at sets that others have completed. `unreported` are the
+        entries that waited when the reading began."""
         async with self._changing:
             for entry in list(self._entries.values()):
                 if not entry.set_id and not entry.settled and entry.state in ("aside", "ask"):
-                    await self._keep([self._settled(self._matched(entry), began_ms)])
+                    await trio.lowlevel.checkpoint()
+                    await self._keep([self._settled(self._matched(entry), began_ms, unreported)])
                 found = self._sets.get(entry.set_id)
                 if found is None or found.state != "done" or entry.state not in _LOOKED_AT:
                     continue
@@ -497,19 +626,20 @@ class BracketDesk:
             if station in self._upcoming:
                 await self._describe_upcoming(station)
 
-    def _settled(self, entry: Entry, began_ms: int) -> Entry:
+    def _settled(self, entry: Entry, began_ms: int, unreported: Collection[Key]) -> Entry:
         """No set is looked for any more when the bracket was read after the end, with all earlier results in it.
 
         Otherwise a friendly would be taken for the next set of the same players.
         """
-        unreported = any(
-            other.station == entry.station and other.state in WAITING and other.key != entry.key
-            for other in self._entries.values()
-        )
         ended = entry.left_behind or (entry.played.over and entry.over_at_ms < began_ms)
-        if entry.state == "aside" and ended and not unreported:
-            return msgspec.structs.replace(entry, settled=True)
-        return entry
+        if entry.state != "aside" or not ended:
+            return entry
+        names = names_in(entry.played)
+        for other in self._entries.values():
+            waits = other.key != entry.key and (other.state in WAITING or other.key in unreported)
+            if waits and (other.station == entry.station or not names.isdisjoint(names_in(other.played))):
+                return entry
+        return msgspec.structs.replace(entry, settled=True)
 
     async def _do_chores(self, bracket: Bracket) -> None:
         """Assign, start and call sets as configured."""
@@ -605,11 +735,18 @@ class BracketDesk:
         """The entry to work on now: ends of sets before games, and otherwise the one that has waited longest."""
         now = trio.current_time()
         due = [entry for entry in self._wanted() if self._entry_due_at(entry) <= now]
-        best = min(due, key=lambda e: (not e.played.over, self._retry_at.get(e.key, 0.0), e.over_at_ms), default=None)
+        # Those that were never refused come first, so that one report alone does not hold up all others.
+        tried = self._retry_at
+        best = min(
+            due,
+            key=lambda e: (e.key in tried, not e.played.over, tried.get(e.key, 0.0), e.over_at_ms),
+            default=None,
+        )
         return None if best is None else best.key
 
     def _wanted(self) -> list[Entry]:
-        looked_at = [] if self._bracket is None else [self._entries[key] for key in self._look if key in self._entries]
+        looked_at = [self._entries[key] for key in self._look if key in self._entries]
+        looked_at = [entry for entry in looked_at if entry.set_id and entry.state in _LOOKED_AT]
         if self._wishes.dry_run:
             return looked_at
         return [*looked_at, *(entry for entry in self._entries.values() if entry.state == "due")]
@@ -627,6 +764,7 @@ class BracketDesk:
         return at
 
     async def _work_on(self, key: Key) -> None:
+        self._retry_at.pop(key, None)
         try:
             await self._report(key)
         except Refused as refusal:
@@ -634,19 +772,24 @@ class BracketDesk:
         else:
             self._worked()
             self._attempts.pop(key, None)
-            self._retry_at.pop(key, None)
 
     async def _report(self, key: Key) -> None:
         """Read the set of an entry, and report it if it has to be. Raises `Refused`."""
         looks = key in self._look
         entry = self._entries[key]
+        set_id = entry.set_id
         found = None if self._bracket is None else await self._bracket.read(entry.set_id)
         async with self._changing:
             entry = self._entries[key]
+            if entry.state == "dropped" or entry.set_id != set_id:  # a person has decided meanwhile
+                self._look.discard(key)
+                return
             if found is None:
                 step = queue.Step("correct" if entry.overrules else "report", entry)
             elif found.id == entry.set_id:
                 self._put(found)
+                if found.state == "done":
+                    self._looked[found.id] = found.updated_at
                 step = queue.next_step(entry, found)
             else:  # it has another id by now
                 await self._keep([queue.renamed(entry, {entry.set_id: found.id})])
@@ -674,8 +817,14 @@ class BracketDesk:
         async with self._changing:
             ids = outcome.renamed
             others = [queue.renamed(each, ids) for each in self._entries.values() if ids and each.key != entry.key]
-            now = queue.renamed(self._entries[entry.key], ids)
-            changed = queue.planned(queue.accepted(now, report, report.winner), self._rules)
+            changed = queue.renamed(self._entries[entry.key], ids)
+            same = changed.set_id == ids.get(report.set_id, report.set_id) and changed.entrants == report.entrants
+            if changed.state == "dropped":
+                changed = queue.refused(changed, "its report was sent before")
+            elif same:
+                if self._bracket is None and changed.names != report.names:
+                    changed = msgspec.structs.replace(changed, naming="unclear")
+                changed = queue.planned(queue.accepted(changed, report, report.winner), self._rules)
             await self._keep([changed, *others])
         await self._rename(ids)
         self._note("corrected" if corrects else "reported", changed, report)
@@ -698,6 +847,7 @@ class BracketDesk:
         self._on_outcome("tried_again")
         if refusal.kind in _GLOBAL:
             await self._failed(refusal)
+            self._retry_at[key] = self._paused_until  # others come first, in case it is this report alone
             return
         self._worked()
         await self._rename(refusal.renamed)
@@ -706,7 +856,9 @@ class BracketDesk:
         self._retry_at[key] = trio.current_time() + backoff_seconds(attempts, first_seconds)
         async with self._changing:
             entry = self._entries[key]
-            if refusal.kind == "dependents":
+            if entry.state == "dropped":
+                changed = entry
+            elif refusal.kind == "dependents":
                 changed = msgspec.structs.replace(entry, state="conflict", why=refusal.what, overrules="", confirmed="")
             elif refusal.kind in ("completed", "unclear"):
                 changed = entry  # the set is read again, and compared
@@ -714,6 +866,7 @@ class BracketDesk:
                 changed = queue.refused(entry, refusal.what)
             await self._keep([changed])
         if refusal.kind == "missing":
+            self._look.discard(key)
             await self._find_again(key)
         self._log.warning("the bracket refuses a report", kind=refusal.kind, what=refusal.what, station=key[0])
 
@@ -722,6 +875,7 @@ class BracketDesk:
         if self._bracket is None:
             return
         self._full_read_due = float("-inf")
+        self._missing.add(self._entries[key].set_id)
         try:
             await self._refresh(self._bracket)
             lately = await self._bracket.changed_sets(int(self._wall_clock()) - _LATELY_SECONDS)
@@ -731,9 +885,21 @@ class BracketDesk:
         self._sets.update({each.id: each for each in lately})
         self._known = None
         async with self._changing:
-            entry = self._entries[key]
-            if entry.set_id not in self._sets:
-                await self._keep([queue.found_again(entry, list(self._sets.values()))])
+            changed: list[Entry] = []
+            places: dict[str, list[BracketSet]] = {}
+            for each in self._sets.values():
+                places.setdefault(each.place, []).append(each)
+            for entry in self._entries.values():
+                if not entry.set_id or entry.set_id in self._sets or entry.state in ("done", "dropped"):
+                    continue
+                others = {each.set_id for each in changed}
+                free = [e for e in places.get(entry.place, ()) if not self._held(e.id) and e.id not in others]
+                found = queue.found_again(entry, free)
+                if found is not None:
+                    changed.append(found)
+                elif entry.key == key:
+                    changed.append(queue.lost(entry))
+            await self._keep(changed)
 
     async def _failed(self, refusal: Refused) -> None:
         """Pause everything: the bracket does not answer, or refuses everything."""
@@ -762,6 +928,15 @@ _WORDS: Final[Mapping[str, str]] = {
     "slow_down": "asks for fewer requests",
     "forbidden": "refuses the token",
 }
+
+
+def _key_of(station: str, payload: Mapping[str, Any]) -> Key:
+    return station, str(payload.get("setId") or "")
+
+
+def _is_kept(entry: Entry) -> bool:
+    """Whether something has still to happen with an entry, so that it is never removed."""
+    return entry.state in WAITING or entry.state == "following"
 
 
 @prepared

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import permutations
+from types import MappingProxyType
 from typing import Literal
 
 import msgspec
@@ -49,13 +50,7 @@ class KnownSets:
 
     def of_players(self, played: Played) -> list[BracketSet]:
         """The sets in which one of the players could take part."""
-        found = {
-            each.id: each
-            for side in played.players
-            for player in side
-            for name in _names(player)
-            for each in self._by_name.get(name, ())
-        }
+        found = {each.id: each for name in names_in(played) for each in self._by_name.get(name, ())}
         return list(found.values())
 
     def at_station(self, station: str) -> Sequence[BracketSet]:
@@ -63,21 +58,59 @@ class KnownSets:
         return self._by_station.get(station, ())
 
 
-def match(played: Played, known: KnownSets, station: str, taken: Collection[str], rule: Rule) -> Match:
-    """Find the set that is played on a station. `taken` are the ids of sets that were matched already."""
+def match(
+    played: Played,
+    known: KnownSets,
+    station: str,
+    taken: Collection[str],
+    rule: Rule,
+    *,
+    elsewhere: Mapping[str, str] = MappingProxyType({}),
+) -> Match:
+    """Find the set that is played on a station.
+
+    `taken` are the ids of sets that were matched already. Those that go on `elsewhere`, with their stations, may have
+    been moved here, which is for a person.
+    """
     at_station = [each for each in known.at_station(station) if each.id not in taken]
     considered = [
         each
         for each in known.of_players(played)
-        if each.id not in taken and (rule == "players" or each.state != "open" or each in at_station)
+        if (each.id not in taken or each.id in elsewhere)
+        and (rule == "players" or each.state != "open" or each in at_station)
     ]
     certain = [(each, swapped) for each in considered for swapped in (False, True) if _agree(played, each, swapped)]
     chosen = _only(certain, at_station)
+    if chosen is not None and chosen[0].id in elsewhere:
+        return Match(candidates=(chosen[0].id,), why=f"it began on {elsewhere[chosen[0].id]}")
     if chosen is not None:
         return Match(chosen[0], chosen[1])
     if certain:
         return Match(candidates=_ids(each for each, _ in certain), why="several sets of the bracket have these players")
     return _by_station(played, at_station)
+
+
+def names_in(played: Played) -> set[str]:
+    """All names under which the bracket may have those who play a set."""
+    if played.crews is not None:
+        return {_plain(crew) for crew in played.crews} - {""}
+    return {name for side in played.players for player in side for name in _names(player)}
+
+
+def sides_of(played: Played, entrants: tuple[Entrant, Entrant]) -> Literal["same", "swapped", "others", "unclear"]:
+    """Whether the sides of a set are two entrants in this order or in the other one, by the names of the players.
+
+    `others` if the names fit neither order, `unclear` if they fit both or are not known.
+    """
+    answers = [_answers(played, entrants, swapped) for swapped in (False, True)]
+    certain = [swapped for swapped in (False, True) if all(answer is True for answer in answers[swapped])]
+    possible = [swapped for swapped in (False, True) if True in answers[swapped] and False not in answers[swapped]]
+    for fitting in (certain, possible):
+        if len(fitting) == 1:
+            return "swapped" if fitting[0] else "same"
+        if fitting:
+            return "unclear"
+    return "others" if all(False in each for each in answers) else "unclear"
 
 
 def _names(player: PlayedPlayer) -> set[str]:
@@ -124,27 +157,34 @@ def _ids(sets: Iterable[BracketSet]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(each.id for each in sets))
 
 
-def _sides(played: Played, found: BracketSet, swapped: bool) -> list[tuple[Sequence[PlayedPlayer], Entrant]]:
-    players = played.players[::-1] if swapped else played.players
-    return [(side, entrant) for side, entrant in zip(players, found.entrants, strict=True) if entrant is not None]
+def _answers(played: Played, entrants: tuple[Entrant | None, Entrant | None], swapped: bool) -> Sequence[bool | None]:
+    """For each entrant, whether the side in its place is that entrant."""
+    order = (1, 0) if swapped else (0, 1)
+    return [
+        _is_entrant(played, side, entrant) for side, entrant in zip(order, entrants, strict=True) if entrant is not None
+    ]
 
 
 def _agree(played: Played, found: BracketSet, swapped: bool) -> bool:
     """Whether all players of both sides are those of the entrants."""
-    return all(_is_entrant(side, entrant) is True for side, entrant in _sides(played, found, swapped))
+    return all(answer is True for answer in _answers(played, found.entrants, swapped))
 
 
 def _possible(played: Played, found: BracketSet, swapped: bool) -> bool:
     """Whether the players of one side are those of the entrant, and nothing is known about the other side."""
-    answers = [_is_entrant(side, entrant) for side, entrant in _sides(played, found, swapped)]
+    answers = _answers(played, found.entrants, swapped)
     return True in answers and False not in answers
 
 
-def _is_entrant(side: Sequence[PlayedPlayer], entrant: Entrant) -> bool | None:
-    """Whether the players of a side are an entrant; `None` if a player has no name."""
+def _is_entrant(played: Played, place: int, entrant: Entrant) -> bool | None:
+    """Whether a side is an entrant; `None` if it, or one of its players, has no name."""
+    if played.crews is not None:
+        crew = _plain(played.crews[place])
+        return crew == _plain(entrant.name) if crew else None
+    side = played.players[place]
     participants = entrant.participants or (Participant(entrant.name),)
     if len(side) != len(participants):
-        # A crew or an entrant without participants has a name of its own.
+        # An entrant may have other participants than those who play: then its own name decides.
         names = {_plain(player.name) for player in side}
         return names == {_plain(entrant.name)} if "" not in names else None
     unknown = any(not player.name and not player.connect_code for player in side)
@@ -182,21 +222,22 @@ def stations_here(
     Without that, the number of a station is the number at the end of our id or name, or its name is our id or name.
     Stations for which this does not give exactly one of ours are left out.
     """
+    by_number: dict[int, set[str]] = {}
+    by_name: dict[str, set[str]] = {}
+    for id, name in ours.items():
+        for each in (id, name) if id not in configured.values() else ():
+            by_name.setdefault(_plain(each), set()).add(id)
+            if number := re.search(r"\d{1,6}\Z", each):
+                by_number.setdefault(int(number[0]), set()).add(id)
     found: dict[str, str] = {}
     for station in stations:
         labels = [label for label in (str(station.number or ""), station.name) if label]
         named = [configured[label] for label in labels if label in configured]
-        taken = set(configured.values())
-        alike = {id for id, name in ours.items() if id not in taken and _alike(station, (id, name))}
+        alike = set(by_number.get(station.number, ())) if station.number is not None else set()
+        if station.name:
+            alike |= by_name.get(_plain(station.name), set())
         if named:
             found[station.id] = named[0]
         elif len(alike) == 1:
             found[station.id] = alike.pop()
     return found
-
-
-def _alike(station: BracketStation, names: Sequence[str]) -> bool:
-    if station.name and _plain(station.name) in {_plain(name) for name in names}:
-        return True
-    numbers = {int(found[0]) for name in names if (found := re.search(r"\d{1,6}\Z", name))}
-    return station.number is not None and station.number in numbers

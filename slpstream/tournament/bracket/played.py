@@ -29,16 +29,30 @@ class Played(msgspec.Struct, frozen=True, kw_only=True):
     score: tuple[int, int]
     best_of: int
     games: tuple[ReportedGame, ...] | None = None
-    """The games that count. `None` when they do not add up to the score: an operator changed it, or the payload lacks
-    some."""
+    """The games that count. `None` when they do not add up to the score: an operator changed it, the payload lacks
+    some, or it is a crew battle."""
     older_games: int = 0
     """Games that the payload lacks, because it has only the newest."""
     players: tuple[tuple[PlayedPlayer, ...], tuple[PlayedPlayer, ...]] = ((), ())
-    """The players of each side."""
+    """The players of each side. In a crew battle those who play now."""
+    crews: tuple[str, str] | None = None
+    """The names of the crews; `None` if it is no crew battle. The score is the stocks that they have left."""
+
+    @property
+    def is_crew(self) -> bool:
+        """Whether it is a crew battle."""
+        return self.crews is not None
+
+    @property
+    def who(self) -> object:
+        """Identifies those who play. It stays the same during a crew battle."""
+        return self.players if self.crews is None else self.crews
 
     @property
     def names(self) -> tuple[str, str]:
         """The name of each side, for people."""
+        if self.crews is not None:
+            return self.crews[0] or "?", self.crews[1] or "?"
         return _joined(self.players[0]), _joined(self.players[1])
 
     @property
@@ -55,15 +69,17 @@ def played_set(payload: Mapping[str, Any]) -> Played | None:
         return None
     winner = payload.get("winner")
     players = [player for player in payload.get("players") or () if player.get("side") in (0, 1)]
+    is_crew = bool(payload.get("crewBattle"))
     first, second = (tuple(_player(player) for player in players if player["side"] == side) for side in (0, 1))
     return Played(
         over=payload.get("state") == "over",
         winner=winner if winner in (0, 1) else None,
         score=(sides[0].get("score") or 0, sides[1].get("score") or 0),
         best_of=payload.get("bestOf") or 0,
-        games=reported_games(payload),
+        games=None if is_crew else reported_games(payload),
         older_games=payload.get("olderGames") or 0,
         players=(first, second),
+        crews=(sides[0].get("name") or "", sides[1].get("name") or "") if is_crew else None,
     )
 
 

@@ -9,13 +9,13 @@ read, and the entry is stored before the report is sent and after it was answere
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 import msgspec
 
-from slpstream.tournament.bracket.interface import BracketSet, Report
-from slpstream.tournament.bracket.matching import Match
+from slpstream.tournament.bracket.interface import BracketSet, Entrant, Report
+from slpstream.tournament.bracket.matching import Match, sides_of
 from slpstream.tournament.bracket.played import Played
 
 State = Literal["aside", "ask", "following", "confirm", "due", "conflict", "done", "dropped"]
@@ -30,6 +30,8 @@ State = Literal["aside", "ask", "following", "confirm", "due", "conflict", "done
 """
 WAITING: frozenset[State] = frozenset({"ask", "confirm", "due", "conflict"})
 """States in which something has still to happen."""
+Naming = Literal["", "unclear", "others"]
+"""The names of the players since they changed: they decide who is who, decide nothing, or are those of others."""
 _KEPT_SENT = 6
 ANY_RESULT = "-"
 """Stands for the result to replace if results cannot be read."""
@@ -59,6 +61,8 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     entrants: tuple[str, str] = ("", "")
     """In the bracket's order, like `names`."""
     names: tuple[str, str] = ("", "")
+    people: tuple[Entrant, Entrant] | None = None
+    """The entrants with their players, to compare names that change later."""
     round: str = ""
     event: str = ""
     best_of: int | None = None
@@ -83,6 +87,9 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The set has changed since it was reported."""
     by_person: bool = False
     """A person has said which set of the bracket it is."""
+    naming: Naming = ""
+    doubt: str = ""
+    """Why a person has to confirm the result, beside what the set itself shows."""
     left_behind: bool = False
     """The next set of the station began before this one was over."""
     over_at_ms: int = 0
@@ -142,6 +149,25 @@ def with_played(entry: Entry, played: Played, rules: Rules, now_ms: int) -> Entr
     return planned(msgspec.structs.replace(entry, played=played, over_at_ms=over_at_ms), rules)
 
 
+def with_names(entry: Entry, played: Played, rules: Rules) -> Entry:
+    """The entry after the names of its players have changed, while games may be in the bracket or a person chose the
+    set. Nothing is guessed: if the names do not say who is who, a person has to look."""
+    entry = msgspec.structs.replace(entry, played=played)
+    found = "unclear" if entry.people is None else sides_of(played, entry.people)
+    if found == "swapped" if entry.swapped else found == "same":
+        return planned(msgspec.structs.replace(entry, naming=""), rules)
+    if found in ("same", "swapped") and not entry.by_person:
+        return planned(msgspec.structs.replace(entry, swapped=not entry.swapped, naming=""), rules)
+    naming: Naming = "others" if found == "others" and not entry.by_person else "unclear"
+    return planned(msgspec.structs.replace(entry, naming=naming, confirmed=""), rules)
+
+
+def with_names_of_result(entry: Entry, names: tuple[str, str], rules: Rules) -> Entry:
+    """The same for a receiver without sets of its own, which gets the names as they are."""
+    naming: Naming = "unclear" if entry.accepted_winner is not None and names != entry.names else entry.naming
+    return planned(msgspec.structs.replace(entry, names=names, naming=naming, confirmed=""), rules)
+
+
 def with_match(entry: Entry, match: Match, rules: Rules) -> Entry:
     """The entry after a set of the bracket was looked for."""
     if match.found is not None:
@@ -163,11 +189,13 @@ def assigned(entry: Entry, found: BracketSet, rules: Rules, *, swapped: bool, by
         place=found.place,
         entrants=found.entrant_ids,
         names=(first, second),
+        people=(found.entrants[0], found.entrants[1]) if found.entrants[0] and found.entrants[1] else None,
         round=found.round,
         event=found.event,
         best_of=found.best_of,
         swapped=swapped,
         by_person=by_person,
+        naming="",
     )
     return planned(entry, rules)
 
@@ -181,6 +209,7 @@ def unassigned(entry: Entry) -> Entry:
         over_at_ms=entry.over_at_ms,
         left_behind=entry.left_behind,
         detailed=entry.detailed,
+        doubt=entry.doubt,
     )
 
 
@@ -210,36 +239,47 @@ def planned(entry: Entry, rules: Rules) -> Entry:
     if entry.accepted_winner is not None:  # the set is complete in the bracket: only a person changes it now
         if entry.overrules and digest == entry.confirmed:
             return _in(entry, "due", "a correction is to be sent")
+        if entry.naming:
+            return _in(entry, "done", "the names have changed since it was reported", changed=True)
         if report.winner in (None, entry.accepted_winner) and _winners(report) == entry.accepted_games:
             return _in(entry, "done", "", changed=False)
         return _in(entry, "done", "the set has changed since it was reported", changed=True)
+    if entry.naming == "others":
+        return _in(entry, "ask", "the names have changed since, to those of other players")
     if entry.state == "conflict" and digest != entry.confirmed:
         return entry
     if report.winner is None:
         if entry.played.over or entry.left_behind:
             return _in(entry, "ask", "the set ended without a winner")
-        wanted = rules.games and not rules.confirm and bool(report.games)
+        wanted = rules.games and not rules.confirm and bool(report.games) and not (entry.naming or entry.doubt)
         return _in(entry, "due" if wanted and digest != entry.accepted else "following", "")
-    doubt = _doubt(entry)
+    doubt = _doubt(entry, report)
     if (rules.confirm or doubt) and digest != entry.confirmed:
         return _in(entry, "confirm", doubt or "a person has to confirm it")
     return _in(entry, "due", "")
 
 
-def _doubt(entry: Entry) -> str:
+def _doubt(entry: Entry, report: Report) -> str:
     """Why a person has to confirm a result in any case; empty without a reason."""
-    needed = None if entry.best_of is None else entry.best_of // 2 + 1
-    score = "–".join(map(str, entry.played.score))
-    if not entry.played.over:
+    played = entry.played
+    needed = None if entry.best_of is None or played.is_crew else entry.best_of // 2 + 1
+    score = "–".join(map(str, played.score))
+    if entry.naming:
+        return "the names have changed since"
+    if not played.over:
         return f"the next set of the station began at {score}"
-    if needed is not None and max(entry.played.score) != needed:
+    if needed is not None and max(played.score) != needed:
         return f"the set is over at {score}, and the bracket has best of {entry.best_of}"
-    return ""
+    stale = next((sent for sent in reversed(entry.sent) if "-" not in sent), "")
+    if report.games is None and stale:
+        won = ", ".join(f"{number} won by {entry.names[int(side)]}" for number, side in enumerate(stale, 1))
+        return f"the score was changed to {score}, and the bracket keeps the games reported before: {won}"
+    return entry.doubt
 
 
 def confirmed(entry: Entry, rules: Rules) -> Entry:
     """The entry after a person has confirmed its report as it is now."""
-    return planned(msgspec.structs.replace(entry, confirmed=digest_of(report_of(entry))), rules)
+    return planned(msgspec.structs.replace(entry, confirmed=digest_of(report_of(entry)), naming=""), rules)
 
 
 def dropped(entry: Entry) -> Entry:
@@ -255,6 +295,7 @@ def to_correct(entry: Entry, found: BracketSet | None, rules: Rules, *, reset_de
         overrules=ANY_RESULT if found is None else seen_digest(found),
         reset_dependents=reset_dependents,
         state="due",
+        naming="",
     )
     return planned(entry, rules)
 
@@ -270,6 +311,8 @@ def next_step(entry: Entry, found: BracketSet) -> Step:
     """The next step, given the set as the bracket has it now. The entry returned is stored before anything is sent."""
     if not found.is_filled:
         return Step("nothing", _in(entry, entry.state, "the set of the bracket does not have both entrants yet"))
+    if entry.naming == "others":
+        return Step("nothing", entry)
     if found.entrant_ids == entry.entrants[::-1]:
         entry = _turned(entry)
     if found.entrant_ids != entry.entrants:
@@ -291,7 +334,12 @@ def _turned(entry: Entry) -> Entry:
     """The entry after the bracket has exchanged the places of the entrants."""
     was_confirmed = entry.confirmed == digest_of(report_of(entry))
     entry = msgspec.structs.replace(
-        entry, swapped=not entry.swapped, entrants=entry.entrants[::-1], names=entry.names[::-1], sent=()
+        entry,
+        swapped=not entry.swapped,
+        entrants=entry.entrants[::-1],
+        names=entry.names[::-1],
+        people=None if entry.people is None else entry.people[::-1],
+        sent=(),
     )
     return msgspec.structs.replace(entry, confirmed=digest_of(report_of(entry)) if was_confirmed else "")
 
@@ -322,12 +370,26 @@ def renamed(entry: Entry, ids: Mapping[str, str]) -> Entry:
     return msgspec.structs.replace(entry, set_id=ids.get(entry.set_id, entry.set_id), candidates=candidates)
 
 
-def found_again(entry: Entry, sets: Sequence[BracketSet]) -> Entry:
-    """The entry after its set is no longer there under its id, with the id of the same set, if there is one."""
+def found_again(entry: Entry, sets: Iterable[BracketSet]) -> Entry | None:
+    """The entry with the id that its set has now, if it is no longer there under the old one.
+
+    `None` if there is no such set, or more than one.
+    """
     same = [each for each in sets if each.place == entry.place and sorted(each.entrant_ids) == sorted(entry.entrants)]
-    if len(same) == 1:
-        return msgspec.structs.replace(entry, set_id=same[0].id)
+    return msgspec.structs.replace(entry, set_id=same[0].id) if len(same) == 1 else None
+
+
+def lost(entry: Entry) -> Entry:
+    """The entry after its set was not found again."""
     return _in(entry, "ask", "the set is not in the bracket any more")
+
+
+def taken_over(entry: Entry, other: Entry, rules: Rules) -> Entry:
+    """The entry after a person has chosen the set that `other` began on another station."""
+    doubt = entry.doubt
+    if any(other.played.score):
+        doubt = f"it began on {other.station}, at {'–'.join(map(str, other.played.score))}"
+    return planned(msgspec.structs.replace(entry, sent=other.sent, doubt=doubt), rules)
 
 
 def is_same(report: Report, found: BracketSet, leader: int | None, *, swapped: bool) -> bool:
@@ -359,7 +421,7 @@ def result_text(found: BracketSet) -> str:
 def _is_ours(entry: Entry, report: Report, games: Sequence[int | None]) -> bool:
     """Whether games in the bracket are ours: as we reported them, or the first of those that we report now."""
     text = "".join("?" if winner is None else str(winner) for winner in games)
-    return text in entry.sent or _winners(report).startswith(text)
+    return text in entry.sent or (report.games is not None and _winners(report).startswith(text))
 
 
 def _sending(entry: Entry, report: Report) -> Entry:

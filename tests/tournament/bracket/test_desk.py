@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import random
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, ParamSpec
@@ -26,6 +26,7 @@ from tests.tournament.handover.validator import STARTGG
 
 ALICE, BOB = Player("Alice", "TSM"), Player("Bob", code="BOB#123")
 KEY = ("setup-1", "a" * 32)
+NAMES = {f"setup-{number}": f"Setup {number}" for number in (1, 2, 3)}
 AUTOMATIC = Wishes(dry_run=False, rules=Rules(confirm=False), hold_seconds=0.0)
 
 
@@ -77,15 +78,21 @@ async def running(
     token: str = "a-token",
     describe: Callable[[str, str, BracketSet], Any] | None = None,
     outcomes: list[str] | None = None,
+    history: Callable[[str | None, int], Sequence[StationSet]] = lambda station, since_ms: (),
+    damaged: bool = False,
 ) -> AsyncIterator[BracketDesk]:
-    async def sets_since(station: str | None, since_ms: int) -> list[StationSet]:
-        return []
+    """A desk at work. `history` returns the sets of stations since a time."""
+
+    async def sets_since(station: str | None, since_ms: int) -> Sequence[StationSet]:
+        await trio.lowlevel.checkpoint()
+        return history(station, since_ms)
 
     bracket = StartggBracket(double.connection(token=token))
     store = open_reports(folder / "reports.sqlite3")
-    around = Surroundings(lambda: {"setup-1": "Setup 1", "setup-2": "Setup 2"}, sets_since, describe)
+    around = Surroundings(lambda: NAMES, sets_since, describe)
+    note = (outcomes or []).append
     desk = BracketDesk(
-        "start.gg", bracket, bracket, store, wishes, around, wall_clock=now, on_outcome=(outcomes or []).append
+        "start.gg", bracket, bracket, store, wishes, around, wall_clock=now, on_outcome=note, damaged=damaged
     )
     async with trio.open_nursery() as nursery:
         nursery.start_soon(desk.run)
@@ -99,6 +106,14 @@ async def until(condition: Callable[[], bool], seconds: float = 600) -> None:
     with trio.fail_after(seconds):
         while not condition():
             await trio.sleep(0.5)
+
+
+async def play(desk: BracketDesk, payload: Mapping[str, Any], station: str = "setup-1") -> None:
+    """A set whose beginning slpstream has seen."""
+    sides = [{**side, "score": 0, "won": 0} for side in payload["sides"]]
+    desk.set_changed(station, {**payload, "state": "running", "winner": None, "games": [], "sides": sides})
+    await trio.sleep(0.5)
+    desk.set_changed(station, payload)
 
 
 def reports(double: StartggDouble) -> list[Mapping[str, Any]]:
@@ -125,7 +140,7 @@ async def test_nothing_is_sent_in_a_dry_run_and_what_would_be_is_shown(tmp_path:
     double = event(station=501, state=6)
     wishes = AUTOMATIC._replace(dry_run=True, start=True, assign=True, call=True)
     async with running(double, tmp_path, wishes) as desk:
-        desk.set_changed("setup-1", played("00"))
+        await play(desk, played("00"))
         await trio.sleep(300)
         (entry,) = desk.entries
         assert entry.state == "confirm"
@@ -175,7 +190,7 @@ async def test_every_answer_that_is_none(tmp_path: Path, trouble: Any) -> None:
 
     double.trouble = sometimes
     async with running(double, tmp_path) as desk:
-        desk.set_changed("setup-1", played("00"))
+        await play(desk, played("00"))
         await until(lambda: [entry.state for entry in desk.entries] == ["done"], 3600)
         assert desk.trouble is None
     assert len(double.sets["one"].completions) == 1
@@ -186,7 +201,7 @@ async def test_a_silent_hour(tmp_path: Path) -> None:
     double = event()
     async with running(double, tmp_path) as desk:
         double.trouble = lambda operation: "unreachable"
-        desk.set_changed("setup-1", played("00"))
+        await play(desk, played("00"))
         await trio.sleep(3600)
         assert desk.trouble is not None
         assert desk.trouble.startswith("does not answer")
@@ -205,7 +220,7 @@ async def test_a_token_that_may_not(tmp_path: Path, fault: str) -> None:
     double.admin = fault != "no rights"
     token = "wrong" if fault == "wrong token" else "a-token"
     async with running(double, tmp_path, token=token) as desk:
-        desk.set_changed("setup-1", played("00"))
+        await play(desk, played("00"))
         await trio.sleep(300)
         assert desk.trouble is not None
         assert desk.trouble.startswith("refuses the token: ")
@@ -220,7 +235,7 @@ async def test_rights_taken_away_later(tmp_path: Path) -> None:
     double = event()
     async with running(double, tmp_path) as desk:
         double.admin = False
-        desk.set_changed("setup-1", played("00"))
+        await play(desk, played("00"))
         await until(lambda: desk.trouble is not None)
         assert desk.waiting == 1
         double.admin = True
@@ -255,7 +270,7 @@ async def test_a_set_that_somebody_else_reported(tmp_path: Path, winner: int, st
 async def test_a_correction_that_would_reset_later_sets_asks_again(tmp_path: Path) -> None:
     double = event()
     async with running(double, tmp_path) as desk:
-        desk.set_changed("setup-1", played("00"))
+        await play(desk, played("00"))
         await until(lambda: [entry.state for entry in desk.entries] == ["done"])
         double.sets["final"].state = 3
         desk.set_changed("setup-1", played("11"))
@@ -275,7 +290,7 @@ async def test_a_correction_that_would_reset_later_sets_asks_again(tmp_path: Pat
 async def test_games_of_a_reported_set_are_corrected_without_a_reset(tmp_path: Path) -> None:
     double = event()
     async with running(double, tmp_path) as desk:
-        desk.set_changed("setup-1", played("010"))
+        await play(desk, played("010"))
         await until(lambda: [entry.state for entry in desk.entries] == ["done"])
         desk.set_changed("setup-1", played("100"))
         await until(lambda: any(entry.changed for entry in desk.entries))
@@ -305,7 +320,7 @@ async def test_somebody_enters_games_while_the_set_goes_on(tmp_path: Path) -> No
 async def test_players_without_names_are_for_a_person(tmp_path: Path) -> None:
     double = event(station=501, state=6)
     async with running(double, tmp_path) as desk:
-        desk.set_changed("setup-1", played("00", named=False))
+        await play(desk, played("00", named=False))
         await until(lambda: [entry.state for entry in desk.entries] == ["ask"])
         (entry,) = desk.entries
         assert entry.candidates == (str(double.sets["one"].id),)
@@ -321,7 +336,7 @@ async def test_two_sets_of_the_same_players_are_for_a_person(tmp_path: Path) -> 
     double = event()
     double.add(DoubleSet("two", 77, 5, list(double.sets["one"].entrants), round="Round Robin"))
     async with running(double, tmp_path) as desk:
-        desk.set_changed("setup-1", played("00"))
+        await play(desk, played("00"))
         await until(lambda: [entry.state for entry in desk.entries] == ["ask"])
         await trio.sleep(300)
         assert reports(double) == []
@@ -335,7 +350,7 @@ async def test_friendlies_are_not_taken_for_a_later_set(tmp_path: Path) -> None:
     both = list(double.sets["one"].entrants)
     double.sets["one"].entrants = [None, None]
     async with running(double, tmp_path) as desk:
-        desk.set_changed("setup-1", played("00"))
+        await play(desk, played("00"))
         await trio.sleep(120)
         double.sets["one"].entrants = both
         double.sets["one"].updated_at = int(now())
@@ -348,7 +363,7 @@ async def test_friendlies_are_not_taken_for_a_later_set(tmp_path: Path) -> None:
 async def test_the_bracket_knows_a_longer_set(tmp_path: Path) -> None:
     double = event(total_games=5)
     async with running(double, tmp_path) as desk:
-        desk.set_changed("setup-1", played("00"))
+        await play(desk, played("00"))
         await until(lambda: [entry.state for entry in desk.entries] == ["confirm"])
         assert "best of 5" in next(iter(desk.entries)).why
         await trio.sleep(100)
@@ -407,7 +422,7 @@ async def test_long_lists_and_doubles(tmp_path: Path) -> None:
     teams = [entrant.players[::-1] for entrant in entrants if entrant is not None]
     async with running(double, tmp_path) as desk:
         await until(lambda: len(desk.sets) == 400)
-        desk.set_changed("setup-1", set_payload(KEY[1], teams, games("00")))
+        await play(desk, set_payload(KEY[1], teams, games("00")))
         await until(lambda: double.sets["7"].state == 3)
     assert double.throttled == 0
 
@@ -460,3 +475,26 @@ async def test_the_replays_of_a_set_get_what_their_readers_need_about_the_bracke
     assert about["event"]["slug"] == EVENT
     assert about["phaseGroup"]["bracketType"] == 2
     assert isinstance(about["set"]["id"], int)
+
+
+@in_virtual_time
+async def test_the_result_of_a_crew_battle_is_reported_without_games(tmp_path: Path) -> None:
+    """Its players change, and its score is the stocks left, whatever the length of the set in the bracket."""
+    double = event(entrants=[Entrant(11, [Player("b1"), Player("b2")]), Entrant(12, [Player("r1"), Player("r2")])])
+    red, blue = (entrant.name for entrant in reversed(double.sets["one"].entrants) if entrant is not None)
+
+    def crews(names: tuple[str, str], stocks: tuple[int, int]) -> dict[str, Any]:
+        payload = set_payload(KEY[1], [[Player(name)] for name in names], games("0"))
+        over = {"state": "over", "winner": 0} if stocks[1] == 0 else {"state": "running"}
+        sides = [{"name": name, "score": left} for name, left in zip((red, blue), stocks, strict=True)]
+        return {**payload, **over, "sides": sides, "crewBattle": {"crews": []}}
+
+    async with running(double, tmp_path) as desk:
+        desk.set_changed("setup-1", crews(("r1", "b1"), (8, 8)))
+        await until(lambda: [entry.state for entry in desk.entries] == ["following"])
+        desk.set_changed("setup-1", crews(("r1", "b2"), (7, 3)))
+        await trio.sleep(60)
+        desk.set_changed("setup-1", crews(("r2", "b2"), (5, 0)))
+        await until(lambda: double.sets["one"].state == 3)
+    assert double.sets["one"].winner == 1
+    assert ["gameData" in sent for sent in reports(double)] == [False]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
 import pytest
 
 from slpstream.tournament.bracket.interface import BracketSet, BracketStation, Entrant, Participant, SetState
-from slpstream.tournament.bracket.matching import KnownSets, Match, Rule, match, stations_here
+from slpstream.tournament.bracket.matching import KnownSets, Match, Rule, match, sides_of, stations_here
 from slpstream.tournament.bracket.played import Played, PlayedPlayer
 
 HERE = {"501": "wii-1"}
@@ -103,6 +104,47 @@ def test_one_known_name_is_enough_at_the_station_only() -> None:
 def test_same_name_on_both_sides_does_not_say_who_is_who() -> None:
     twins = bracket_set("1", entrant(Participant("Alex")), entrant(Participant("Alex")), station="501")
     assert found(played([named("Alex")], [PlayedPlayer()]), twins).candidates == ("1",)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "sides"),
+    [
+        (named("Mango"), named("Zain"), "same"),
+        (named("Zain"), named("Mango"), "swapped"),
+        (named("Mango"), PlayedPlayer(), "same"),
+        (PlayedPlayer(), named("Mango"), "swapped"),
+        (PlayedPlayer(), PlayedPlayer(), "unclear"),
+        (named("Mango"), named("Lucky"), "others"),
+        (named("Aklo"), named("Lucky"), "others"),
+    ],
+)
+def test_which_side_is_which_entrant(one: PlayedPlayer, other: PlayedPlayer, sides: str) -> None:
+    assert sides_of(played([one], [other]), (entrant(MANGO), entrant(ZAIN))) == sides
+
+
+def test_same_name_on_both_sides_is_unclear() -> None:
+    alex = entrant(Participant("Alex"))
+    assert sides_of(played([named("Alex")], [named("Alex")]), (alex, alex)) == "unclear"
+
+
+def test_crews_are_found_by_their_own_names() -> None:
+    """Their players change from game to game, and the entrants list all of them."""
+    red = Entrant("1", "Red Crew", tuple(Participant(f"r{number}") for number in range(5)))
+    blue = Entrant("2", "Blue Crew", tuple(Participant(f"b{number}") for number in range(5)))
+    crews = bracket_set("1", red, blue)
+    what = msgspec.structs.replace(played([named("b3")], [named("r1")]), crews=("blue crew", "Red  Crew"))
+    assert found(what, crews) == Match(crews, swapped=True)
+    other = msgspec.structs.replace(what, crews=("blue crew", "Green Crew"))
+    assert found(other, crews).found is None
+
+
+def test_a_set_that_goes_on_elsewhere_is_for_a_person() -> None:
+    what = played([named("Mango")], [named("Zain")])
+    known = KnownSets([SET], HERE)
+    moved = match(what, known, "wii-1", ["1"], "players", elsewhere={"1": "wii-2"})
+    assert moved == Match(candidates=("1",), why="it began on wii-2")
+    others = played([named("Aklo")], [named("Lucky")])
+    assert match(others, known, "wii-1", ["1"], "players", elsewhere={"1": "wii-2"}).candidates == ()
 
 
 def test_stations_by_number_name_and_configuration() -> None:

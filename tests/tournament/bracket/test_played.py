@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 from slpstream.daemon.tournament.bracket import games_left_out
 from slpstream.tournament.bracket.played import played_set
@@ -18,12 +19,26 @@ def test_why_games_are_left_out() -> None:
     games = [PlayedGame(rng, number % 2) for number in range(KEPT_GAMES + 1)]
     payload = set_payload("1", PLAYERS, games, best_of=41)
     reasons = []
-    for change in (
+    changes: list[dict[str, Any]] = [
         {},
         {"sides": [{"score": 3}, {"score": 0}]},
         {"games": payload["games"][1:], "olderGames": 1},
-    ):
+        {"crewBattle": {"crews": []}},
+    ]
+    for change in changes:
         played = played_set({**payload, **change})
         assert played is not None
         reasons.append(games_left_out(played))
-    assert reasons == [None, "score", "length"]
+    assert reasons == [None, "score", "length", "crew"]
+
+
+def test_a_crew_battle_is_between_crews() -> None:
+    payload = set_payload("1", PLAYERS, [PlayedGame(random.Random(1), 0)])
+    named = [{**side, "name": name} for side, name in zip(payload["sides"], ("Red", "Blue"), strict=True)]
+    played = played_set({**payload, "crewBattle": {"crews": []}, "sides": named})
+    next_players = set_payload("1", [[Player("two")], [Player("other")]], [PlayedGame(random.Random(1), 0)])
+    later = played_set({**next_players, "crewBattle": {"crews": []}, "sides": named})
+    assert played is not None
+    assert later is not None
+    assert (played.names, played.games, later.who == played.who) == (("Red", "Blue"), None, True)
+    assert played.players != later.players

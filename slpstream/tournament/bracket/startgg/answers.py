@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -40,7 +40,8 @@ _FORBIDDEN: Final = re.compile(
     r"permission|not authori[sz]ed|unauthori[sz]ed|forbidden|invalid.*token|token.*expired", re.I
 )
 _COMPLEXITY: Final = re.compile(r"query complexity is too high")
-_STATUSES: Final[Mapping[int, Refusal]] = {400: "forbidden", 401: "forbidden", 403: "forbidden", 429: "slow_down"}
+_TOKEN: Final = re.compile(r"\btoken\b", re.I)
+_STATUSES: Final[Mapping[int, Refusal]] = {401: "forbidden", 403: "forbidden", 429: "slow_down"}
 _STATES: Final[Mapping[int, SetState]] = {1: "open", 2: "running", 3: "done", 6: "called"}
 _MAX_WHAT: Final = 200
 _MAX_RETRY_AFTER_SECONDS: Final = 3600.0
@@ -71,7 +72,7 @@ def content(answer: HttpAnswer) -> Content:
     if message is not None:
         raise _refused(message, answer, renamed)
     if not 200 <= answer.status < 300:
-        kind = _STATUSES.get(answer.status, "unavailable")
+        kind = _kind_of_status(answer.status, answer.body[:_MAX_WHAT].decode(errors="replace")) or "unavailable"
         raise Refused(kind, f"status {answer.status}", retry_after_seconds=_seconds(answer.retry_after))
     if document is None or not isinstance(document.get("data"), dict):
         raise Refused("unavailable", "the answer is not what start.gg sends", renamed=renamed)
@@ -103,9 +104,15 @@ def _refused(message: str, answer: HttpAnswer, renamed: Mapping[str, str]) -> Re
         return TooComplex(what)
     kind = next((kind for begin, kind in _MESSAGES if message.startswith(begin)), None)
     if kind is None:
-        by_status = "unavailable" if answer.status >= 500 else _STATUSES.get(answer.status)
-        kind = by_status or ("forbidden" if _FORBIDDEN.search(message) else "unknown")
+        kind = _kind_of_status(answer.status, message) or ("forbidden" if _FORBIDDEN.search(message) else "unknown")
     return Refused(kind, what, retry_after_seconds=_seconds(answer.retry_after), renamed=renamed)
+
+
+def _kind_of_status(status: int, text: str) -> Refusal | None:
+    """The meaning of a status; `None` if it has none. A 400 is about the token or about the request."""
+    if status == 400:
+        return "forbidden" if _TOKEN.search(text) else "unknown"
+    return "unavailable" if status >= 500 else _STATUSES.get(status)
 
 
 def _renamed(document: Mapping[str, Any]) -> Mapping[str, str]:
@@ -129,6 +136,9 @@ def _seconds(retry_after: str) -> float:
 
 class _Kept(msgspec.Struct, rename="camel"):
     """Base class: members are optional, because start.gg sends null for what it does not have."""
+
+
+Described = TypeVar("Described", bound=_Kept)
 
 
 class _User(_Kept):
@@ -186,7 +196,7 @@ class _Phase(_Kept):
 
 
 class _PhaseGroup(_Kept):
-    id: int | str
+    id: int | str | None = None
     display_identifier: str | None = None
     bracket_type: int | str | None = None
     phase: _Phase | None = None
@@ -225,14 +235,26 @@ class _Set(_Kept):
     station: _Station | None = None
     stream: _Stream | None = None
     phase_group: _PhaseGroup | None = None
-    games: list[_Game] | None = None
+    games: list[_Game | None] | None = None
     event: Event | None = None
+
+
+def _converted(node: Any, type: type[Described]) -> Described:
+    """A node as a value. Numbers may be texts. Raises `msgspec.ValidationError`."""
+    try:
+        return msgspec.convert(node, type)
+    except msgspec.ValidationError:
+        return msgspec.convert(node, type, strict=False)  # not at first: it takes a name "null" for none
+
+
+def _text(id: int | str | None) -> str:
+    return "" if id is None else str(id)
 
 
 def event_of(node: Any) -> Event:
     """An event. Raises `Refused` for something else."""
     try:
-        return msgspec.convert(node, Event)
+        return _converted(node, Event)
     except msgspec.ValidationError as error:
         raise Refused("unavailable", f"start.gg describes an event in an unknown way: {error}") from None
 
@@ -240,24 +262,24 @@ def event_of(node: Any) -> Event:
 def bracket_set_of(node: Any, event: Event | None = None) -> BracketSet:
     """A set as the neutral value. `event` is that of a set without one. Raises `Refused` for something else."""
     try:
-        found = msgspec.convert(node, _Set)
+        found = _converted(node, _Set)
     except msgspec.ValidationError as error:
-        raise Refused("unavailable", f"start.gg describes a set in an unknown way: {error}") from None
+        raise Refused("unknown", f"start.gg describes a set in an unknown way: {error}") from None
     slots = [slot or _Slot() for slot in found.slots or ()][:2]
     slots += [_Slot()] * (2 - len(slots))
     first, second = (_entrant(slot.entrant) for slot in slots)
     ids = ["" if entrant is None else entrant.id for entrant in (first, second)]
     first_score, second_score = (_score(slot) for slot in slots)
-    group = found.phase_group
-    games = sorted(found.games or (), key=lambda game: game.order_num or 0)
+    group = found.phase_group or _PhaseGroup()
+    games = sorted((game for game in found.games or () if game is not None), key=lambda game: game.order_num or 0)
     event = found.event or event or Event()
     return BracketSet(
         id=str(found.id),
         state=_STATES.get(found.state if isinstance(found.state, int) else 0, "open"),
         entrants=(first, second),
         round=found.full_round_text or "",
-        place=f"{'' if group is None else group.id}/{found.round}/{found.full_round_text}",
-        pool=str(group.id) if group is not None else "",
+        place=f"{_text(group.id)}/{found.round}/{found.full_round_text}",
+        pool=_text(group.id),
         event=event.name or "",
         best_of=found.total_games,
         station=None if found.station is None else _station(found.station),
@@ -273,7 +295,7 @@ def bracket_set_of(node: Any, event: Event | None = None) -> BracketSet:
 
 def _context(found: _Set, event: Event) -> dict[str, dict[str, Any]]:
     """The member `startgg` of `context.json`, as replay-manager-for-slippi writes it. Its readers need all of it."""
-    group = found.phase_group or _PhaseGroup("")
+    group = found.phase_group or _PhaseGroup()
     phase, tournament = group.phase or _Phase(), event.tournament or _Tournament()
     kind = group.bracket_type
     kind = _BRACKET_TYPES.get(kind) if isinstance(kind, str) else kind
@@ -314,9 +336,9 @@ def _number(id: int | str | None) -> int | str | None:
 def station_of(node: Any) -> BracketStation:
     """A station as the neutral value. Raises `Refused` for something else."""
     try:
-        return _station(msgspec.convert(node, _Station))
+        return _station(_converted(node, _Station))
     except msgspec.ValidationError as error:
-        raise Refused("unavailable", f"start.gg describes a station in an unknown way: {error}") from None
+        raise Refused("unknown", f"start.gg describes a station in an unknown way: {error}") from None
 
 
 def _station(found: _Station) -> BracketStation:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, Final, TypeVar
 
 import trio
 
 from slpstream.model.errors import SinkError
+from slpstream.system.logs import get_logger
 from slpstream.tournament.bracket.interface import (
     BracketKind,
     BracketSet,
@@ -37,6 +39,9 @@ _SETS_PER_PAGE: Final = 24
 _STATIONS_PER_PAGE: Final = 100
 _TOURNAMENTS: Final = 500
 _MAX_PAGES: Final = 400
+_MAX_LEFT_OUT: Final = 1000
+
+Described = TypeVar("Described")
 
 
 class StartggBracket:
@@ -51,6 +56,9 @@ class StartggBracket:
         self._per_page = _SETS_PER_PAGE
         self._events: dict[str, Event] = {}
         """Each event by its slug in the configuration."""
+        self._left_out: set[tuple[str, str]] = set()
+        """Ids of sets and stations that were left out of lists, and why."""
+        self._log = get_logger()
 
     def rendered(self, report: Report) -> Mapping[str, Any]:
         """The variables of the mutation."""
@@ -92,7 +100,7 @@ class StartggBracket:
                 asked = {"slug": slug, "page": page, "perPage": _STATIONS_PER_PAGE}
                 found = (await self._ask(queries.STATIONS, asked)).data
                 listed = _member(found, "tournament", "stations") or {}
-                stations += [station_of(node) for node in listed.get("nodes") or ()]
+                stations += self._described(listed.get("nodes"), station_of)
                 page, pages = page + 1, min(_pages(listed), _MAX_PAGES)
         return stations
 
@@ -156,12 +164,26 @@ class StartggBracket:
                 listed = _member(found, "event", "sets")
                 if not isinstance(listed, dict):
                     raise Refused("unavailable", f"start.gg answers nothing about the sets of {slug}")
-                for node in listed.get("nodes") or ():
-                    if node is not None:
-                        yield bracket_set_of(node, event)
+                for described in self._described(listed.get("nodes"), partial(bracket_set_of, event=event)):
+                    yield described
                 count = min(_pages(listed), _MAX_PAGES)
                 pages = pages[1:] if is_counted or count < 2 else list(range(count, 0, -1))
                 is_counted = True
+
+    def _described(self, nodes: Any, describe: Callable[[Any], Described]) -> list[Described]:
+        """The sets or stations of a list. Those that are described in an unknown way are logged and left out."""
+        found: list[Described] = []
+        for node in nodes if isinstance(nodes, list) else ():
+            if node is None:
+                continue
+            try:
+                found.append(describe(node))
+            except Refused as refusal:
+                id = str(_member(node, "id"))
+                if (id, refusal.what) not in self._left_out and len(self._left_out) < _MAX_LEFT_OUT:
+                    self._left_out.add((id, refusal.what))
+                    self._log.warning("left out of what start.gg lists", id=id, what=refusal.what)
+        return found
 
     async def _event(self, slug: str) -> Event:
         if slug not in self._events:
@@ -177,6 +199,8 @@ class StartggBracket:
             token = await self._connection.secret()
         except SinkError as error:
             raise Refused("forbidden", error.what) from None
+        if not (token.isascii() and token.isprintable()):
+            raise Refused("forbidden", "the token in its file has characters that no token has")
         headers = [
             ("authorization", f"Bearer {token}"),
             ("content-type", "application/json"),

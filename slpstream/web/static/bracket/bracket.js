@@ -138,12 +138,6 @@ function where(left, right) {
   return line;
 }
 
-/** @param {string} id */
-function titleOf(id) {
-  const found = sets.find((each) => each.id === id);
-  return found === undefined ? id : `${namesOf(found).join(" – ")}${found.round ? `, ${found.round}` : ""}`;
-}
-
 /** @param {Json} found @returns {string[]} */
 const namesOf = (found) => found.entrants.map((/** @type {Json | null} */ each) => each?.name ?? text("bracket.unknown"));
 

@@ -661,6 +661,7 @@ export default {
   "bracket.without_games": "Sent without games.",
   "bracket.games_score": "The games do not add up to the score: an operator changed it.",
   "bracket.games_length": "The set has too many games: the first ones are not kept.",
+  "bracket.games_crew": "It is a crew battle: the score is the stocks left, not games.",
   "bracket.state_aside": "no set of the bracket",
   "bracket.state_ask": "needs your answer",
   "bracket.state_following": "being played",

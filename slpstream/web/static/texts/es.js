@@ -661,6 +661,7 @@ export default {
   "bracket.without_games": "Se envía sin partidas.",
   "bracket.games_score": "Las partidas no suman el marcador: lo cambió un operador.",
   "bracket.games_length": "El set tiene demasiadas partidas: las primeras no se conservan.",
+  "bracket.games_crew": "Es una batalla de equipos: el marcador son las vidas restantes, no partidas.",
   "bracket.state_aside": "no es del bracket",
   "bracket.state_ask": "necesita tu respuesta",
   "bracket.state_following": "en juego",

@@ -661,6 +661,7 @@ export default {
   "bracket.without_games": "各試合なしで送信されます。",
   "bracket.games_score": "オペレーターがスコアを変更したため、試合の合計がスコアと一致しません。",
   "bracket.games_length": "試合数が多すぎるため、最初の試合は保存されていません。",
+  "bracket.games_crew": "クルーバトルのため、スコアは試合数ではなく残りストック数です。",
   "bracket.state_aside": "ブラケット外",
   "bracket.state_ask": "確認が必要",
   "bracket.state_following": "試合中",

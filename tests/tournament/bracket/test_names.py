@@ -1,0 +1,196 @@
+"""Names that are corrected after a set of the bracket was found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trio
+
+from slpstream.tournament.bracket.queue import Entry, Rules
+from tests.tournament.bracket.startgg_double import DoubleSet, Entrant, Player, StartggDouble
+from tests.tournament.bracket.test_desk import (
+    AUTOMATIC,
+    KEY,
+    event,
+    games,
+    in_virtual_time,
+    no_threads,
+    play,
+    reports,
+    running,
+    until,
+)
+from tests.tournament.bracket.test_kinds import Receiver, desk_of
+from tests.tournament.bracket.venue import set_payload
+
+__all__ = ["no_threads"]
+
+ALICE, BOB, CARL, DORA = Player("Alice"), Player("Bob"), Player("Carl"), Player("Dora")
+
+
+def singles() -> StartggDouble:
+    """Bob against Alice, and Carl against Dora."""
+    double = event(entrants=[Entrant(11, [BOB]), Entrant(12, [ALICE])])
+    double.add(DoubleSet("two", 22, 5, [Entrant(13, [CARL]), Entrant(14, [DORA])]))
+    return double
+
+
+def played(winners: str, one: Player = ALICE, other: Player = BOB, **more: Any) -> dict[str, Any]:
+    return set_payload(KEY[1], [[one], [other]], games(winners), **more)
+
+
+def entry_of(entries: Sequence[Entry]) -> Entry:
+    (entry,) = entries
+    return entry
+
+
+@in_virtual_time
+async def test_names_swapped_after_a_game_was_reported(tmp_path: Path) -> None:
+    double = singles()
+    async with running(double, tmp_path) as desk:
+        await play(desk, played("0"))
+        await until(lambda: [game["winnerId"] for game in double.sets["one"].games] == ["12"])
+        desk.set_changed("setup-1", played("0", BOB, ALICE))
+        await until(lambda: [game["winnerId"] for game in double.sets["one"].games] == ["11"])
+        desk.set_changed("setup-1", played("00", BOB, ALICE))
+        await until(lambda: double.sets["one"].state == 3)
+    assert double.sets["one"].winner == 0, "Bob is the first entrant"
+
+
+@in_virtual_time
+async def test_names_swapped_after_the_report_are_for_a_person(tmp_path: Path) -> None:
+    double = singles()
+    async with running(double, tmp_path) as desk:
+        await play(desk, played("00"))
+        await until(lambda: double.sets["one"].winner == 1)
+        await until(lambda: not desk.waiting)
+        for winners in ("00", "00"):  # a further payload takes nothing back
+            desk.set_changed("setup-1", played(winners, BOB, ALICE))
+            await trio.sleep(60)
+        assert entry_of([*desk.entries]).changed
+        assert double.sets["one"].winner == 1
+        await desk.correct(KEY, reset_dependents=False)
+        await until(lambda: double.sets["one"].winner == 0)
+        await until(lambda: not entry_of([*desk.entries]).changed)
+
+
+@in_virtual_time
+async def test_names_swapped_while_the_report_is_on_its_way(tmp_path: Path) -> None:
+    double = singles()
+    async with running(double, tmp_path) as desk:
+        double.delay_seconds = 6
+        await play(desk, played("00"))
+        await until(lambda: len(reports(double)) == 1)
+        desk.set_changed("setup-1", played("00", BOB, ALICE))
+        await until(lambda: entry_of([*desk.entries]).state == "done")
+        assert entry_of([*desk.entries]).changed
+
+
+@in_virtual_time
+async def test_names_of_other_players_are_for_a_person(tmp_path: Path) -> None:
+    double = singles()
+    async with running(double, tmp_path) as desk:
+        await play(desk, played("0"))
+        await until(lambda: len(double.sets["one"].games) == 1)
+        desk.set_changed("setup-1", played("0", CARL, DORA))
+        await trio.sleep(60)
+        desk.set_changed("setup-1", played("00", CARL, DORA))
+        await trio.sleep(120)
+        entry = entry_of([*desk.entries])
+        assert (entry.state, entry.why) == ("ask", "the names have changed since, to those of other players")
+        assert (double.sets["one"].state, double.sets["two"].state) == (2, 1)
+        await desk.assign_entry(KEY, "22", swapped=False)
+        await until(lambda: double.sets["two"].state == 3)
+    assert double.sets["two"].winner == 0
+
+
+@in_virtual_time
+async def test_names_of_other_players_after_the_report_are_for_a_person(tmp_path: Path) -> None:
+    double = singles()
+    async with running(double, tmp_path) as desk:
+        await play(desk, played("00"))
+        await until(lambda: double.sets["one"].state == 3)
+        await trio.sleep(10)
+        for _ in range(2):
+            desk.set_changed("setup-1", played("00", CARL, DORA))
+            await trio.sleep(60)
+        entry = entry_of([*desk.entries])
+        assert (entry.state, entry.changed, entry.why) == ("done", True, "the names have changed since it was reported")
+        await desk.correct(KEY, reset_dependents=False)
+        await until(lambda: not entry_of([*desk.entries]).changed)
+
+
+@in_virtual_time
+async def test_names_taken_away_after_a_game_are_for_a_person(tmp_path: Path) -> None:
+    double = singles()
+    async with running(double, tmp_path) as desk:
+        await play(desk, played("0"))
+        await until(lambda: len(double.sets["one"].games) == 1)
+        desk.set_changed("setup-1", played("01", named=False))
+        await trio.sleep(60)
+        desk.set_changed("setup-1", played("010", named=False))
+        await until(lambda: entry_of([*desk.entries]).state == "confirm")
+        assert entry_of([*desk.entries]).why == "the names have changed since"
+        assert len(double.sets["one"].games) == 1, "no game is reported while it is not clear who has won it"
+        desk.set_changed("setup-1", played("010"))
+        await until(lambda: double.sets["one"].state == 3)
+    assert double.sets["one"].winner == 1
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "state"), [(ALICE, BOB, "done"), (BOB, ALICE, "confirm"), (CARL, BOB, "confirm")]
+)
+@in_virtual_time
+async def test_a_person_looks_at_names_that_contradict_a_person(
+    tmp_path: Path, one: Player, other: Player, state: str
+) -> None:
+    double = singles()
+    double.sets["one"].station, double.sets["one"].state = 501, 6
+    async with running(double, tmp_path) as desk:
+        desk.set_changed("setup-1", played("", named=False))
+        await until(lambda: [each.state for each in desk.entries] == ["ask"])
+        await desk.assign_entry(KEY, entry_of([*desk.entries]).candidates[0], swapped=True)
+        desk.set_changed("setup-1", played("0", one, other))
+        await trio.sleep(60)
+        desk.set_changed("setup-1", played("00", one, other))
+        await until(lambda: [each.state for each in desk.entries] == [state])
+        if state == "confirm":
+            assert reports(double) == []
+            await desk.confirm(KEY)
+        await until(lambda: double.sets["one"].state == 3)
+    assert double.sets["one"].winner == 1
+
+
+@in_virtual_time
+async def test_a_confirmation_does_not_outlast_a_change_of_names(tmp_path: Path) -> None:
+    double = singles()
+    async with running(double, tmp_path, AUTOMATIC._replace(rules=Rules(confirm=True))) as desk:
+        await play(desk, played("00"))
+        await until(lambda: [each.state for each in desk.entries] == ["confirm"])
+        double.trouble = lambda operation: "unreachable" if operation == "Report" else ""
+        await desk.confirm(KEY)
+        await until(lambda: bool(entry_of([*desk.entries]).sent))
+        desk.set_changed("setup-1", played("00", named=False))
+        await until(lambda: [each.state for each in desk.entries] == ["confirm"])
+
+
+@in_virtual_time
+async def test_a_webhook_gets_the_names_that_were_corrected(tmp_path: Path) -> None:
+    receiver = Receiver()
+    with desk_of(receiver, tmp_path) as desk:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(desk.run)
+            for payload in (played(""), played("0", CARL, BOB), played("00", CARL, BOB)):
+                desk.set_changed("setup-1", payload)
+                await trio.sleep(30)
+            await until(lambda: [entry.state for entry in desk.entries] == ["done"])
+            desk.set_changed("setup-1", played("00", DORA, BOB))
+            await until(lambda: entry_of([*desk.entries]).changed)
+            await desk.correct(KEY, reset_dependents=False)
+            await until(lambda: len(receiver.posts) == 2)
+            await until(lambda: not entry_of([*desk.entries]).changed)
+            nursery.cancel_scope.cancel()
+    assert [post["sides"][0]["name"] for _, post in receiver.posts] == ["Carl", "Dora"]

@@ -1,0 +1,149 @@
+"""Sets of the same players on several stations: feeders, sets that are moved, and decisions at the wrong moment."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trio
+
+from slpstream.model.errors import ActRefused
+from slpstream.tournament.bracket.desk import BracketDesk
+from slpstream.tournament.bracket.queue import Entry, Rules
+from tests.tournament.bracket.startgg_double import DoubleSet, Entrant, Player, StartggDouble
+from tests.tournament.bracket.test_desk import (
+    AUTOMATIC,
+    games,
+    in_virtual_time,
+    no_threads,
+    play,
+    reports,
+    running,
+    until,
+)
+from tests.tournament.bracket.test_exactly_once import now
+from tests.tournament.bracket.venue import set_payload
+
+__all__ = ["no_threads"]
+
+ALICE, BOB, CARL, DORA = Player("Alice"), Player("Bob"), Player("Carl"), Player("Dora")
+ONE, TWO, THREE = (("setup-1", "1" * 32), ("setup-2", "2" * 32), ("setup-3", "3" * 32))
+
+
+def pools() -> StartggDouble:
+    """Two sets whose winners meet in the final."""
+    double = StartggDouble(now)
+    double.stations.update({500 + number: (number, f"Setup {number}") for number in (1, 2, 3)})
+    double.add(DoubleSet("final", 3, 4, [None, None], round="Final", round_number=2))
+    double.add(DoubleSet("one", 1, 4, [Entrant(11, [ALICE]), Entrant(12, [BOB])], feeds=[("final", 0)]))
+    double.add(DoubleSet("two", 2, 4, [Entrant(13, [CARL]), Entrant(14, [DORA])], feeds=[("final", 1)]))
+    return double
+
+
+def payload(key: tuple[str, str], one: Player, other: Player, winners: str) -> dict[str, Any]:
+    return set_payload(key[1], [[one], [other]], games(winners))
+
+
+def at(desk: BracketDesk, key: tuple[str, str]) -> Entry:
+    return next(entry for entry in desk.entries if entry.key == key)
+
+
+@pytest.mark.parametrize("reason", ["outage", "person"])
+@in_virtual_time
+async def test_a_set_waits_for_the_reports_of_its_players_on_other_stations(tmp_path: Path, reason: str) -> None:
+    double = pools()
+    rules = Rules(confirm=reason == "person")
+    async with running(double, tmp_path, AUTOMATIC._replace(rules=rules)) as desk:
+        for key, pair in ((ONE, (ALICE, BOB)), (TWO, (CARL, DORA))):
+            desk.set_changed(key[0], payload(key, *pair, ""))
+        await trio.sleep(30)
+        if reason == "outage":
+            double.trouble = lambda operation: "unreachable" if operation == "Report" else ""
+        for key, pair in ((ONE, (ALICE, BOB)), (TWO, (CARL, DORA))):
+            desk.set_changed(key[0], payload(key, *pair, "00"))
+        await trio.sleep(60)
+        for winners in ("", "0", "00"):
+            desk.set_changed(THREE[0], payload(THREE, ALICE, CARL, winners))
+            await trio.sleep(100)
+        double.trouble = lambda operation: ""
+        if reason == "person":
+            await desk.confirm(ONE)
+            await desk.confirm(TWO)
+            await until(lambda: at(desk, THREE).state == "confirm")
+            await desk.confirm(THREE)
+        await until(lambda: double.sets["final"].state == 3)
+    assert double.sets["final"].winner == 0
+
+
+@in_virtual_time
+async def test_a_friendly_of_others_does_not_wait(tmp_path: Path) -> None:
+    double = pools()
+    async with running(double, tmp_path, AUTOMATIC._replace(rules=Rules())) as desk:
+        await play(desk, payload(ONE, ALICE, BOB, "00"), ONE[0])
+        await play(desk, payload(TWO, Player("X"), Player("Y"), "00"), TWO[0])
+        await until(lambda: at(desk, TWO).settled)
+        assert at(desk, ONE).state == "confirm"
+
+
+@in_virtual_time
+async def test_a_set_that_moves_to_another_station(tmp_path: Path) -> None:
+    double = pools()
+    async with running(double, tmp_path) as desk:
+        await play(desk, payload(ONE, ALICE, BOB, "0"), ONE[0])
+        await until(lambda: len(double.sets["one"].games) == 1)
+        for winners in ("", "1", "11"):
+            desk.set_changed(TWO[0], payload(TWO, ALICE, BOB, winners))
+            await trio.sleep(100)
+        entry = at(desk, TWO)
+        assert (entry.state, entry.candidates, entry.why) == ("ask", ("1",), "it began on setup-1")
+        await desk.assign_entry(TWO, "1", swapped=False)
+        entry = at(desk, TWO)
+        assert (entry.state, entry.why) == ("confirm", "it began on setup-1, at 1–0")
+        assert at(desk, ONE).state == "dropped"
+        await desk.confirm(TWO)
+        await until(lambda: double.sets["one"].state == 3)
+    assert double.sets["one"].winner == 1
+    assert at(desk, ONE).state == "dropped"
+
+
+@in_virtual_time
+async def test_a_set_that_is_over_is_not_taken_over(tmp_path: Path) -> None:
+    double = pools()
+    async with running(double, tmp_path, AUTOMATIC._replace(rules=Rules())) as desk:
+        await play(desk, payload(ONE, ALICE, BOB, "00"), ONE[0])
+        await play(desk, payload(TWO, ALICE, BOB, "00"), TWO[0])
+        await until(lambda: at(desk, ONE).state == "confirm")
+        with pytest.raises(ActRefused, match="was played on setup-1"):
+            await desk.assign_entry(TWO, "1", swapped=False)
+
+
+@in_virtual_time
+async def test_a_set_is_not_assigned_while_its_report_is_on_its_way(tmp_path: Path) -> None:
+    double = pools()
+    async with running(double, tmp_path, AUTOMATIC._replace(rules=Rules())) as desk:
+        await play(desk, payload(ONE, ALICE, BOB, "00"), ONE[0])
+        await until(lambda: at(desk, ONE).state == "confirm")
+        double.delay_seconds = 4
+        await desk.confirm(ONE)
+        await until(lambda: len(reports(double)) == 1)
+        with pytest.raises(ActRefused, match="its report is being sent"):
+            await desk.assign_entry(ONE, "2", swapped=False)
+        await until(lambda: at(desk, ONE).state == "done")
+        with pytest.raises(ActRefused, match="reported already"):
+            await desk.assign_entry(ONE, "2", swapped=False)
+
+
+@in_virtual_time
+async def test_a_set_dropped_while_its_report_is_on_its_way_stays_dropped(tmp_path: Path) -> None:
+    double = pools()
+    async with running(double, tmp_path) as desk:
+        double.delay_seconds = 4
+        await play(desk, payload(ONE, ALICE, BOB, "00"), ONE[0])
+        await until(lambda: len(reports(double)) == 1)
+        await desk.drop(ONE)
+        await desk.assign_entry(ONE, "2", swapped=False)  # another set than the one that is being reported
+        await until(lambda: double.sets["two"].state == 3)
+        assert at(desk, ONE).set_id == "2"
+        await until(lambda: at(desk, ONE).state == "done")
+    assert (double.sets["one"].state, double.sets["two"].winner) == (3, 0)

@@ -1,0 +1,176 @@
+"""Sets that were played while slpstream did not run, or before there was a bracket."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trio
+
+from slpstream.store.reports import open_reports
+from slpstream.tournament.bracket import desk as desk_module
+from slpstream.tournament.bracket.desk import BracketDesk, StationSet
+from slpstream.tournament.bracket.queue import Rules
+from tests.tournament.bracket.test_desk import (
+    AUTOMATIC,
+    event,
+    in_virtual_time,
+    no_threads,
+    play,
+    played,
+    reports,
+    running,
+    until,
+)
+from tests.tournament.bracket.test_exactly_once import now
+
+__all__ = ["no_threads"]
+
+LATE = "it was over before slpstream saw it"
+MINUTE_MS = 60_000
+
+
+class History:
+    """The sets of a station as the index has them, each with the time of its last game."""
+
+    def __init__(self) -> None:
+        self.sets: list[tuple[int, dict[str, Any]]] = []
+
+    def add(self, name: str, winners: str, minutes_ago: float = 0) -> dict[str, Any]:
+        payload = {**played(winners), "setId": name * 32}
+        self.sets.append((int(now() * 1000 - minutes_ago * MINUTE_MS), payload))
+        return payload
+
+    def __call__(self, station: str | None, since_ms: int) -> Sequence[StationSet]:
+        return [("setup-1", payload) for at_ms, payload in self.sets if at_ms >= since_ms]
+
+
+def states(desk: BracketDesk) -> dict[str, tuple[str, str]]:
+    return {entry.played_id[0]: (entry.state, entry.why) for entry in desk.entries}
+
+
+@in_virtual_time
+async def test_a_set_from_before_the_bracket_is_for_a_person(tmp_path: Path) -> None:
+    """Also after restarts: they are common while a bracket is being set up."""
+    double, history = event(), History()
+    payload = history.add("a", "00", minutes_ago=20)
+    for _ in range(3):
+        async with running(double, tmp_path, history=history) as desk:
+            desk.set_changed("setup-1", payload)
+            await trio.sleep(100)
+            assert states(desk) == {"a": ("confirm", LATE)}
+    assert reports(double) == []
+
+
+@in_virtual_time
+async def test_further_sets_from_before_the_bracket_are_not_taken_up(tmp_path: Path) -> None:
+    double, history = event(), History()
+    history.add("a", "00", minutes_ago=40)
+    newest = history.add("b", "0", minutes_ago=20)
+    for _ in range(2):
+        async with running(double, tmp_path, history=history) as desk:
+            desk.set_changed("setup-1", newest)
+            await trio.sleep(100)
+            assert states(desk).keys() == {"b"}
+
+
+@in_virtual_time
+async def test_a_set_that_ended_while_nothing_ran_is_reported(tmp_path: Path) -> None:
+    double, history = event(), History()
+    async with running(double, tmp_path, history=history):
+        pass
+    await trio.sleep(3 * 3600)
+    history.add("a", "00", minutes_ago=60)
+    newest = history.add("b", "")
+    async with running(double, tmp_path, history=history) as desk:
+        desk.set_changed("setup-1", newest)
+        await until(lambda: states(desk).get("a") == ("done", ""))
+    assert double.sets["one"].winner == 1
+
+
+@in_virtual_time
+async def test_sets_whose_games_are_read_later_do_not_damage_the_current_set(tmp_path: Path) -> None:
+    double, history = event(), History()
+    async with running(double, tmp_path, history=history):
+        pass
+    await trio.sleep(600)
+    async with running(double, tmp_path, history=history) as desk:
+        newest = {**played("0"), "setId": "b" * 32}
+        desk.set_changed("setup-1", newest)
+        await trio.sleep(60)
+        older = history.add("a", "0")
+        history.add("b", "0")
+        older["players"] = [{**player, "name": f"{player['name']}'s friend"} for player in older["players"]]
+        await desk.take_up()
+        await until(lambda: len(desk.entries) == 2)
+        found = {entry.played_id[0]: entry for entry in desk.entries}
+        assert (found["a"].left_behind, found["b"].left_behind) == (True, False)
+        desk.set_changed("setup-1", {**played("00"), "setId": "b" * 32})
+        await until(lambda: double.sets["one"].state == 3)
+
+
+@in_virtual_time
+async def test_a_new_set_brings_those_before_it(tmp_path: Path) -> None:
+    double, history = event(), History()
+    async with running(double, tmp_path, history=history) as desk:
+        history.add("a", "00")
+        desk.set_changed("setup-1", history.add("b", ""))
+        await until(lambda: states(desk).get("a") == ("done", ""))
+
+
+@in_virtual_time
+async def test_a_clock_that_was_set_back_hides_no_set(tmp_path: Path) -> None:
+    double, history = event(), History()
+    store = open_reports(tmp_path / "reports.sqlite3")
+    store.note_alive("start.gg", int(now() * 1000) - 60 * MINUTE_MS)
+    store.note_alive("start.gg", int(now() * 1000) + 10_000 * MINUTE_MS)
+    store.close()
+    history.add("a", "00", minutes_ago=5)
+    async with running(double, tmp_path, history=history) as desk:
+        await until(lambda: states(desk) == {"a": ("done", "")})
+
+
+@in_virtual_time
+async def test_after_a_damaged_queue_the_sets_of_a_day_are_for_a_person(tmp_path: Path) -> None:
+    double, history = event(), History()
+    history.add("x", "00", minutes_ago=25 * 60)
+    history.add("a", "00", minutes_ago=23 * 60)
+    async with running(double, tmp_path, history=history, damaged=True) as desk:
+        await trio.sleep(100)
+        assert states(desk) == {"a": ("confirm", LATE)}
+        assert reports(double) == []
+        await desk.confirm(("setup-1", "a" * 32))
+        await until(lambda: double.sets["one"].state == 3)
+
+
+@in_virtual_time
+async def test_a_result_from_a_dry_run_is_for_a_person_afterwards(tmp_path: Path) -> None:
+    double, history = event(), History()
+    async with running(double, tmp_path, AUTOMATIC._replace(dry_run=True), history=history) as desk:
+        await play(desk, played("00"))
+        await until(lambda: states(desk)["a"][0] == "confirm")
+    async with running(double, tmp_path, history=history) as desk:
+        desk.set_changed("setup-1", played("00"))
+        await trio.sleep(100)
+        assert states(desk) == {"a": ("confirm", "it was played in a dry run")}
+    assert reports(double) == []
+
+
+@in_virtual_time
+async def test_finished_sets_are_forgotten_here_as_in_the_store(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(desk_module, "_MAX_FINISHED", 3)
+    double = event()
+    async with running(double, tmp_path, AUTOMATIC._replace(rules=Rules())) as desk:
+        await play(desk, played("00"))
+        for number in range(6):
+            friendly = played("00", named=False)
+            await play(desk, {**friendly, "setId": f"{number}" * 32}, "setup-2")
+        await trio.sleep(100)
+        kept = sorted(states(desk))
+    assert kept == ["3", "4", "5", "a"]
+    async with running(double, tmp_path, AUTOMATIC._replace(rules=Rules())) as desk:
+        assert sorted(states(desk)) == kept
