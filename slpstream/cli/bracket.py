@@ -53,6 +53,10 @@ async def _list(config: Bracket, names: dict[str, str]) -> None:
     for station in stations:
         ours = f"is {here[station.id]}" if station.id in here else "is none of the configured stations"
         click.echo(f"station {station.number}: {printable(ours)}")
+    for stream, queue in (await bracket.stream_queues()).items() if config.streams else ():
+        station = next((ours for name, ours in config.streams.items() if name.casefold() == stream.casefold()), None)
+        shown = f"is none of {', '.join(config.streams)}" if station is None else f"shows {station}"
+        click.echo(printable(f"stream {stream}: {shown}, {len(queue)} sets in its queue"))
     sets = await bracket.open_sets()
     for each in sets:
         click.echo(_line(each))

@@ -30,11 +30,12 @@ def check_bracket(config: Config, file: str) -> None:
     _check_token(bracket, file)
     ids = {station.id for station in config.stations}
     open_ended = not ids or EACH_SUBFOLDER in ids or config.relay.discovery
-    for theirs, ours in bracket.stations.items():
-        if not open_ended and ours not in ids:
-            raise ConfigError(file, f"bracket.stations.{theirs}", f"no such station: {ours!r}")
-        if list(bracket.stations.values()).count(ours) > 1:
-            raise ConfigError(file, f"bracket.stations.{theirs}", f"{ours!r} is there twice")
+    for key, named in (("stations", bracket.stations), ("streams", bracket.streams)):
+        for theirs, ours in named.items():
+            if not open_ended and ours not in ids:
+                raise ConfigError(file, f"bracket.{key}.{theirs}", f"no such station: {ours!r}")
+            if list(named.values()).count(ours) > 1:
+                raise ConfigError(file, f"bracket.{key}.{theirs}", f"{ours!r} is there twice")
 
 
 def event_slug(text: str) -> str:

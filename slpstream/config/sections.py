@@ -708,6 +708,13 @@ class Bracket(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
             "matched by name, or by the number at the end of our id or name."
         ),
     ] = {}
+    streams: Annotated[
+        dict[str, str],
+        Meta(
+            description="Our stations by the name of the stream in the bracket that shows them, such as `{ BTSmelee = "
+            '"stream" }`. The players of the next set in its queue are expected there.'
+        ),
+    ] = {}
     call_sets: Annotated[
         bool, Meta(description="Call a set that is assigned to a station as soon as the station is free.")
     ] = False

@@ -27,6 +27,7 @@ EVENT = "tournament/the-big-one/event/melee-singles"
         ({"kind": "webhook", "url": "http://x", "events": [EVENT]}, "bracket.events", "does not apply"),
         ({"kind": "start.gg", "events": [EVENT], "stations": {"1": "c"}}, "bracket.stations.1", "no such station"),
         ({"kind": "start.gg", "events": [EVENT], "stations": {"1": "a", "2": "a"}}, "bracket.stations.1", "twice"),
+        ({"kind": "start.gg", "events": [EVENT], "streams": {"x": "c"}}, "bracket.streams.x", "no such station"),
         ({"kind": "start.gg", "events": [EVENT], "requests_per_minute": 81}, "bracket.requests_per_minute", "80"),
     ],
 )

@@ -231,6 +231,7 @@ class DaemonBracket:
             start=config.start_sets,
             assign=config.assign_stations,
             stations=config.stations,
+            streams=config.streams,
         )
 
     async def _sets_since(self, station: str | None, since_ms: int) -> Sequence[StationSet]:

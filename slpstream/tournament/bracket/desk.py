@@ -73,6 +73,8 @@ class Wishes(NamedTuple):
     assign: bool = False
     stations: Mapping[str, str] = {}
     """Our stations by the number or name of the bracket's."""
+    streams: Mapping[str, str] = {}
+    """Our stations by the name of the stream that shows them."""
 
 
 class Surroundings(NamedTuple):
@@ -132,6 +134,8 @@ class BracketDesk:
         self._here: tuple[Mapping[str, str], Mapping[str, str]] | None = None
         """The names of our stations, and `here` made from them; `None` after `_stations` has changed."""
         self._stations: dict[str, BracketStation] = {}
+        self._queues: Mapping[str, Sequence[str]] = {}
+        """The sets in the queues of streams, by our station."""
         self._passed: dict[Key, Mapping[str, Any]] = {}
         """Payloads of sets that have not been taken up yet."""
         self._taken_up: set[Key] = set()
@@ -228,20 +232,21 @@ class BracketDesk:
         ]
 
     def expected_set(self, station: str) -> BracketSet | None:
-        """The set that was called to a station or is being played there, or else the only one assigned to it."""
+        """The set that was called to a station or is being played there.
+
+        Otherwise the next one in the queue of the station's stream, or else the only one assigned to the station.
+        """
         here = self.here
         finished = {entry.set_id for entry in self._entries.values() if entry.state == "done"}
-        at_station = [
-            each
-            for each in self._sets.values()
-            if each.station is not None
-            and here.get(each.station.id) == station
-            and each.state != "done"
-            and each.is_filled
-            and each.id not in finished
-        ]
+        coming = {
+            id: each
+            for id, each in self._sets.items()
+            if each.state != "done" and each.is_filled and each.id not in finished
+        }
+        at_station = [e for e in coming.values() if e.station is not None and here.get(e.station.id) == station]
         begun = [each for each in at_station if each.state != "open"]
-        return next((sets[0] for sets in (begun, at_station) if len(sets) == 1), None)
+        queued = [coming[id] for id in self._queues.get(station, ()) if id in coming]
+        return next((sets[0] for sets in (begun, queued[:1], at_station) if len(sets) == 1), None)
 
     async def run(self) -> None:
         """Work until cancelled."""
@@ -591,6 +596,8 @@ class BracketDesk:
             since = max(0, self._newest_change - _OVERLAP_SECONDS)
             read = {each.id: each for each in await bracket.changed_sets(since)}
             self._sets.update(read)
+        if self._wishes.streams:
+            await self._read_queues(bracket)
         self._newest_change = max([self._newest_change, *(each.updated_at for each in read.values())])
         started = {each.pool for each in self._sets.values() if each.pool and not each.provisional}
         for id in [id for id, each in self._sets.items() if each.provisional and each.pool in started]:
@@ -605,6 +612,18 @@ class BracketDesk:
         found = self._sets.get(entry.set_id)
         return found is None or found.state != "done" or self._looked.get(found.id) != found.updated_at
 
+    async def _read_queues(self, bracket: Bracket) -> None:
+        """Read which sets come next on the streams that our stations are shown on."""
+        try:
+            queues = await bracket.stream_queues()
+        except Refused as refusal:
+            if refusal.kind in _GLOBAL:
+                raise
+            self._log.warning("the queues of streams cannot be read", what=refusal.what)
+            return
+        ours = {stream.casefold(): station for stream, station in self._wishes.streams.items()}
+        self._queues = {ours[name.casefold()]: ids for name, ids in queues.items() if name.casefold() in ours}
+
     async def _after_reading(self, began_ms: int, unreported: Collection[Key] = ()) -> None:
         """Match what could not be matched before, and look at sets that others have completed. `unreported` are the
         entries that waited when the reading began."""
@@ -612,13 +631,16 @@ class BracketDesk:
             for entry in list(self._entries.values()):
                 if not entry.set_id and not entry.settled and entry.state in ("aside", "ask"):
                     await trio.lowlevel.checkpoint()
-                    await self._keep([self._settled(self._matched(entry), began_ms, unreported)])
+                    await self._keep([self._matched(entry)])
                 found = self._sets.get(entry.set_id)
                 if found is None or found.state != "done" or entry.state not in _LOOKED_AT:
                     continue
                 if self._looked.get(found.id) != found.updated_at:
                     self._looked[found.id] = found.updated_at
                     self._look.add(entry.key)
+            # After all have been matched, because a set waits for those that its players come from.
+            settled = [self._settled(entry, began_ms, unreported) for entry in self._entries.values()]
+            await self._keep(settled)
         for key, entry in list(self._entries.items()):
             if entry.set_id and not entry.detailed and entry.state not in ("done", "dropped"):
                 await self._describe(key)
@@ -632,7 +654,7 @@ class BracketDesk:
         Otherwise a friendly would be taken for the next set of the same players.
         """
         ended = entry.left_behind or (entry.played.over and entry.over_at_ms < began_ms)
-        if entry.state != "aside" or not ended:
+        if entry.state != "aside" or entry.set_id or entry.settled or not ended:
             return entry
         names = names_in(entry.played)
         for other in self._entries.values():

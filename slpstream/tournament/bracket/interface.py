@@ -184,6 +184,9 @@ class Bracket(Results, Protocol):
     async def stations(self) -> Sequence[BracketStation]:
         """The stations of the tournament."""
 
+    async def stream_queues(self) -> Mapping[str, Sequence[str]]:
+        """The ids of the sets that are to be played on each stream, in their order, by the name of the stream."""
+
     async def call(self, set_id: str) -> Outcome:
         """Call the players of a set to its station."""
 

@@ -68,6 +68,7 @@ class DoubleSet:
     games: list[dict[str, Any]] = field(default_factory=list)
     scores: list[int | None] = field(default_factory=lambda: [None, None])
     station: int | None = None
+    stream: str | None = None
     updated_at: int = 0
     total_games: int | None = 3
     feeds: list[tuple[str, int]] = field(default_factory=list)
@@ -92,6 +93,8 @@ class StartggDouble:
         self.sets: dict[str, DoubleSet] = {}
         self.stations: dict[int, tuple[int, str]] = {}
         """Number and identifier, by id."""
+        self.queue: dict[str, list[str]] = {}
+        """The keys of the sets in the queue of each stream."""
         self.trouble: Callable[[str], Trouble] = lambda operation: ""
         self.admin = True
         self.requests: list[tuple[str, Mapping[str, Any]]] = []
@@ -210,6 +213,17 @@ class StartggDouble:
     def _do_stations(self, slug: str, page: int, perPage: int) -> Any:
         listed = [{"id": id, "identifier": name, "number": number} for id, (number, name) in self.stations.items()]
         return {"tournament": {"stations": _paged(listed, page, perPage)}}
+
+    def _do_streamqueue(self, tournamentId: Any) -> Any:
+        if str(tournamentId) != "7":
+            raise Error("Tournament not found")
+        return {
+            "streamQueue": [
+                {"stream": {"streamName": name}, "sets": [{"id": self.sets[key].id} for key in keys]}
+                for name, keys in self.queue.items()
+            ]
+            or None
+        }
 
     def _do_sets(self, eventId: Any, page: int, perPage: int, filters: Mapping[str, Any]) -> Any:
         chosen = [
@@ -340,7 +354,7 @@ class StartggDouble:
                 for entrant, score in zip(found.entrants, found.scores, strict=True)
             ],
             "station": station,
-            "stream": None,
+            "stream": None if found.stream is None else {"id": 9, "streamName": found.stream},
             "phaseGroup": {
                 "id": found.group,
                 "displayIdentifier": "A",

@@ -19,7 +19,7 @@ from slpstream.tournament.bracket.desk import BracketDesk, StationSet, Surroundi
 from slpstream.tournament.bracket.interface import BracketSet, Refused
 from slpstream.tournament.bracket.queue import Rules
 from slpstream.tournament.bracket.startgg.client import StartggBracket
-from tests.tournament.bracket.startgg_double import EVENT, DoubleSet, Entrant, Player, StartggDouble
+from tests.tournament.bracket.startgg_double import EVENT, DoubleSet, Entrant, Error, Player, StartggDouble
 from tests.tournament.bracket.test_exactly_once import in_the_event_loop, now
 from tests.tournament.bracket.venue import PlayedGame, set_payload
 from tests.tournament.handover.validator import STARTGG
@@ -406,6 +406,47 @@ async def test_sets_are_assigned_called_and_started(tmp_path: Path) -> None:
         assert double.sets["two"].station == 501
         with pytest.raises(ActRefused):
             await desk.act("assign", "77", "nowhere")
+
+
+@in_virtual_time
+async def test_the_next_set_in_the_queue_of_a_stream_is_expected_at_its_station(tmp_path: Path) -> None:
+    double = event()
+    for number, key in enumerate(("two", "three"), 2):
+        pair = [Entrant(10 * number + side, [Player(f"{key} {side}")]) for side in (1, 2)]
+        double.add(DoubleSet(key, 70 + number, 5, list(pair), stream="BTSmelee"))
+    double.queue = {"Other": ["one"], "BTSmelee": ["final", "two", "three"]}
+    wishes = AUTOMATIC._replace(streams={"btsmelee": "setup-2"})
+    async with running(double, tmp_path, wishes) as desk:
+        assert [player.name for player in desk.expected("setup-2")] == ["two 1", "two 2"]
+        assert not desk.expected("setup-1")
+        double.complete_by_hand("two", 0, [], [2, 0])
+        await until(lambda: [player.name for player in desk.expected("setup-2")] == ["three 1", "three 2"])
+        double.sets["one"].station = 502
+        double.stations[502] = (2, "Setup 2")
+        double.sets["one"].state, double.sets["one"].updated_at = 6, int(now())
+        await until(lambda: [player.name for player in desk.expected("setup-2")] == ["Bob", "Alice"], 2000)
+
+
+@in_virtual_time
+async def test_a_queue_that_start_gg_refuses_to_show_stops_nothing(tmp_path: Path) -> None:
+    double = event()
+
+    def refuse(tournamentId: Any) -> Any:
+        raise Error("You do not see stream queues")
+
+    double._do_streamqueue = refuse  # type: ignore[method-assign]
+    async with running(double, tmp_path, AUTOMATIC._replace(streams={"BTSmelee": "setup-2"})) as desk:
+        desk.set_changed("setup-1", played("00"))
+        await until(lambda: double.sets["one"].state == 3)
+        assert desk.connected
+
+
+@in_virtual_time
+async def test_queues_are_asked_for_only_if_a_stream_is_configured(tmp_path: Path) -> None:
+    double = event()
+    async with running(double, tmp_path):
+        await trio.sleep(120)
+    assert "StreamQueue" not in {operation for operation, _ in double.requests}
 
 
 @in_virtual_time

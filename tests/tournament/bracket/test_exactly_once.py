@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
+from shutil import copytree
 from typing import Any, TypeVar
 
 import pytest
@@ -16,12 +18,17 @@ from slpstream.tournament.bracket.desk import BracketDesk, Surroundings, Wishes
 from slpstream.tournament.bracket.queue import Rules
 from slpstream.tournament.bracket.startgg.client import StartggBracket
 from slpstream.tournament.bracket.startgg.variables import ids
-from tests.tournament.bracket.startgg_double import StartggDouble, Trouble
-from tests.tournament.bracket.venue import Venue
+from tests.tournament.bracket.startgg_double import Entrant, StartggDouble, Trouble
+from tests.tournament.bracket.venue import PlayedGame, Venue
 
 T = TypeVar("T")
 START = 1_700_000_000.0
-KILLS = 50
+STATIONS, SETS, KILLS = 50, 200, 50
+RUN_SECONDS = 150.0
+"""How long a run lasts on average before it is killed."""
+BREAK_SECONDS = 2400.0
+"""About how long a station is free between two sets, so that sets are played until after the last kill."""
+SILENT_FROM_SECONDS, SILENT_TO_SECONDS = 1800, 5400
 TROUBLES: tuple[Trouble, ...] = (
     "429", "500", "html", "half", "unknown", "null", "lost_before", "lost_after", "repeat",
 )  # fmt: skip
@@ -31,26 +38,50 @@ def now() -> float:
     return START + trio.current_time()
 
 
+def is_silent() -> bool:
+    return SILENT_FROM_SECONDS <= now() - START < SILENT_TO_SECONDS
+
+
 def troubled(rng: random.Random) -> Callable[[str], Trouble]:
-    """Every tenth request fails in some way, and nothing is answered for the second hour."""
+    """Every tenth request fails in some way, and nothing is answered for an hour."""
 
     def trouble(operation: str) -> Trouble:
-        if 3600 <= now() - START < 7200:
+        if is_silent():
             return "unreachable"
         return rng.choice(TROUBLES) if rng.random() < 0.1 else ""
 
     return trouble
 
 
-async def run_desk(
-    folder: Path, venue: Venue, seconds: float, done: Callable[[BracketDesk], bool]
-) -> tuple[bool, list[str]]:
-    """Run a desk until it is killed. Returns whether it was done before, and what was left."""
-    store = open_reports(folder / "reports.sqlite3")
-    finished = False
-    with trio.move_on_after(seconds):
+class Run:
+    """One run of the desk, from its start to its kill, or to its end if it is the last one."""
+
+    def __init__(self, venue: Venue, folder: Path) -> None:
+        """`folder` has what the run before has left."""
+        self._venue = venue
+        self._folder = folder
+        self.desk: BracketDesk
+
+    async def until_killed(self, seconds: float, left: Path) -> None:
+        """Run for some time. `left` gets the files as they are at that moment, nothing of which was closed."""
+        async with self._running() as cancel:
+            await trio.sleep(seconds)
+            copytree(self._folder, left)
+            cancel()
+
+    async def until(self, done: Callable[[BracketDesk], bool]) -> None:
+        """Run until everything is done."""
+        async with self._running() as cancel:
+            while not done(self.desk):
+                await trio.sleep(5)
+            cancel()
+
+    @asynccontextmanager
+    async def _running(self) -> AsyncIterator[Callable[[], None]]:
+        venue = self._venue
+        store = open_reports(self._folder / "reports.sqlite3")
         bracket = StartggBracket(venue.double.connection())
-        desk = BracketDesk(
+        self.desk = BracketDesk(
             "start.gg",
             bracket,
             bracket,
@@ -59,18 +90,13 @@ async def run_desk(
             Surroundings(lambda: venue.names, venue.sets_since),
             wall_clock=now,
         )
-        venue.listener = desk.set_changed
+        venue.listener = self.desk.set_changed
         venue.tell_newest()
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(desk.run)
-            while not done(desk):
-                await trio.sleep(5)
-            finished = True
-            nursery.cancel_scope.cancel()
-    venue.listener = None
-    store.close()
-    unfinished = [f"{e.station} {e.state} {e.why} {e.set_id}" for e in desk.entries if e.state != "done"]
-    return finished, unfinished
+            nursery.start_soon(self.desk.run)
+            yield nursery.cancel_scope.cancel
+        venue.listener = None
+        store.close()
 
 
 async def in_the_event_loop(
@@ -82,18 +108,25 @@ async def in_the_event_loop(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [1, 2])
-def test_each_set_is_reported_once(tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("seed", "finals_elsewhere"), [(1, False), (2, True)])
+def test_each_set_is_reported_once(
+    tmp_path: Path, seed: int, finals_elsewhere: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(trio.to_thread, "run_sync", in_the_event_loop)
     rng = random.Random(seed)
-    made: list[StartggDouble] = []
 
     async def main() -> None:
         double = StartggDouble(now)
-        made.append(double)
-        venue = Venue(double, random.Random(seed), 50)
+        venue = Venue(
+            double, random.Random(seed), STATIONS, break_seconds=BREAK_SECONDS, finals_elsewhere=finals_elsewhere
+        )
         double.trouble = troubled(random.Random(seed + 1))
-        deadline = START + 24 * 3600
+        open_at_kills: list[int] = []
+        waited: list[int] = []
+
+        async def look_at_the_end_of_the_silence() -> None:
+            await trio.sleep(SILENT_TO_SECONDS - 1)
+            waited.append(sum(not double.sets[key].completions for key in venue.expected))
 
         def done(desk: BracketDesk) -> bool:
             played = len(venue.expected) == len(double.sets)
@@ -104,36 +137,50 @@ def test_each_set_is_reported_once(tmp_path: Path, seed: int, monkeypatch: pytes
                 and all(entry.state == "done" for entry in desk.entries)
             )
 
-        async with trio.open_nursery() as nursery:
-            for station in venue.names:
-                nursery.start_soon(venue.play, station)
-            for kill in range(KILLS + 1):
-                seconds = rng.expovariate(1 / 150) if kill < KILLS else deadline - now()
-                finished, left = await run_desk(tmp_path, venue, seconds, done)
-                if kill < KILLS:
+        with trio.move_on_after(8 * 3600) as day:
+            async with trio.open_nursery() as nursery:
+                for station in venue.names:
+                    nursery.start_soon(venue.play, station)
+                nursery.start_soon(look_at_the_end_of_the_silence)
+                (tmp_path / "0").mkdir()
+                for kill in range(KILLS):
+                    run = Run(venue, tmp_path / str(kill))
+                    await run.until_killed(rng.expovariate(1 / RUN_SECONDS), tmp_path / str(kill + 1))
+                    open_at_kills.append(sum(not each.completions for each in double.sets.values()))
                     await trio.sleep(rng.choice([0, 0, 1, 30]))
-        assert finished, left
-        for key, (winner, games, swapped) in venue.expected.items():
-            found = double.sets[key]
-            assert found.resets == 0
-            assert len(found.completions) == 1, key
-            entrants = [entrant for entrant in found.entrants if entrant is not None]
-            place, data = found.completions[0]
-            assert entrants[place].id == winner.id
-            order = (1, 0) if swapped else (0, 1)
-            sides = [entrants[order[0]], entrants[order[1]]]
-            if key.endswith("final"):  # the places in the bracket depend on which set was reported first
-                sides = sorted(entrants, key=lambda e: e.id != winner.id)
-                sides = sides if games[-1].winner == 0 else sides[::-1]
-            for number, (game, sent) in enumerate(zip(games, data, strict=True)):
-                assert sent["gameNum"] == number + 1
-                assert sent["winnerId"] == str(sides[game.winner].id)
-                assert sent["stageId"] == ids("stages")[game.stage]
-                stocks = [sent["entrant1Score"], sent["entrant2Score"]]
-                assert stocks[entrants.index(sides[0])] == game.stocks[0]
-                picked = {pick["entrantId"]: pick["characterId"] for pick in sent["selections"]}
-                for side in (0, 1):
-                    assert picked[str(sides[side].id)] == ids("characters")[game.characters[side]]
+                run = Run(venue, tmp_path / str(KILLS))
+                await run.until(done)
+        left = [f"{e.station} {e.state} {e.why} {e.set_id}" for e in run.desk.entries if e.state != "done"]
+        assert not day.cancelled_caught, left
+        assert len(double.sets) == SETS
+        assert min(open_at_kills) > 0, "all kills came before the last report"
+        assert waited[0] > STATIONS // 2, "results waited while nothing was answered"
         assert double.throttled == 0
+        for key, (winner, games, swapped) in venue.expected.items():
+            check_set(double, key, winner, games, swapped)
 
     trio.run(main, clock=trio.testing.MockClock(autojump_threshold=0))
+
+
+def check_set(double: StartggDouble, key: str, winner: Entrant, games: Sequence[PlayedGame], swapped: bool) -> None:
+    """The set was completed once, with its winner and games."""
+    found = double.sets[key]
+    assert found.resets == 0
+    assert len(found.completions) == 1, key
+    entrants = [entrant for entrant in found.entrants if entrant is not None]
+    place, data = found.completions[0]
+    assert entrants[place].id == winner.id
+    order = (1, 0) if swapped else (0, 1)
+    sides = [entrants[order[0]], entrants[order[1]]]
+    if key.endswith("final"):  # the places in the bracket depend on which set was reported first
+        sides = sorted(entrants, key=lambda e: e.id != winner.id)
+        sides = sides if games[-1].winner == 0 else sides[::-1]
+    for number, (game, sent) in enumerate(zip(games, data, strict=True)):
+        assert sent["gameNum"] == number + 1
+        assert sent["winnerId"] == str(sides[game.winner].id)
+        assert sent["stageId"] == ids("stages")[game.stage]
+        stocks = [sent["entrant1Score"], sent["entrant2Score"]]
+        assert stocks[entrants.index(sides[0])] == game.stocks[0]
+        picked = {pick["entrantId"]: pick["characterId"] for pick in sent["selections"]}
+        for side in (0, 1):
+            assert picked[str(sides[side].id)] == ids("characters")[game.characters[side]]

@@ -74,11 +74,25 @@ def set_payload(
 
 
 class Venue:
-    """50 stations with four sets each, of which the third is between the winners of the first two."""
+    """Stations with four sets each, of which the third is between the winners of the first two.
 
-    def __init__(self, double: StartggDouble, rng: random.Random, stations: int) -> None:
+    With `finals_elsewhere`, the winners move to the next station for that set.
+    """
+
+    def __init__(
+        self,
+        double: StartggDouble,
+        rng: random.Random,
+        stations: int,
+        *,
+        break_seconds: float = BREAK_SECONDS,
+        finals_elsewhere: bool = False,
+    ) -> None:
         self.double = double
         self.rng = rng
+        self.break_seconds = break_seconds
+        self.finals_elsewhere = finals_elsewhere
+        self._changed = trio.Event()
         self.names = {f"setup-{number}": f"Setup {number}" for number in range(1, stations + 1)}
         self.history: dict[str, list[dict[str, Any]]] = {station: [] for station in self.names}
         """The newest payload of each set of a station, oldest first."""
@@ -109,15 +123,22 @@ class Venue:
         """Play the four sets of a station."""
         number = station.rpartition("-")[2]
         await trio.sleep(self.rng.uniform(0, 300))
-        winners: list[Entrant] = []
-        for key in (f"{number}-a", f"{number}-b", f"{number}-final", f"{number}-x"):
-            entrants = winners[:2] if key.endswith("final") else self.double.sets[key].entrants
+        of_final = str(int(number) % len(self.names) + 1) if self.finals_elsewhere else number
+        for key in (f"{number}-a", f"{number}-b", f"{of_final}-final", f"{number}-x"):
+            entrants: Sequence[Entrant | None] = self.double.sets[key].entrants
+            if key.endswith("final"):
+                entrants = [await self._winner_of(f"{of_final}-{feeder}") for feeder in "ab"]
             assert entrants[0] is not None
             assert entrants[1] is not None
-            winners.append(await self._play_set(station, key, [entrants[0], entrants[1]]))
-            await trio.sleep(BREAK_SECONDS)
+            await self._play_set(station, key, [entrants[0], entrants[1]])
+            await trio.sleep(self.rng.uniform(0.5, 1.5) * self.break_seconds)
 
-    async def _play_set(self, station: str, key: str, entrants: list[Entrant]) -> Entrant:
+    async def _winner_of(self, key: str) -> Entrant:
+        while key not in self.expected:
+            await self._changed.wait()
+        return self.expected[key][0]
+
+    async def _play_set(self, station: str, key: str, entrants: list[Entrant]) -> None:
         swapped = self.rng.random() < 0.5
         sides = entrants[::-1] if swapped else entrants
         games: list[PlayedGame] = []
@@ -133,7 +154,8 @@ class Venue:
             self._tell(station)
         winner: Entrant = sides[payload["winner"]]
         self.expected[key] = (winner, games, swapped)
-        return winner
+        self._changed.set()
+        self._changed = trio.Event()
 
     def _tell(self, station: str) -> None:
         if self.listener is not None:

@@ -208,6 +208,7 @@ class _Game(_Kept):
 
 
 class _Tournament(_Kept):
+    id: int | str | None = None
     name: str | None = None
     slug: str | None = None
 

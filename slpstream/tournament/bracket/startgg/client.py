@@ -104,6 +104,19 @@ class StartggBracket:
                 page, pages = page + 1, min(_pages(listed), _MAX_PAGES)
         return stations
 
+    async def stream_queues(self) -> Mapping[str, Sequence[str]]:
+        """The sets in the queues of the tournaments' streams."""
+        events = [await self._event(slug) for slug in self._connection.events]
+        tournaments = {event.tournament.id for event in events if event.tournament is not None}
+        queues: dict[str, list[str]] = {}
+        for tournament in sorted(str(id) for id in tournaments if id is not None):
+            found = (await self._ask(queries.STREAM_QUEUE, {"tournamentId": tournament})).data.get("streamQueue")
+            for queue in found if isinstance(found, list) else ():
+                name, sets = _member(queue, "stream", "streamName"), _member(queue, "sets")
+                ids = [_member(each, "id") for each in (sets if isinstance(sets, list) else ())]
+                queues.setdefault(str(name), []).extend(str(id) for id in ids if id is not None)
+        return queues
+
     async def call(self, set_id: str) -> Outcome:
         """Call a set."""
         return await self._change(queries.CALL, {"setId": set_id}, "markSetCalled")

@@ -50,6 +50,12 @@ query Stations($slug: String, $page: Int, $perPage: Int) {
   }
 }
 """
+# It cannot be limited to one stream, so it has ids only.
+STREAM_QUEUE: Final = """
+query StreamQueue($tournamentId: ID!) {
+  streamQueue(tournamentId: $tournamentId) { stream { streamName } sets { id } }
+}
+"""
 ADMIN_OF: Final = """
 query AdminOf($perPage: Int) {
   currentUser { tournaments(query: {perPage: $perPage, filter: {tournamentView: "admin"}}) { nodes { slug } } }
