@@ -223,6 +223,14 @@ def test_names_belong_to_the_player_whose_turn_it_was() -> None:
     assert names == [["Ann", "Bob"], ["Ann", "Cy"], [None, "Cy"]]
 
 
+def test_names_of_seats_belong_to_the_player_whose_turn_it_was() -> None:
+    battle = Battle([game(1, (3, 0), in_progress=True)])
+    battle.correct(seats={"0": {"name": "Ann"}, "1": {"name": "Bob"}})
+    battle.games = [game(1, (3, 0)), game(2, (0, 2), names=("", "CY"))]
+    names = [[player.get("name") for player in each["players"]] for each in battle.shown["games"]]
+    assert names == [["Ann", "Bob"], ["Ann", "CY"]]
+
+
 def test_changes_are_listed_and_undone() -> None:
     games = [game(1, (3, 0)), game(2, (0, 4))]
 
