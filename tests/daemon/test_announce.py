@@ -95,6 +95,11 @@ def test_daemon_is_found_by_dns_sd_and_withdrawn_when_it_stops(tmp_path: Path, b
         browser.until("gone", name)
 
 
+def test_name_with_control_characters_is_a_configuration_error() -> None:
+    with pytest.raises(ConfigError, match=r"announce\.name: expected printable characters"):
+        configuration.check({"announce": {"name": "Hall\x073"}})
+
+
 def test_dns_sd_without_its_library_is_a_configuration_error(monkeypatch: pytest.MonkeyPatch) -> None:
     config = configuration.check({"announce": {"dns_sd": True}})
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
