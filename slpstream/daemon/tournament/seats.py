@@ -80,7 +80,6 @@ class DaemonSeats:
         self._expected = expected
         self._file = key_file
         self._keys = key_file.load()
-        self._lan_address = lan_address()
         self._recent: Sequence[Person] | None = None
         """Those whom a phone offers; `None` until the kept ones are loaded."""
         self._known: dict[str, StationNow] = {}
@@ -120,7 +119,7 @@ class DaemonSeats:
                 self._log.warning(
                     "phones cannot reach the address in the codes of seats",
                     address=address,
-                    what="set server.host, or seats.address for a proxy",
+                    what="connect this machine to a network, or set server.host, or seats.address for a proxy",
                 )
         while True:
             self._work = trio.Event()
@@ -328,7 +327,7 @@ class DaemonSeats:
             return self._config.address.rstrip("/"), "configuration"
         host, port = self._listening()
         everywhere = host in ("", "0.0.0.0", "::")
-        shown = (self._lan_address if everywhere else host) or "127.0.0.1"
+        shown = (lan_address() if everywhere else host) or "127.0.0.1"
         address = f"http://{f'[{shown}]' if ':' in shown else shown}:{port}"
         return address, "loopback" if is_loopback(shown) else "machine"
 
