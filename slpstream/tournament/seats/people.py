@@ -9,7 +9,8 @@ from slpstream.tournament.expected_player import ExpectedPlayer
 from slpstream.tournament.seats.claims import Person, folded
 
 MAX_TYPED_NAME = 30
-MAX_DETAIL = 40
+MAX_NAME, MAX_DETAIL = 60, 40
+"""The longest name, and the longest sponsor and pronouns, of a person in a set."""
 MAX_RECENT = 200
 """People whom the daemon remembers. Those who were named longest ago are dropped first."""
 
@@ -17,6 +18,16 @@ _JOINER = "\u200d"
 """Part of many emoji."""
 _MAX_MARKS = 2
 """Combining marks in a row: enough for every language that is written with them."""
+
+
+def as_in_sets(person: Person | ExpectedPlayer) -> Person:
+    """A known person as a set has them: every text on one line, and cut where a set allows no more."""
+    sponsor, pronouns = (_cut(detail or "", MAX_DETAIL) or None for detail in (person.sponsor, person.pronouns))
+    return Person(_cut(person.name, MAX_NAME), sponsor, pronouns)
+
+
+def _cut(text: str, max_length: int) -> str:
+    return " ".join(text.split())[:max_length].rstrip()
 
 
 def clean_name(text: str, max_length: int = MAX_TYPED_NAME) -> str:
@@ -35,12 +46,12 @@ def clean_name(text: str, max_length: int = MAX_TYPED_NAME) -> str:
 
 
 def person_named(name: str, expected: Iterable[ExpectedPlayer], recent: Iterable[Person]) -> Person | None:
-    """The known person of this name, with what else is known of them; `None` if nobody of that name is known."""
+    """The known person of this name, as a set has them; `None` if nobody of that name is known."""
     wanted = folded(name)
-    for player in expected:
-        if folded(player.name) == wanted:
-            return Person(player.name, player.sponsor, player.pronouns)
-    return next((person for person in recent if folded(person.name) == wanted), None)
+    if not wanted:
+        return None
+    known = (as_in_sets(person) for people in (expected, recent) for person in people)
+    return next((person for person in known if folded(person.name) == wanted), None)
 
 
 def with_recent(recent: Sequence[Person], named: Iterable[Person]) -> Sequence[Person]:

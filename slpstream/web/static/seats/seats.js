@@ -390,8 +390,8 @@ function personButton({ name, sponsor, pronouns, expected = false }, isOwn) {
 
 /** @param {string} name */
 function useName(name) {
-  if (asked !== null && name.trim() !== "") {
-    doIt({ ...asked, name: name.trim() });
+  if (asked !== null && name !== "") {
+    doIt({ ...asked, name });
   }
 }
 
@@ -426,11 +426,11 @@ function closeSheet() {
 }
 
 find(".take-over").addEventListener("click", () => asked !== null && doIt({ ...asked, takeOver: true }));
-find(".use").addEventListener("click", () => useName(nameField.value));
+find(".use").addEventListener("click", () => useName(nameField.value.trim()));
 nameField.addEventListener("keydown", (event) => {
   if (event.key === "Enter") {
     event.preventDefault();
-    useName(nameField.value);
+    useName(nameField.value.trim());
   }
 });
 sheet.addEventListener("close", () => (asked = null));
