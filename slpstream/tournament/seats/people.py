@@ -55,9 +55,9 @@ def person_named(name: str, expected: Iterable[ExpectedPlayer], recent: Iterable
 
 
 def with_recent(recent: Sequence[Person], named: Iterable[Person]) -> Sequence[Person]:
-    """The people who were named recently, newest first, after some were named again. The same list if none is new."""
-    found = {folded(person.name): person for person in recent}
-    if all(found.get(folded(person.name)) == person for person in named):
-        return recent
+    """The people who were named recently, newest first, after some were named again. The same list if they were the
+    newest already."""
     newest = {folded(person.name): person for person in named}
-    return [*newest.values(), *(person for key, person in found.items() if key not in newest)][:MAX_RECENT]
+    if [*newest.values()] == [*recent[: len(newest)]]:
+        return recent
+    return [*newest.values(), *(person for person in recent if folded(person.name) not in newest)][:MAX_RECENT]

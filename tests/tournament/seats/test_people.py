@@ -65,7 +65,8 @@ def test_known_people_are_as_sets_have_them() -> None:
 
 def test_recent_people_are_newest_first_and_bounded() -> None:
     recent = with_recent((), [Person("Ann"), Person("Bob")])
-    assert with_recent(recent, [Person("Bob")]) is recent
+    assert with_recent(recent, [Person("Ann"), Person("Bob")]) is with_recent(recent, []) is recent
+    assert with_recent(recent, [Person("Bob")]) == [Person("Bob"), Person("Ann")]
     assert with_recent(recent, [Person("bob", "XX")]) == [Person("bob", "XX"), Person("Ann")]
     assert len(with_recent(recent, [Person(str(number)) for number in range(2 * MAX_RECENT)])) == MAX_RECENT
 
