@@ -16,6 +16,8 @@ MAX_RECENT = 200
 
 _JOINER = "\u200d"
 """Part of many emoji."""
+_BLANKS = "\u115f\u1160\u2800\u3164\uffa0"
+"""Letters and symbols that show nothing: the fillers of the Korean script, and the empty cell of Braille."""
 _MAX_MARKS = 2
 """Combining marks in a row: enough for every language that is written with them."""
 
@@ -37,7 +39,7 @@ def clean_name(text: str, max_length: int = MAX_TYPED_NAME) -> str:
     for character in unicodedata.normalize("NFC", text):
         kind = unicodedata.category(character)
         marks = marks + 1 if kind in ("Mn", "Me") else 0
-        if kind.startswith("Z") or kind == "Cc":
+        if kind.startswith("Z") or kind == "Cc" or character in _BLANKS:
             kept.append(" ")
         elif (kind[0] != "C" or character == _JOINER) and marks <= _MAX_MARKS:
             kept.append(character)

@@ -29,6 +29,8 @@ from slpstream.tournament.seats.tokens import Keys, is_token, renewed, token_of
         ("e\u0301" + "\u0301" * 20, "é\u0301\u0301"),
         ("\u200d \u2060", ""),
         ("\u0301", ""),
+        ("\u2800\u3164\u115f\u1160\uffa0", ""),
+        ("Ann\u3164B\u2800", "Ann B"),
         ("ラーメン", "ラーメン"),
         ("🧑\u200d🚀", "🧑\u200d🚀"),
         ("\ud800x\ue000", "x"),
