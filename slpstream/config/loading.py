@@ -334,6 +334,8 @@ def _check_followed(station: str, config: Config, file: str, key: str) -> None:
 
 def _check_announce(config: Config, file: str) -> None:
     announce, relay = config.announce, config.relay
+    if not announce.name.isprintable():
+        raise ConfigError(file, "announce.name", f"expected printable characters, found {announce.name!r}")
     if not announce.relayed_station:
         return
     if not any(station.relay_port == CONSOLE_PORT for station in config.stations):

@@ -20,7 +20,6 @@ from slpstream.sets.corrections import NOTHING, Corrections
 from slpstream.sets.crews import CrewBattle
 from slpstream.sets.grouping import Member, Set
 from slpstream.sets.patches import ImpossibleCorrection, SetPatch, corrected_set, regrouped
-from slpstream.sets.scores import name_of
 
 MAX_CHANGES = 200
 """Changes that are kept for each station. The oldest are dropped first."""
@@ -306,7 +305,7 @@ def _changed_set(
 
     def compare(field: ChangedField, was: Value, is_now: Value, member: Member | None = None) -> None:
         if was != is_now:
-            player, port = (None, None) if member is None else (name_of(member), member.port)
+            player, port = (None, None) if member is None else (member.shown_name, member.port)
             values.append(ChangedValue(field=field, before=was, after=is_now, player=player, port=port))
 
     for index in dict.fromkeys(member.index for member in (*old.members, *new.members)):

@@ -27,11 +27,12 @@ def stocks_left(
     """The stocks that the player of each side leaves a game with that counts. `winner` is the place of the winner.
 
     Losers have lost everything that they came with, also when time ran out. Winners cannot have more than they came
-    with: those who forgot to lose stocks on purpose keep what they had. `corrected` has the operator's numbers by
-    player index.
+    with: those who forgot to lose stocks on purpose keep what they had. They have at least one stock left, also when
+    the replay shows none: when sudden death decided, or when the operator names the winner. `corrected` has the
+    operator's numbers by player index.
     """
     left = []
     for place, (player, had) in enumerate(zip(players, entered, strict=True)):
-        counted = 0 if place != winner else had if player.stocks is None else min(player.stocks, had)
+        counted = 0 if place != winner else had if player.stocks is None else max(1, min(player.stocks, had))
         left.append(corrected.get(player.index, counted))
     return left

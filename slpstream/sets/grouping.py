@@ -56,6 +56,12 @@ class Member:
         self.indices: dict[Place, frozenset[int]] = {}
         """The player index at each place where a correction of the set can be stored."""
 
+    @property
+    def shown_name(self) -> str | None:
+        """The name to show; `None` without any name."""
+        said = "" if self.seat is None else self.seat.name
+        return self.name or said or self.netplay_name or self.tag or None
+
     def plays(self, player: Player, place: Place, *, in_team: bool) -> None:
         """Update this member from a game. Names that its replay does not have stay as they are."""
         self.index, self.port = player.index, player.port
@@ -444,7 +450,7 @@ def _carry_over(
         min(crews.stocks_per_player if side.carried is None else side.carried, side.score or crews.stocks_per_player)
         for side in sides
     ]
-    names = [_shown_name(side.members[0]) for side in sides]
+    names = [side.members[0].shown_name or "" for side in sides]
     if not judgement.counts:
         return [Turn(name, had, None) for name, had in zip(names, entered, strict=True)]
     left = stocks_left([team[0] for team in teams], entered, judgement.side, corrected)
@@ -452,10 +458,6 @@ def _carry_over(
         side.won += kept - had
         side.carried = kept or None
     return [Turn(name, had, kept) for name, had, kept in zip(names, entered, left, strict=True)]
-
-
-def _shown_name(member: Member) -> str:
-    return member.name or member.netplay_name or member.tag
 
 
 def _merged(details: PlayerDetails, newer: PlayerDetails) -> PlayerDetails:

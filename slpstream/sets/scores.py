@@ -206,12 +206,6 @@ def score_of(found: Set, corrections: Corrections, last_change: int = 0) -> SetS
     )
 
 
-def name_of(member: Member) -> str | None:
-    """The name to show for a member; `None` without any name."""
-    said = "" if member.seat is None else member.seat.name
-    return member.name or said or member.netplay_name or member.tag or None
-
-
 def _player(member: Member, place: int, side: Side) -> SetPlayer:
     seat = member.seat
     if seat is not None and member.name and folded(member.name) != folded(seat.name):
@@ -221,7 +215,7 @@ def _player(member: Member, place: int, side: Side) -> SetPlayer:
         port=member.port,
         side=place,
         score=side.score,
-        name=name_of(member),
+        name=member.shown_name,
         named_by_operator=bool(member.name),
         seat_name=None if member.seat is None else member.seat.name,
         connect_code=member.connect_code or None,
@@ -241,7 +235,7 @@ def _crew_name(found: Set, place: int) -> str:
 
 
 def _side(side: Side, crew_name: str) -> SetSide:
-    names = [name for member in side.members if (name := name_of(member)) is not None]
+    names = [name for member in side.members if (name := member.shown_name) is not None]
     return SetSide(
         name=crew_name or (" & ".join(names) if len(names) == len(side.members) else None),
         score=side.score,

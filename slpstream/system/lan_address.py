@@ -9,7 +9,8 @@ _ELSEWHERE = "192.0.2.1"
 
 
 def lan_address() -> str | None:
-    """The IPv4 address with which this machine reaches other networks; `None` if it has no such route. Blocks."""
+    """The IPv4 address with which this machine reaches other networks; `None` if it has no such route. Asks the
+    operating system alone, so it does not block."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect((_ELSEWHERE, 9))

@@ -7,10 +7,12 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,6 +22,7 @@ import trio.testing
 from slpstream import config as configuration
 from slpstream.config import Config
 from slpstream.daemon import announce
+from slpstream.daemon.announce.dns_sd import DnsSd
 from slpstream.daemon.announce.relay_call import CALL_SECONDS, RelayCall
 from slpstream.model.errors import ConfigError
 from slpstream.sources.console import discovery
@@ -93,6 +96,129 @@ def test_daemon_is_found_by_dns_sd_and_withdrawn_when_it_stops(tmp_path: Path, b
         assert browser.until("changed", name)["facts"]["stations"] == "2"
         assert daemon.terminate() == 0
         browser.until("gone", name)
+
+
+class Network:
+    """A stand-in for zeroconf and for the addresses of the machine."""
+
+    def __init__(self) -> None:
+        self.addresses = ["127.0.0.1"]
+        self.announced: list[list[str]] = []
+        """The addresses of each announcement that is not withdrawn."""
+        self.updates = 0
+        self.update_error: Exception | None = None
+
+    def adapters(self) -> Sequence[Any]:
+        return [SimpleNamespace(ips=[SimpleNamespace(ip=each), SimpleNamespace(ip=("::1", 0, 0))])
+                for each in self.addresses]  # fmt: skip
+
+    def responder(self, interfaces: Any) -> Any:
+        mine: list[list[str]] = []
+
+        def register_service(info: Any, allow_name_change: bool) -> None:
+            mine.append(info.parsed_addresses())
+            self.announced.extend(mine)
+
+        def update_service(info: Any) -> None:
+            if self.update_error is not None:
+                error, self.update_error = self.update_error, None
+                raise error
+            self.updates += 1
+
+        def close() -> None:
+            for each in mine:
+                self.announced.remove(each)
+
+        return SimpleNamespace(register_service=register_service, update_service=update_service, close=close)
+
+
+@pytest.fixture
+def network(monkeypatch: pytest.MonkeyPatch) -> Network:
+    pytest.importorskip("zeroconf")
+    network = Network()
+    monkeypatch.setattr("zeroconf.Zeroconf", network.responder)
+    monkeypatch.setattr("ifaddr.get_adapters", network.adapters)
+    return network
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Wait for a condition. The calls into zeroconf run in threads, for which the clock of a test does not wait."""
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline
+        await trio.sleep(1)
+
+
+@pytest.mark.trio
+async def test_daemon_that_starts_before_the_network_is_announced_on_it_later(
+    network: Network, autojump_clock: trio.testing.MockClock
+) -> None:
+    found = DnsSd("Hall 3", "0.0.0.0", 5151, dict)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(found.run)
+        await until(lambda: network.announced == [["127.0.0.1"]])
+        await until(lambda: found.not_ready() == ["announce: this machine has no address in a network"])
+        network.addresses = ["127.0.0.1", "192.0.2.7"]
+        await until(lambda: network.announced == [["192.0.2.7"]] and found.not_ready() == [])
+        network.addresses = ["127.0.0.1", "192.0.2.7", "198.51.100.4"]
+        await until(lambda: network.announced == [["192.0.2.7", "198.51.100.4"]])
+        network.addresses = ["127.0.0.1"]
+        await until(lambda: network.announced == [["127.0.0.1"]] and found.not_ready() != [])
+        nursery.cancel_scope.cancel()
+    assert network.updates == 0, "the facts have not changed"
+
+
+@pytest.mark.trio
+async def test_daemon_that_listens_on_loopback_alone_is_announced_there(
+    network: Network, autojump_clock: trio.testing.MockClock
+) -> None:
+    found = DnsSd("Hall 3", "127.0.0.1", 5151, dict)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(found.run)
+        await until(lambda: network.announced == [["127.0.0.1"]])
+        network.addresses = ["127.0.0.1", "192.0.2.7"]
+        await trio.sleep(60)
+        assert network.announced == [["127.0.0.1"]]
+        assert found.not_ready() == []
+        nursery.cancel_scope.cancel()
+
+
+@pytest.mark.trio
+async def test_name_that_zeroconf_refuses_is_named_and_tried_again(
+    network: Network, autojump_clock: trio.testing.MockClock
+) -> None:
+    found = DnsSd("Hall\x07", "127.0.0.1", 5151, dict)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(found.run)
+        await until(lambda: found.not_ready() != [])
+        assert "control character" in found.not_ready()[0]
+        await trio.sleep(60)
+        nursery.cancel_scope.cancel()
+
+
+@pytest.mark.trio
+async def test_facts_that_cannot_be_announced_are_tried_again(
+    network: Network, autojump_clock: trio.testing.MockClock
+) -> None:
+    from zeroconf import NotRunningException
+
+    facts = {"stations": "1"}
+    found = DnsSd("Hall 3", "127.0.0.1", 5151, lambda: facts)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(found.run)
+        await until(lambda: network.announced != [])
+        network.update_error = NotRunningException()
+        facts = {"stations": "2"}
+        await until(lambda: "NotRunningException" in str(found.not_ready()))
+        await until(lambda: found.not_ready() == [] and network.announced != [])
+        facts = {"stations": "3"}
+        await until(lambda: network.updates == 1)
+        nursery.cancel_scope.cancel()
+
+
+def test_name_with_control_characters_is_a_configuration_error() -> None:
+    with pytest.raises(ConfigError, match=r"announce\.name: expected printable characters"):
+        configuration.check({"announce": {"name": "Hall\x073"}})
 
 
 def test_dns_sd_without_its_library_is_a_configuration_error(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,12 +1,13 @@
-"""deploy/slpstream.service and docs/howto/install.md, checked by systemd's own tools.
+"""deploy/slpstream.service and the drop-ins of docs/howto/install.md and docs/tournament/discovery.md, checked by
+systemd's own tools.
 
 `systemd-analyze verify` finds unknown keys, invalid values and missing executables; `systemd-analyze security`
 calculates the exposure score. Both need neither a running systemd nor root privileges. Without systemd-analyze the
 tests are skipped, except in CI, where they fail.
 
 The unit's executable, /opt/slpstream/bin/slpstream, does not exist where tests run, so the tests check a *copy* of the
-unit with an executable that does exist. Nothing else is changed, verify runs at its strictest, and the drop-ins of
-install.md are checked the same way. Further tests show that mistakes would be detected.
+unit with an executable that does exist. Nothing else is changed, verify runs at its strictest, and the drop-ins are
+checked the same way. Further tests show that mistakes would be detected.
 """
 
 import os
@@ -19,11 +20,13 @@ from pathlib import Path
 
 import pytest
 
+from slpstream.config import Announce
 from tests.project import ROOT
 
 DEPLOY = ROOT / "deploy"
 UNIT = (DEPLOY / "slpstream.service").read_text(encoding="utf-8")
 INSTALL = (ROOT / "docs" / "howto" / "install.md").read_text(encoding="utf-8")
+DISCOVERY = (ROOT / "docs" / "tournament" / "discovery.md").read_text(encoding="utf-8")
 EXECUTABLE = "/opt/slpstream/bin/slpstream"
 
 # systemd 252 calculates 0.9 as shipped and 1.0 with the network open. Other versions weigh the settings differently.
@@ -36,12 +39,13 @@ def settings(text: str) -> list[tuple[str, str]]:
     return [(key, value) for line in lines if line and line[0] not in "#;[" for key, _, value in [line.partition("=")]]
 
 
-def blocks(language: str) -> list[str]:
-    """The fenced code blocks of install.md in one language."""
-    return re.findall(rf"^```{language}\n(.*?)^```$", INSTALL, re.DOTALL | re.MULTILINE)
+def blocks(language: str, page: str = INSTALL) -> list[str]:
+    """The fenced code blocks of a page in one language."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
 
 
-DROP_INS = blocks("ini")
+(ANNOUNCE,) = blocks("ini", DISCOVERY)
+DROP_INS = [*blocks("ini"), ANNOUNCE]
 
 
 def values(key: str) -> list[str]:
@@ -104,7 +108,7 @@ with_drop_ins = pytest.mark.parametrize(
     [
         pytest.param([], id="as-shipped"),
         *(pytest.param([drop_in], id=settings(drop_in)[0][0]) for drop_in in DROP_INS),
-        pytest.param(DROP_INS, id="every-drop-in-of-install.md"),
+        pytest.param(DROP_INS, id="every-drop-in"),
     ],
 )
 
@@ -200,6 +204,14 @@ def test_network_is_closed_unless_a_drop_in_opens_it() -> None:
     assert values("IPAddressDeny") == ["any"]
     assert values("IPAddressAllow") == ["localhost"]
     assert any(key == "IPAddressAllow" for drop_in in DROP_INS for key, _ in settings(drop_in))
+
+
+def test_a_drop_in_permits_what_announcements_need() -> None:
+    # DNS-SD finds the addresses of the machine with getifaddrs, which needs AF_NETLINK. Its address is in RFC 6762.
+    assert settings(ANNOUNCE) == [
+        ("RestrictAddressFamilies", "AF_NETLINK"),
+        ("IPAddressAllow", f"224.0.0.251 {Announce().broadcast_host}"),
+    ]
 
 
 def named_settings() -> list[tuple[str, str]]:

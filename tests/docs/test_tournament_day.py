@@ -93,7 +93,8 @@ class Organiser:
         changes = {
             'host = "0.0.0.0"': 'host = "127.0.0.1"',
             "[handover]\n": "[handover]\ndelay_seconds = 0.0\n",
-            "[bracket]\n": f'[bracket]\nurl = "{self._startgg}"\npoll_seconds = 5.0\nrequests_per_minute = 80\n',
+            "[bracket]\n": f'[bracket]\nurl = "{self._startgg}"\nrequests_per_minute = 80\n'
+            "poll_seconds = 5.0\nhold_seconds = 1.0\n",
         }
         for old, new in changes.items():
             assert text.count(old) == 1, old
@@ -269,8 +270,10 @@ def test_every_step(organiser: Organiser, double: StartggDouble) -> None:
     _call_and_report(organiser, double)
     _controller(organiser)
     _crew_battle(organiser)
+    _last_set(organiser, double, configuration)
     _replays(organiser)
     _end(organiser)
+    assert [winner for winner, _ in double.sets["final"].completions] == [1], "once, also after the end"
 
 
 def _compare_setups(organiser: Organiser) -> None:
@@ -350,8 +353,25 @@ def _call_and_report(organiser: Organiser, double: StartggDouble) -> None:
     organiser.running.until(lambda: len(second.completions) == 2, TRIES_SECONDS)
     organiser.running.until(lambda: not organiser.entry("05")["changed"], TRIES_SECONDS)
     assert second.completions[1][0] == 0
-    final = [entrant.name for entrant in double.sets["final"].entrants if entrant is not None]
-    assert final == ["Ann", "Cyd"]
+
+
+def _last_set(organiser: Organiser, double: StartggDouble, configuration: str) -> None:
+    """The end of step 9: the final is reported without a person."""
+    final = double.sets["final"]
+    assert [entrant.name for entrant in final.entrants if entrant is not None] == ["Ann", "Cyd"]
+    assert "`confirm = false` to `[bracket]`" in STEPS[9]
+    [section] = blocks(6, "toml")
+    organiser.configure(f"{configuration[: configuration.index('[bracket]')]}{section}confirm = false\n")
+    organiser.stop()
+    organiser.start()
+    assert not organiser.running.get("/v1/bracket")["confirm"]
+
+    final.station, final.updated_at = 501, int(time.time())
+    organiser.running.until(lambda: Phone(organiser, "01").people() == ["Ann", "Cyd"], TRIES_SECONDS)
+    organiser.play("01", 1, 1, names=("Ann", "Cyd"))
+    organiser.play("01", 2, 1)
+    organiser.wait_for("01", "done")
+    assert [(winner, len(games)) for winner, games in final.completions] == [(1, 2)]
 
 
 def _readiness(organiser: Organiser) -> str:

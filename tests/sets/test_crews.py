@@ -130,6 +130,23 @@ def test_winner_who_forgot_to_lose_stocks_keeps_what_there_was() -> None:
     assert battle.scores == [[5, 4], [5, 0]]
 
 
+def test_winner_of_a_sudden_death_keeps_a_stock() -> None:
+    both_lost = game(1, (0, 0), winners=[], tied=True, sudden_deaths=[game(2, (1, 0))])
+    battle = Battle([both_lost, game(3, (1, 0))])
+    assert battle.scores == [[5, 4], [5, 0]]
+    assert battle.turns == [[(4, 1), (4, 0)], [(1, 1), (4, 0)]]
+
+
+def test_winner_named_by_the_operator_keeps_a_stock() -> None:
+    battle = Battle([game(1, (0, 2))])
+    battle.correct(games={f"{1:032x}": {"winner": 0}})
+    assert battle.turns == [[(4, 1), (4, 0)]]
+    battle.correct(games={f"{1:032x}": {"stocks": {"0": 3}}})
+    assert battle.turns == [[(4, 3), (4, 0)]]
+    battle.correct(games={f"{1:032x}": {"stocks": {"0": 0}}})
+    assert battle.turns == [[(4, 0), (4, 0)]]
+
+
 def test_loser_on_time_and_by_quitting_leaves() -> None:
     battle = Battle(
         [game(1, (2, 1), ending="time"), game(2, (3, 3), winner=1, ending="quit", quitter=0, duration_seconds=250.0)]
@@ -204,6 +221,14 @@ def test_names_belong_to_the_player_whose_turn_it_was() -> None:
     battle.games = [*battle.games, game(3, (4, 0))]
     names = [[player.get("name") for player in each["players"]] for each in battle.shown["games"]]
     assert names == [["Ann", "Bob"], ["Ann", "Cy"], [None, "Cy"]]
+
+
+def test_names_of_seats_belong_to_the_player_whose_turn_it_was() -> None:
+    battle = Battle([game(1, (3, 0), in_progress=True)])
+    battle.correct(seats={"0": {"name": "Ann"}, "1": {"name": "Bob"}})
+    battle.games = [game(1, (3, 0)), game(2, (0, 2), names=("", "CY"))]
+    names = [[player.get("name") for player in each["players"]] for each in battle.shown["games"]]
+    assert names == [["Ann", "Bob"], ["Ann", "CY"]]
 
 
 def test_changes_are_listed_and_undone() -> None:

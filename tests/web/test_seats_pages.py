@@ -174,6 +174,20 @@ def test_two_phones_at_once(browser: Browser, daemon: DaemonProcess) -> None:
         expect(port_of(first, 1).locator(".name")).to_have_text("Ann")
 
 
+def test_connection_that_hangs_is_said_until_it_works_again(browser: Browser, daemon: DaemonProcess) -> None:
+    with phones(browser, 1) as [watched]:
+        page = watched.page
+        page.clock.install()
+        page.goto(code_of(daemon, "main", page))
+        expect(page.get_by_text("The set has not begun.")).to_be_visible()
+        page.route("**/v1/seats/main*", lambda route: None)
+        page.clock.run_for(41_000)
+        expect(page.locator(".notice")).to_have_text("No connection to slpstream. Trying again.")
+        page.unroute("**/v1/seats/main*")
+        page.clock.run_for(50_000)  # the request that hangs, and the pause before the next one
+        expect(page.locator(".notice")).to_be_hidden()
+
+
 def test_set_with_a_port_swap_between_games(browser: Browser, daemon: DaemonProcess, tmp_path: Path) -> None:
     folder = tmp_path / "main"
     with phones(browser, 2) as watched:

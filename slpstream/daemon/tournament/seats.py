@@ -80,7 +80,6 @@ class DaemonSeats:
         self._expected = expected
         self._file = key_file
         self._keys = key_file.load()
-        self._lan_address = lan_address()
         self._recent: Sequence[Person] | None = None
         """Those whom a phone offers; `None` until the kept ones are loaded."""
         self._known: dict[str, StationNow] = {}
@@ -120,7 +119,7 @@ class DaemonSeats:
                 self._log.warning(
                     "phones cannot reach the address in the codes of seats",
                     address=address,
-                    what="set server.host, or seats.address for a proxy",
+                    what="connect this machine to a network, or set server.host, or seats.address for a proxy",
                 )
         while True:
             self._work = trio.Event()
@@ -227,15 +226,17 @@ class DaemonSeats:
 
     def _person(self, station: str, name: str) -> Person:
         """The person of a name, known or typed. Raises `SeatRefused`."""
-        clean = people.clean_name(name, people.MAX_DETAIL)
-        person = people.person_named(clean, self._expected(station), self._recent or ()) if clean else None
-        if person is not None:
-            return person
+        expected, recent = self._expected(station), self._recent or ()
+        for known_as in (name, people.clean_name(name, people.MAX_NAME)):  # tapped as it is in the list, or typed
+            person = people.person_named(known_as, expected, recent)
+            if person is not None:
+                return person
         if not self._config.typed_names:
             raise SeatRefused("tap a name: other names cannot be typed here")
+        clean = people.clean_name(name)
         if not clean:
             raise SeatRefused("a name is required")
-        return Person(people.clean_name(name))
+        return Person(clean)
 
     async def _change(self, station: str, act: Callable[[Seats, SetNow], Step], *, by: str) -> None:
         """Makes a step with the seats of a station. Raises what the step raises, `StoreError` and
@@ -297,13 +298,14 @@ class DaemonSeats:
         )
 
     def _people(self, station: str) -> list[SeatPerson]:
-        expected = self._expected(station)
-        known = {claims.folded(player.name) for player in expected}
+        expected = [person for each in self._expected(station) if (person := people.as_in_sets(each)).name]
+        known = {claims.folded(person.name) for person in expected}
+        recent = [person for each in self._recent or () if (person := people.as_in_sets(each)).name]
         return [
             *(SeatPerson(name=p.name, sponsor=p.sponsor, pronouns=p.pronouns, expected=True) for p in expected),
             *(
                 SeatPerson(name=p.name, sponsor=p.sponsor, pronouns=p.pronouns)
-                for p in self._recent or ()
+                for p in recent
                 if claims.folded(p.name) not in known
             ),
         ][:_MAX_OFFERED]
@@ -328,7 +330,7 @@ class DaemonSeats:
             return self._config.address.rstrip("/"), "configuration"
         host, port = self._listening()
         everywhere = host in ("", "0.0.0.0", "::")
-        shown = (self._lan_address if everywhere else host) or "127.0.0.1"
+        shown = (lan_address() if everywhere else host) or "127.0.0.1"
         address = f"http://{f'[{shown}]' if ':' in shown else shown}:{port}"
         return address, "loopback" if is_loopback(shown) else "machine"
 

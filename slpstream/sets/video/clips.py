@@ -9,7 +9,6 @@ import msgspec
 
 from slpstream.sets.games import PlayedGame
 from slpstream.sets.grouping import Set, SetGame
-from slpstream.sets.scores import name_of
 
 Per = Literal["game", "set"]
 
@@ -41,7 +40,7 @@ def clips_of(sets: Sequence[Set], station: str, per: Per) -> list[Clip]:
 def _clip(of: Set, entries: Sequence[SetGame], station: str, number: int) -> Clip:
     """`number` is that of the game; 0 for a whole set."""
     names = [
-        " & ".join(name_of(each) or each.connect_code or f"Player {each.port}" for each in side.members)
+        " & ".join(each.shown_name or each.connect_code or f"Player {each.port}" for each in side.members)
         for side in of.sides
     ]
     title = " vs ".join(names) if of.round is None else f"{of.round}: {' vs '.join(names)}"

@@ -76,6 +76,8 @@ class SetNow(NamedTuple):
     """Names of the seats, by player index."""
     named: Mapping[int, str]
     """Names that are shown, by player index."""
+    crew_battle: bool
+    """Whether it is a crew battle, in which the next player of a crew takes the place of one who has left."""
 
     @property
     def is_over(self) -> bool:
@@ -116,6 +118,7 @@ def set_now(payload: Mapping[str, Any]) -> SetNow:
         members=[player["playerIndex"] for player in players],
         seated={player["playerIndex"]: player["seatName"] for player in players if player.get("seatName")},
         named={player["playerIndex"]: player["name"] for player in players if player.get("name")},
+        crew_battle=payload.get("crewBattle") is not None,
     )
 
 
@@ -124,7 +127,8 @@ def followed(seats: Seats, now: SetNow, now_ms: int) -> Seats:
 
     When another set begins, the seats of the old one are free again. If it begins by itself, with a game, claims since
     the last game of the old one are for it. With a new game of the set, seats follow people whom the set has recognised
-    at other ports. A claim whose name has been removed from the set is void.
+    at other ports. A claim whose name has been removed from the set is void, and so is that of a player who has left a
+    crew battle.
     """
     new_game = now.game_id != seats.game_id
     claims = {
@@ -232,14 +236,17 @@ def _is_other_set(seats: Seats, now: SetNow) -> bool:
 
 
 def _moved(claims: Mapping[int, Claim], waiting: Collection[int], now: SetNow) -> dict[int, Claim]:
-    """The claims at the ports at which a new game has their people. Claims that wait for this game come first."""
+    """The claims at the ports at which a new game has their people. Claims that wait for this game come first.
+
+    In a crew battle, people who are no longer in the set have left it, unless they came after the last game.
+    """
     ports = {name: index for index, name in now.seated.items()}
     moved: dict[int, Claim] = {}
     for index, claim in claims.items():
         port = ports.get(claim.person.name)
         if port is not None and port not in waiting:
             moved[port] = msgspec.structs.replace(claim, shown=True)
-        elif port is None and index not in waiting:
+        elif port is None and index not in waiting and (claim.after_game or not now.crew_battle):
             moved.setdefault(index, claim)
     return moved
 

@@ -9,14 +9,27 @@ from slpstream.tournament.expected_player import ExpectedPlayer
 from slpstream.tournament.seats.claims import Person, folded
 
 MAX_TYPED_NAME = 30
-MAX_DETAIL = 40
+MAX_NAME, MAX_DETAIL = 60, 40
+"""The longest name, and the longest sponsor and pronouns, of a person in a set."""
 MAX_RECENT = 200
 """People whom the daemon remembers. Those who were named longest ago are dropped first."""
 
 _JOINER = "\u200d"
 """Part of many emoji."""
+_BLANKS = "\u115f\u1160\u2800\u3164\uffa0"
+"""Letters and symbols that show nothing: the fillers of the Korean script, and the empty cell of Braille."""
 _MAX_MARKS = 2
 """Combining marks in a row: enough for every language that is written with them."""
+
+
+def as_in_sets(person: Person | ExpectedPlayer) -> Person:
+    """A known person as a set has them: every text on one line, and cut where a set allows no more."""
+    sponsor, pronouns = (_cut(detail or "", MAX_DETAIL) or None for detail in (person.sponsor, person.pronouns))
+    return Person(_cut(person.name, MAX_NAME), sponsor, pronouns)
+
+
+def _cut(text: str, max_length: int) -> str:
+    return " ".join(text.split())[:max_length].rstrip()
 
 
 def clean_name(text: str, max_length: int = MAX_TYPED_NAME) -> str:
@@ -26,7 +39,7 @@ def clean_name(text: str, max_length: int = MAX_TYPED_NAME) -> str:
     for character in unicodedata.normalize("NFC", text):
         kind = unicodedata.category(character)
         marks = marks + 1 if kind in ("Mn", "Me") else 0
-        if kind.startswith("Z") or kind == "Cc":
+        if kind.startswith("Z") or kind == "Cc" or character in _BLANKS:
             kept.append(" ")
         elif (kind[0] != "C" or character == _JOINER) and marks <= _MAX_MARKS:
             kept.append(character)
@@ -35,18 +48,18 @@ def clean_name(text: str, max_length: int = MAX_TYPED_NAME) -> str:
 
 
 def person_named(name: str, expected: Iterable[ExpectedPlayer], recent: Iterable[Person]) -> Person | None:
-    """The known person of this name, with what else is known of them; `None` if nobody of that name is known."""
+    """The known person of this name, as a set has them; `None` if nobody of that name is known."""
     wanted = folded(name)
-    for player in expected:
-        if folded(player.name) == wanted:
-            return Person(player.name, player.sponsor, player.pronouns)
-    return next((person for person in recent if folded(person.name) == wanted), None)
+    if not wanted:
+        return None
+    known = (as_in_sets(person) for people in (expected, recent) for person in people)
+    return next((person for person in known if folded(person.name) == wanted), None)
 
 
 def with_recent(recent: Sequence[Person], named: Iterable[Person]) -> Sequence[Person]:
-    """The people who were named recently, newest first, after some were named again. The same list if none is new."""
-    found = {folded(person.name): person for person in recent}
-    if all(found.get(folded(person.name)) == person for person in named):
-        return recent
+    """The people who were named recently, newest first, after some were named again. The same list if they were the
+    newest already."""
     newest = {folded(person.name): person for person in named}
-    return [*newest.values(), *(person for key, person in found.items() if key not in newest)][:MAX_RECENT]
+    if [*newest.values()] == [*recent[: len(newest)]]:
+        return recent
+    return [*newest.values(), *(person for person in recent if folded(person.name) not in newest)][:MAX_RECENT]

@@ -370,3 +370,49 @@ def test_operator_divides_the_games_anew() -> None:
     station.claim("c", 1, "Cyd")
     station.correct(games={f"{1:032x}": {"beginsSet": False}})
     assert station.claimed == {1: "Cyd"}, "the game is the same"
+
+
+CREWS = {"crews": [{"name": "Red", "stocks": 8}, {"name": "Blue", "stocks": 8}]}
+
+
+def _turns(station: Station) -> list[list[str | None]]:
+    """The names in each game of a crew battle."""
+    return [[player.get("name") for player in game["players"]] for game in station.payload["games"]]
+
+
+def test_next_player_of_a_crew_who_taps_nothing_has_no_name() -> None:
+    station = Station()
+    station.correct(crewBattle=CREWS)
+    station.claim("a", 1, "Ann")
+    station.claim("b", 2, "Bob")
+    station.play(winner=1)
+    station.begin(1, 2)
+    assert station.claimed == station.shown == {1: "Ann"}
+    assert _turns(station) == [["Ann", "Bob"], ["Ann", None]]
+    station.claim("c", 2, "Cyd")
+    assert station.claimed == station.shown == {1: "Ann", 2: "Cyd"}
+
+
+def test_next_player_of_a_crew_taps_between_the_games() -> None:
+    station = Station()
+    station.correct(crewBattle=CREWS)
+    station.claim("a", 1, "Ann")
+    station.claim("b", 2, "Bob")
+    station.play(winner=1)
+    station.claim("c", 2, "Cyd", take_over=True)
+    assert station.shown == {1: "Ann", 2: "Bob"}
+    station.play(winner=2)
+    station.begin(1, 2)
+    assert station.claimed == station.shown == {2: "Cyd"}
+    assert _turns(station) == [["Ann", "Bob"], ["Ann", "Cyd"], [None, "Cyd"]]
+
+
+def test_next_player_of_a_crew_taps_where_nobody_had_a_name() -> None:
+    station = Station()
+    station.correct(crewBattle=CREWS)
+    station.claim("a", 1, "Ann")
+    station.play(winner=1)
+    station.claim("c", 2, "Cyd")
+    station.begin(1, 2)
+    assert station.claimed == station.shown == {1: "Ann", 2: "Cyd"}
+    assert _turns(station) == [["Ann", None], ["Ann", "Cyd"]]

@@ -8,7 +8,14 @@ from hypothesis import strategies as st
 
 from slpstream.tournament.expected_player import ExpectedPlayer
 from slpstream.tournament.seats.claims import Person
-from slpstream.tournament.seats.people import MAX_RECENT, MAX_TYPED_NAME, clean_name, person_named, with_recent
+from slpstream.tournament.seats.people import (
+    MAX_RECENT,
+    MAX_TYPED_NAME,
+    as_in_sets,
+    clean_name,
+    person_named,
+    with_recent,
+)
 from slpstream.tournament.seats.rate_limit import RateLimit
 from slpstream.tournament.seats.tokens import Keys, is_token, renewed, token_of
 
@@ -22,6 +29,8 @@ from slpstream.tournament.seats.tokens import Keys, is_token, renewed, token_of
         ("e\u0301" + "\u0301" * 20, "é\u0301\u0301"),
         ("\u200d \u2060", ""),
         ("\u0301", ""),
+        ("\u2800\u3164\u115f\u1160\uffa0", ""),
+        ("Ann\u3164B\u2800", "Ann B"),
         ("ラーメン", "ラーメン"),
         ("🧑\u200d🚀", "🧑\u200d🚀"),
         ("\ud800x\ue000", "x"),
@@ -47,9 +56,19 @@ def test_expected_people_are_found_before_recent_ones() -> None:
     assert person_named("Cyd", expected, recent) is None
 
 
+def test_known_people_are_as_sets_have_them() -> None:
+    player = ExpectedPlayer(f" A  {'b' * 70}", "S" * 45, f"{'p' * 39}  q")
+    person = Person(f"A {'b' * 58}", "S" * 40, "p" * 39)
+    assert as_in_sets(player) == person == as_in_sets(person)
+    assert person_named(person.name, [player], []) == person
+    assert person_named(person.name, [], [Person(player.name)]) == Person(person.name)
+    assert person_named(" ", [ExpectedPlayer("")], []) is None
+
+
 def test_recent_people_are_newest_first_and_bounded() -> None:
     recent = with_recent((), [Person("Ann"), Person("Bob")])
-    assert with_recent(recent, [Person("Bob")]) is recent
+    assert with_recent(recent, [Person("Ann"), Person("Bob")]) is with_recent(recent, []) is recent
+    assert with_recent(recent, [Person("Bob")]) == [Person("Bob"), Person("Ann")]
     assert with_recent(recent, [Person("bob", "XX")]) == [Person("bob", "XX"), Person("Ann")]
     assert len(with_recent(recent, [Person(str(number)) for number in range(2 * MAX_RECENT)])) == MAX_RECENT
 

@@ -122,14 +122,20 @@ const sleep = (milliseconds) => new Promise((resolve) => setTimeout(resolve, mil
 /** Keeps the page up to date. */
 async function follow() {
   let retryMs = FIRST_RETRY_MS;
+  let isLost = false; // the next answer has to come at once, because it ends the notice
   while (true) {
     const waited = polling = new AbortController();
-    const deadline = setTimeout(() => waited.abort(), POLL_TIMEOUT_MS);
+    let isLate = false;
+    const deadline = setTimeout(() => {
+      isLate = true;
+      waited.abort();
+    }, POLL_TIMEOUT_MS);
     try {
-      const response = await ask(seats === null ? "" : `?after=${seats.version}`, { signal: waited.signal });
+      const response = await ask(seats === null || isLost ? "" : `?after=${seats.version}`, { signal: waited.signal });
       if (response.ok) {
         take(await response.json());
         notice("");
+        isLost = false;
         retryMs = FIRST_RETRY_MS;
         await sleep(MIN_PAUSE_MS);
         continue;
@@ -137,7 +143,8 @@ async function follow() {
       refuse(response.status);
       await pause(response.status === UNAUTHORISED ? REFUSED_RETRY_MS : retryMs);
     } catch {
-      if (!waited.signal.aborted) {
+      if (isLate || !waited.signal.aborted) {
+        isLost = true;
         notice(text("seats.offline"));
         await pause(retryMs);
       }
@@ -390,8 +397,8 @@ function personButton({ name, sponsor, pronouns, expected = false }, isOwn) {
 
 /** @param {string} name */
 function useName(name) {
-  if (asked !== null && name.trim() !== "") {
-    doIt({ ...asked, name: name.trim() });
+  if (asked !== null && name !== "") {
+    doIt({ ...asked, name });
   }
 }
 
@@ -426,11 +433,11 @@ function closeSheet() {
 }
 
 find(".take-over").addEventListener("click", () => asked !== null && doIt({ ...asked, takeOver: true }));
-find(".use").addEventListener("click", () => useName(nameField.value));
+find(".use").addEventListener("click", () => useName(nameField.value.trim()));
 nameField.addEventListener("keydown", (event) => {
   if (event.key === "Enter") {
     event.preventDefault();
-    useName(nameField.value);
+    useName(nameField.value.trim());
   }
 });
 sheet.addEventListener("close", () => (asked = null));

@@ -1,0 +1,96 @@
+"""The seats of a daemon in this process: the address in the codes, and people whom a bracket expects."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from slpstream.config import Seats as SeatsConfig
+from slpstream.daemon.tournament import seats
+from slpstream.daemon.tournament.seat_keys import KeyFile
+from slpstream.daemon.tournament.seats import DaemonSeats
+from slpstream.sets.patches import MAX_NAME, MAX_SHORT
+from slpstream.system.metrics import Metrics
+from slpstream.tournament.expected_player import ExpectedPlayer
+from slpstream.tournament.seats import people
+from slpstream.web.seats import MAX_NAME as MAX_SENT_NAME
+from slpstream.web.seats import SeatAct, StationSeats
+from tests.daemon.test_sets import running_sets
+
+PHONE = "a" * 32
+STATIONS = {"main": "Main stage"}
+
+
+@asynccontextmanager
+async def running_seats(
+    folder: Path, expected: Sequence[ExpectedPlayer] = (), **config: Any
+) -> AsyncIterator[DaemonSeats]:
+    """The seats of a daemon that listens everywhere. Its bracket expects some players at all stations."""
+    async with running_sets(folder, *STATIONS) as sets:
+        yield DaemonSeats(
+            SeatsConfig(on=True, **config), sets.board, sets.index, KeyFile(folder), Metrics(),
+            stations=lambda: STATIONS, listening=lambda: ("0.0.0.0", 5151), expected=lambda station: expected,
+        )  # fmt: skip
+
+
+@pytest.mark.trio
+async def test_codes_have_the_address_of_the_network_that_the_machine_is_in_now(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address: str | None = None
+    monkeypatch.setattr(seats, "lan_address", lambda: address)
+    async with running_seats(tmp_path) as running:
+        codes = running.codes()
+        assert (codes.address, codes.address_from) == ("http://127.0.0.1:5151", "loopback")
+        address = "192.0.2.7"
+        codes = running.codes()
+        assert (codes.address, codes.address_from) == ("http://192.0.2.7:5151", "machine")
+        assert [code.url.partition("/seats/")[0] for code in codes.codes] == ["http://192.0.2.7:5151"]
+
+
+async def act(running: DaemonSeats, **wanted: Any) -> StationSeats:
+    return await running.act("main", PHONE, "192.0.2.7", SeatAct(**wanted))
+
+
+@pytest.mark.trio
+@pytest.mark.parametrize("typed_names", [True, False])
+@pytest.mark.parametrize(
+    "player",
+    [
+        pytest.param(ExpectedPlayer("Zain", "S" * 45, "p" * 45), id="long details"),
+        pytest.param(ExpectedPlayer("N" * 70, "GG"), id="long name"),
+        pytest.param(ExpectedPlayer(f"{'N' * 59}  M", "GG"), id="name that is cut at a space"),
+        pytest.param(ExpectedPlayer("N" * 45, "GG"), id="longer than a typed name"),
+        pytest.param(ExpectedPlayer("Zo\u200be", "GG"), id="invisible character"),
+        pytest.param(ExpectedPlayer("Cy \U0001f3f4\U000e0067\U000e0062\U000e007f", "GG"), id="flag"),
+        pytest.param(ExpectedPlayer(" Zain  B ", "G  G"), id="spaces"),
+    ],
+)
+async def test_people_whom_the_bracket_expects_can_be_tapped(
+    tmp_path: Path, player: ExpectedPlayer, typed_names: bool
+) -> None:
+    async with running_seats(tmp_path, [player], typed_names=typed_names) as running:
+        offered = (await running.seats("main", PHONE, -1)).people[0]
+        assert offered.expected
+        assert len(offered.name) <= MAX_SENT_NAME
+        port = (await act(running, act="claim", name=offered.name)).ports[0]
+        assert (port.name, port.sponsor, port.pronouns) == (offered.name, offered.sponsor, offered.pronouns)
+        assert port.sponsor
+        assert (port.yours, port.waits) == (True, False), "the set shows the name"
+        assert not (await act(running, act="leave")).ports[0].name
+
+
+@pytest.mark.trio
+async def test_known_name_that_is_typed_brings_its_details(tmp_path: Path) -> None:
+    async with running_seats(tmp_path, [ExpectedPlayer("Zain  B", "GG")]) as running:
+        port = (await act(running, act="claim", name="zain\u200b b")).ports[0]
+        assert (port.name, port.sponsor) == ("Zain B", "GG")
+
+
+def test_limits_are_those_of_sets() -> None:
+    assert (people.MAX_NAME, people.MAX_DETAIL) == (MAX_NAME, MAX_SHORT)
+    assert people.MAX_NAME <= MAX_SENT_NAME
