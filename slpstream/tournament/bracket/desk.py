@@ -136,6 +136,8 @@ class BracketDesk:
         self._stations: dict[str, BracketStation] = {}
         self._queues: Mapping[str, Sequence[str]] = {}
         """The sets in the queues of streams, by our station."""
+        self._queues_refused = ""
+        """Why they could not be read; empty if they could."""
         self._passed: dict[Key, Mapping[str, Any]] = {}
         """Payloads of sets that have not been taken up yet."""
         self._taken_up: set[Key] = set()
@@ -619,8 +621,11 @@ class BracketDesk:
         except Refused as refusal:
             if refusal.kind in _GLOBAL:
                 raise
-            self._log.warning("the queues of streams cannot be read", what=refusal.what)
+            if refusal.what != self._queues_refused:
+                self._log.warning("the queues of streams cannot be read", what=refusal.what)
+            self._queues_refused = refusal.what
             return
+        self._queues_refused = ""
         ours = {stream.casefold(): station for stream, station in self._wishes.streams.items()}
         self._queues = {ours[name.casefold()]: ids for name, ids in queues.items() if name.casefold() in ours}
 

@@ -436,6 +436,8 @@ async def test_a_queue_that_start_gg_refuses_to_show_stops_nothing(tmp_path: Pat
 
     double._do_streamqueue = refuse  # type: ignore[method-assign]
     async with running(double, tmp_path, AUTOMATIC._replace(streams={"BTSmelee": "setup-2"})) as desk:
+        desk.set_changed("setup-1", played("0"))
+        await trio.sleep(1)
         desk.set_changed("setup-1", played("00"))
         await until(lambda: double.sets["one"].state == 3)
         assert desk.connected
