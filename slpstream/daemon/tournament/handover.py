@@ -10,7 +10,7 @@ import math
 import os
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -163,6 +163,8 @@ class Handover:
                 self._log.error("set cannot be handed on", station=station, set=set_id, what=str(error))
             self._problem = what
             self._metrics.counter("slpstream_handover_failures_total").inc()
+            if self._remembered.writing.pop(set_id, None) is not None:  # another set may take the name meanwhile
+                self._remember()
             if set_id in self._due:
                 self._due[set_id] = trio.current_time() + _RETRY_SECONDS
             return
@@ -183,7 +185,8 @@ class Handover:
         known = self._remembered.writing.get(set_id)
         if known is not None and await trio.to_thread.run_sync((folder / known).exists, limiter=self._limiter):
             return  # it appeared just before the last run ended
-        name = await trio.to_thread.run_sync(_free_name, folder, handed.name, limiter=self._limiter)
+        taken = [name for other, name in self._remembered.writing.items() if other != set_id]
+        name = await trio.to_thread.run_sync(_free_name, folder, handed.name, taken, limiter=self._limiter)
         self._remembered.writing[set_id] = name
         self._remember()
         await self._index.written()
@@ -246,11 +249,11 @@ def _decoded(remembered: Any) -> _Remembered:
         return _Remembered()
 
 
-def _free_name(folder: Path, name: str) -> str:
+def _free_name(folder: Path, name: str, taken: Collection[str]) -> str:
     from slpstream.tournament.handover.archive import free_name  # noqa: PLC0415 -- loads what makes zips
 
     folder.mkdir(parents=True, exist_ok=True)
-    return free_name(folder, name)
+    return free_name(folder, name, taken)
 
 
 def _write_zip_file(target: Path, handed: HandedSet, report: Callable[[Path, str], None]) -> int:

@@ -10,7 +10,7 @@ import os
 import shutil
 import time
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import IO, BinaryIO
 
@@ -64,10 +64,11 @@ def write_zip_file(target: Path, handed: HandedSet, on_problem: OnProblem = lamb
     return count
 
 
-def free_name(folder: Path, name: str) -> str:
-    """The name of a zip that no file in the folder has: with ` 2`, ` 3` and so on if necessary."""
+def free_name(folder: Path, name: str, taken: Collection[str] = ()) -> str:
+    """A name for a zip that no file in the folder has, and that is not `taken`: with ` 2`, ` 3` and so on if needed."""
+    promised = {each.casefold() for each in taken}  # as many file systems compare names
     number, free = 1, f"{name}.zip"
-    while (folder / free).exists():
+    while free.casefold() in promised or (folder / free).exists():
         number += 1
         free = f"{name} {number}.zip"
     return free

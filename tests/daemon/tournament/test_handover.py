@@ -1,0 +1,152 @@
+"""The handing on of sets in one process: the index, its threads and the files are real, and nothing is served."""
+
+from __future__ import annotations
+
+import os
+import time
+import zipfile
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trio
+
+from slpstream.api import read_game
+from slpstream.config import Handover as HandoverConfig
+from slpstream.daemon.sets import StationSets
+from slpstream.daemon.tournament import handover as module
+from slpstream.daemon.tournament.handover import Handover
+from slpstream.game.record import record_of
+from slpstream.sets import Rules
+from slpstream.store import FILE_NAME, GameIndex, open_database
+from slpstream.stream import Channel, Hub
+from slpstream.system.metrics import Metrics
+from slpstream.tournament.handover.handed_set import HandedSet
+from tests.sets.games import Seat, replay
+
+TIMEOUT_SECONDS = 20.0
+ANN_AND_BOB = {0: Seat("Ann", "ANN#1"), 1: Seat("Bob", "BOB#2")}
+NAME = "Ann (Fox) vs Bob (Fox)"
+
+pytestmark = pytest.mark.trio
+
+
+class Venue:
+    """Stations with their folders, and the zips that are made of their sets."""
+
+    def __init__(self, folder: Path, index: GameIndex, handover: Handover, metrics: Metrics) -> None:
+        self.folder = folder
+        self.index = index
+        self.handover = handover
+        self.metrics = metrics
+
+    def play(self, minute: float, winner: int = 0, *, station: str = "main", written_at: float | None = None) -> Path:
+        """Put a whole game into the folder of a station, and into the index."""
+        left = {0: 2 * (winner == 0), 1: 2 * (winner == 1)}
+        path = self.folder / station / f"Game_{minute}.slp"
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(replay(ANN_AND_BOB, left, seconds=40, minute=minute))
+        written_at = time.time() if written_at is None else written_at
+        os.utime(path, (written_at, written_at))
+        status = path.stat()
+        self.index.played(station, path, status.st_mtime_ns, status.st_size, record_of(read_game(path)))
+        return path
+
+    def play_set(self, minute: float, *, station: str = "main", written_at: float | None = None) -> list[Path]:
+        """Two games, which decide a set."""
+        return [self.play(minute + 5 * number, station=station, written_at=written_at) for number in range(2)]
+
+    def zips(self) -> dict[str, list[str]]:
+        """The names of the zips and of what is in them."""
+        found = sorted((self.folder / "zips").glob("[!.]*.zip"))
+        return {path.name: zipfile.ZipFile(path).namelist() for path in found}
+
+    def failed(self) -> bool:
+        """Whether a zip could not be written."""
+        return b"slpstream_handover_failures_total 0.0" not in self.metrics.render()
+
+    async def until(self, condition: Callable[[], object]) -> None:
+        with trio.fail_after(TIMEOUT_SECONDS):
+            while not condition():
+                await trio.sleep(0.01)
+
+
+@asynccontextmanager
+async def venue(folder: Path, *stations: str) -> AsyncIterator[Venue]:
+    hub = Hub()
+    for station in stations or ("main",):
+        hub.add(Channel(station, no_archive))
+    board = StationSets(hub, Rules())
+    index = GameIndex(open_database(folder / FILE_NAME), None, on_change=board.changed)
+    metrics = Metrics()
+    config = HandoverConfig(folder=str(folder / "zips"), delay_seconds=0.0)
+    handover = Handover(config, index, board, lambda station: True, metrics)
+    board.listen(handover.set_changed)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(index.run)
+        nursery.start_soon(board.run, index)
+        nursery.start_soon(handover.run)
+        yield Venue(folder, index, handover, metrics)
+        nursery.cancel_scope.cancel()
+
+
+async def no_archive(game_id: str) -> None:
+    raise AssertionError(game_id)
+
+
+@pytest.fixture(autouse=True)
+def soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sets that could not be handed on are tried again at once."""
+    monkeypatch.setattr(module, "_RETRY_SECONDS", 0.02)
+
+
+@contextmanager
+def failing(monkeypatch: pytest.MonkeyPatch, error: Callable[[HandedSet], Exception | None]) -> Iterator[None]:
+    """Let the writing of zips fail with what `error` returns."""
+    write = module._write_zip_file
+
+    def write_or_fail(target: Path, handed: HandedSet, *rest: Any) -> int:
+        found = error(handed)
+        if found is not None:
+            raise found
+        return write(target, handed, *rest)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(module, "_write_zip_file", write_or_fail)
+        yield
+
+
+def station_of(handed: HandedSet) -> str:
+    return handed.members[0].replay.path.parent.name
+
+
+async def test_set_whose_zip_failed_leaves_its_name_to_another_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = {"first"}
+
+    def disk_full(handed: HandedSet) -> Exception | None:
+        return OSError(28, "No space left on device") if station_of(handed) in broken else None
+
+    async with venue(tmp_path, "first", "second") as here:
+        with failing(monkeypatch, disk_full):
+            here.play_set(0, station="first")
+            await here.until(here.failed)
+            here.play_set(0.5, station="second")
+            await here.until(lambda: list(here.zips()) == [f"{NAME}.zip"])
+            broken.clear()
+            await here.until(lambda: here.handover.waiting == 0)
+        assert list(here.zips()) == [f"{NAME} 2.zip", f"{NAME}.zip"]
+
+
+async def test_name_of_a_zip_that_was_being_written_at_the_end_of_a_run_is_not_given_away(tmp_path: Path) -> None:
+    async with venue(tmp_path) as here:
+        remembered = {"done": [], "writing": {"0" * 32: f"{NAME.upper()}.zip"}, "waiting": {}}
+        here.index.remember("handover", remembered)
+        await here.index.written()
+    async with venue(tmp_path) as here:
+        here.play_set(0)
+        await here.until(here.zips)
+        assert list(here.zips()) == [f"{NAME} 2.zip"]
