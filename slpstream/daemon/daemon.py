@@ -244,7 +244,9 @@ class Daemon:
                 found = DaemonHighlights(index, games.find, games.replay_name, self.sets, self.running.__contains__)
                 marked = StationMarks(index, self.hub, self._keeps)
                 self.seats = seated = await trio.to_thread.run_sync(self._make_seats, index, state)
-                self._handover = handed_on = Handover(config.handover, index, self.sets, self._keeps, self.metrics)
+                self._handover = handed_on = Handover(
+                    config.handover, index, self.sets, self._keeps, self.metrics, self.errors
+                )
                 if self.bracket is not None:
                     handed_on.bracket_of = self.bracket.context_of
                 if self._situations is not None:

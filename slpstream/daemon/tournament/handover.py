@@ -25,6 +25,7 @@ from slpstream.model.errors import StoreError
 from slpstream.model.prepared import prepared
 from slpstream.model.summary import GameSummary
 from slpstream.store import GameIndex, StoredGame
+from slpstream.system.internal_errors import InternalErrors
 from slpstream.system.logs import get_logger
 from slpstream.system.metrics import Metrics
 from slpstream.tournament.clock_skew import ClockSkew, clock_skew
@@ -64,12 +65,14 @@ class Handover:
         sets: StationSets,
         has_station: Callable[[str], bool],
         metrics: Metrics,
+        errors: InternalErrors | None = None,
     ) -> None:
         self._config = config
         self._index = index
         self._sets = sets
         self._has_station = has_station
         self._metrics = metrics
+        self._errors = errors or InternalErrors()
         self._templates = Templates(
             config.replay_name, config.zip_name, datetime.now().astimezone().tzinfo or Templates().zone
         )
@@ -80,6 +83,8 @@ class Handover:
         """Sets that were over before `run` began, with their stations."""
         self._due: dict[str, float] = {}
         """When to hand on each set that waits, by trio's clock."""
+        self._given_up: set[str] = set()
+        """Sets that a bug has kept from being handed on in this run."""
         self._work = trio.Event()
         self._problem = ""
         self.bracket_of: BracketOf = lambda station, set_id: None
@@ -104,6 +109,7 @@ class Handover:
             self._over[set_id] = station
         else:
             self._over.pop(set_id, None)
+            self._given_up.discard(set_id)
             if set_id in self._due:  # a correction has opened it again
                 del self._due[set_id]
                 self._remembered.waiting.pop(set_id, None)
@@ -133,20 +139,24 @@ class Handover:
                 await self._work.wait()
             for set_id in [each for each, at in self._due.items() if at <= trio.current_time()]:
                 station = self._remembered.waiting.get(set_id)
-                if station is not None:  # else a correction has opened it again meanwhile
+                if station is None:
+                    continue  # a correction has opened it again meanwhile
+                with self._errors.contain("handover", station=station, set=set_id) as contained:
                     await self._hand_on(station, set_id)
+                if contained.error_id is not None:
+                    self._give_up(set_id)  # the other sets are not affected
 
     def _take_over(self) -> None:
         """Let the sets that have just ended wait for their turn."""
         ended, self._over = self._over, {}
         for set_id, station in ended.items():
-            if set_id in self._remembered.done or set_id in self._due:
+            if set_id in self._remembered.done or set_id in self._due or set_id in self._given_up:
                 continue
             if len(self._due) >= _MAX_WAITING:
                 oldest = next(iter(self._due))
                 self._log.error("too many sets wait to be handed on, one is given up", set=oldest)
                 self._metrics.counter("slpstream_handover_failures_total").inc()
-                del self._due[oldest], self._remembered.waiting[oldest]
+                self._forget(oldest)
             self._due[set_id] = trio.current_time() + self._config.delay_seconds
             self._remembered.waiting[set_id] = station
         if ended:
@@ -169,11 +179,21 @@ class Handover:
                 self._due[set_id] = trio.current_time() + _RETRY_SECONDS
             return
         self._problem = ""
+        self._forget(set_id)
+        self._remembered.done = [*self._remembered.done, set_id][-_MAX_DONE:]
+        self._remember()
+
+    def _give_up(self, set_id: str) -> None:
+        """Leave out a set until the next run, because a bug would only happen again."""
+        self._metrics.counter("slpstream_handover_failures_total").inc()
+        self._given_up.add(set_id)
+        self._forget(set_id)
+        self._remember()
+
+    def _forget(self, set_id: str) -> None:
         self._due.pop(set_id, None)
         self._remembered.waiting.pop(set_id, None)
         self._remembered.writing.pop(set_id, None)
-        self._remembered.done = [*self._remembered.done, set_id][-_MAX_DONE:]
-        self._remember()
 
     @staticmethod
     def _is_old(handed: HandedSet) -> bool:

@@ -23,7 +23,8 @@ from slpstream.tournament.handover.handed_set import HandedSet, Member
 MAX_EDITED_BYTES = 128 << 20
 """Larger files are copied unchanged: no replay of a game is that long, and a copy is edited in memory."""
 _LEVEL = 1
-_EARLIEST_ZIP_YEAR = 1980
+_FIRST_ZIP_TIME = (1980, 1, 1, 0, 0, 0)
+_LAST_ZIP_TIME = (2107, 12, 31, 23, 59, 58)
 
 OnProblem = Callable[[Path, str], None]
 """Called with the file of a replay that is handed on unchanged or not at all, and why."""
@@ -99,7 +100,7 @@ def _copy(member: Member, source: BinaryIO, target: IO[bytes], on_problem: OnPro
 
 
 def _zip_time(start_ms: int) -> tuple[int, int, int, int, int, int]:
+    """A time as zips have it, which know no other years than 1980 to 2107."""
     began = time.gmtime(start_ms / 1000)
-    if began.tm_year < _EARLIEST_ZIP_YEAR:
-        return _EARLIEST_ZIP_YEAR, 1, 1, 0, 0, 0
-    return began.tm_year, began.tm_mon, began.tm_mday, began.tm_hour, began.tm_min, began.tm_sec
+    said = began.tm_year, began.tm_mon, began.tm_mday, began.tm_hour, began.tm_min, began.tm_sec
+    return max(_FIRST_ZIP_TIME, min(said, _LAST_ZIP_TIME))

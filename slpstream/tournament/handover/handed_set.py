@@ -23,6 +23,8 @@ from slpstream.tournament.handover.names import (
 _SUFFIX = ".slp"
 """auto-slp-player refuses a zip with other files beside the document."""
 _SIDES = 2
+_LAST_START_MS = int(datetime(9999, 12, 30, tzinfo=UTC).timestamp() * 1000)
+"""A day before the last moment that a `datetime` can have, because local time may be ahead."""
 
 
 class ReplayFile(NamedTuple):
@@ -147,11 +149,14 @@ def _shift_ms(replays: Sequence[ReplayFile], skew: ClockSkew | None, completed_a
 
 
 def _start_ms(replay: ReplayFile, shift_ms: int) -> int:
+    """The time when a game began, corrected. Consoles without a set clock can say any year, even 9999."""
     if replay.said_at_ms is not None:
-        return replay.said_at_ms + shift_ms
-    if replay.arrived_at_ms is not None:
-        return replay.arrived_at_ms
-    return replay.written_at_ms - round(1000 * replay.duration_seconds)
+        start_ms = replay.said_at_ms + shift_ms
+    elif replay.arrived_at_ms is not None:
+        start_ms = replay.arrived_at_ms
+    else:
+        start_ms = replay.written_at_ms - round(1000 * replay.duration_seconds)
+    return max(0, min(start_ms, _LAST_START_MS))
 
 
 def _why_no_context(payload: Mapping[str, Any], played: Sequence[_Played]) -> str:

@@ -7,13 +7,14 @@ import time
 import zipfile
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 import trio
 
-from slpstream.api import read_game
+from slpstream.api import open_replay, read_game
 from slpstream.config import Handover as HandoverConfig
 from slpstream.daemon.sets import StationSets
 from slpstream.daemon.tournament import handover as module
@@ -22,9 +23,11 @@ from slpstream.game.record import record_of
 from slpstream.sets import Rules
 from slpstream.store import FILE_NAME, GameIndex, open_database
 from slpstream.stream import Channel, Hub
+from slpstream.system.internal_errors import InternalErrors
 from slpstream.system.metrics import Metrics
 from slpstream.tournament.handover.handed_set import HandedSet
-from tests.sets.games import Seat, replay
+from tests.sets.games import DAY, Seat, replay
+from tests.tournament.handover.validator import problems
 
 TIMEOUT_SECONDS = 20.0
 ANN_AND_BOB = {0: Seat("Ann", "ANN#1"), 1: Seat("Bob", "BOB#2")}
@@ -82,7 +85,7 @@ async def venue(folder: Path, *stations: str) -> AsyncIterator[Venue]:
     index = GameIndex(open_database(folder / FILE_NAME), None, on_change=board.changed)
     metrics = Metrics()
     config = HandoverConfig(folder=str(folder / "zips"), delay_seconds=0.0)
-    handover = Handover(config, index, board, lambda station: True, metrics)
+    handover = Handover(config, index, board, lambda station: True, metrics, InternalErrors(strict=False))
     board.listen(handover.set_changed)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(index.run)
@@ -150,3 +153,29 @@ async def test_name_of_a_zip_that_was_being_written_at_the_end_of_a_run_is_not_g
         here.play_set(0)
         await here.until(here.zips)
         assert list(here.zips()) == [f"{NAME} 2.zip"]
+
+
+async def test_bug_in_one_set_leaves_the_others_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def bug(handed: HandedSet) -> Exception | None:
+        return ZeroDivisionError() if station_of(handed) == "first" else None
+
+    async with venue(tmp_path, "first", "second") as here:
+        with failing(monkeypatch, bug):
+            here.play_set(0, station="first")
+            await here.until(here.failed)
+            here.play_set(0.5, station="second")
+            await here.until(lambda: list(here.zips()) == [f"{NAME}.zip"])
+            await here.until(lambda: here.handover.waiting == 0)
+
+
+@pytest.mark.parametrize("year", [1970, 2150, 9999])
+async def test_set_of_a_console_with_any_clock_is_handed_on(tmp_path: Path, year: int) -> None:
+    minute = (datetime(year, 12, 31, 23, 50, tzinfo=UTC).timestamp() - DAY) / 60
+    async with venue(tmp_path) as here:
+        paths = here.play_set(round(minute))
+        await here.until(lambda: [len(names) for names in here.zips().values()] == [3])
+        game_id = open_replay(paths[0]).game_id
+        found = await here.handover.replays("main", game_id)
+        assert found is not None
+        with found[1] as file:
+            assert problems(file) == []

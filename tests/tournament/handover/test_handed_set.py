@@ -267,6 +267,14 @@ def test_planted_skew_of_37_minutes_is_found_and_corrected(setup: Setup, tmp_pat
         assert datetime.fromisoformat(said).timestamp() == DAY + 300 * number
 
 
+@pytest.mark.parametrize(("years", "began"), [(-7974, "9999"), (2100, "1970"), (-100, "2126")])
+def test_clock_that_is_wrong_by_any_time(setup: Setup, tmp_path: Path, years: int, began: str) -> None:
+    setup.play("00")
+    skew = ClockSkew(seconds=365.2425 * 86400 * years, games=1)
+    archive = setup.zipped(skew=skew)
+    assert copied(archive, archive.namelist()[1], tmp_path).summary().started_at.startswith(began)
+
+
 def test_without_skew_the_last_game_ends_when_the_set_was_completed(setup: Setup) -> None:
     setup.play("00", minute=37)
     ended_ms = round(1000 * DAY) + 300_000 + 40_000
