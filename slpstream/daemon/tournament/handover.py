@@ -10,7 +10,7 @@ import math
 import os
 import tempfile
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -24,9 +24,11 @@ from slpstream.daemon.sets import StationSets
 from slpstream.model.errors import StoreError
 from slpstream.model.prepared import prepared
 from slpstream.model.summary import GameSummary
+from slpstream.sources.archives.packed import open_replay_file, replay_name
 from slpstream.store import GameIndex, StoredGame
 from slpstream.system.internal_errors import InternalErrors
 from slpstream.system.logs import get_logger
+from slpstream.system.member_paths import SEPARATOR
 from slpstream.system.metrics import Metrics
 from slpstream.tournament.clock_skew import ClockSkew, clock_skew
 from slpstream.tournament.handover.handed_set import HandedSet, ReplayFile, Templates, handed_set
@@ -86,14 +88,15 @@ class Handover:
         self._given_up: set[str] = set()
         """Sets that a bug has kept from being handed on in this run."""
         self._work = trio.Event()
-        self._problem = ""
+        self._problems: dict[str, str] = {}
+        """Why sets that wait could not be handed on, by set; the newest comes last."""
         self.bracket_of: BracketOf = lambda station, set_id: None
         """Tells what a bracket knows about a set."""
         self._log = get_logger()
 
     def not_ready(self) -> list[str]:
         """Why zips cannot be written; empty if they can."""
-        return [f"handover: {self._problem}"] if self._problem else []
+        return [f"handover: {what}" for what in list(self._problems.values())[-1:]]
 
     @property
     def waiting(self) -> int:
@@ -111,8 +114,7 @@ class Handover:
             self._over.pop(set_id, None)
             self._given_up.discard(set_id)
             if set_id in self._due:  # a correction has opened it again
-                del self._due[set_id]
-                self._remembered.waiting.pop(set_id, None)
+                self._forget(set_id)
         self._work.set()
 
     async def replays(self, station: str, set_id: str) -> tuple[str, BinaryIO, int] | None:
@@ -169,16 +171,15 @@ class Handover:
                 await self._write(station, set_id, handed)
         except (OSError, StoreError) as error:
             what = f"the zip of a set cannot be written: {error}"
-            if what != self._problem:
+            if what != self._problems.pop(set_id, None):
                 self._log.error("set cannot be handed on", station=station, set=set_id, what=str(error))
-            self._problem = what
             self._metrics.counter("slpstream_handover_failures_total").inc()
             if self._remembered.writing.pop(set_id, None) is not None:  # another set may take the name meanwhile
                 self._remember()
-            if set_id in self._due:
+            if set_id in self._due:  # else a correction has opened it again meanwhile
                 self._due[set_id] = trio.current_time() + _RETRY_SECONDS
+                self._problems[set_id] = what
             return
-        self._problem = ""
         self._forget(set_id)
         self._remembered.done = [*self._remembered.done, set_id][-_MAX_DONE:]
         self._remember()
@@ -192,12 +193,15 @@ class Handover:
 
     def _forget(self, set_id: str) -> None:
         self._due.pop(set_id, None)
+        self._problems.pop(set_id, None)
         self._remembered.waiting.pop(set_id, None)
         self._remembered.writing.pop(set_id, None)
 
     @staticmethod
     def _is_old(handed: HandedSet) -> bool:
-        newest_ms = max(member.replay.written_at_ms for member in handed.members)
+        """Whether a set ended long ago, as far as is known: an archive can be much younger than the games in it."""
+        loose = [each.replay for each in handed.members if any(map(_is_loose, each.replay.paths))]
+        newest_ms = max((replay.written_at_ms for replay in loose), default=0)
         return time.time() - newest_ms / 1000 > _MAX_AGE_SECONDS
 
     async def _write(self, station: str, set_id: str, handed: HandedSet) -> None:
@@ -221,12 +225,13 @@ class Handover:
         if score is None:
             return None
         payload: dict[str, Any] = msgspec.to_builtins(score)
-        files: dict[str, ReplayFile] = {}
+        found: list[StoredGame] = []
         for game in payload["games"]:
             for game_id in [game["gameId"], *(each["gameId"] for each in game.get("suddenDeaths", ()))]:
                 stored = await self._index.game(game_id)
                 if stored is not None and stored.files:
-                    files[game_id] = _replay_file(stored)
+                    found.append(stored)
+        files = await trio.to_thread.run_sync(_replay_files, found, limiter=self._limiter)
         handed = handed_set(
             payload,
             files,
@@ -249,7 +254,7 @@ class Handover:
         opened = tempfile.TemporaryFile("w+b", prefix="slpstream-")  # noqa: SIM115 -- the response closes it
         file = cast(BinaryIO, opened)  # on Windows it is a wrapper
         try:
-            write_zip(handed, file, self._report)
+            write_zip(handed, file, self._report, open_file=open_replay_file)
         except BaseException:
             file.close()
             raise
@@ -279,20 +284,31 @@ def _free_name(folder: Path, name: str, taken: Collection[str]) -> str:
 def _write_zip_file(target: Path, handed: HandedSet, report: Callable[[Path, str], None]) -> int:
     from slpstream.tournament.handover.archive import write_zip_file  # noqa: PLC0415 -- as above
 
-    return write_zip_file(target, handed, report)
+    return write_zip_file(target, handed, report, open_file=open_replay_file)
+
+
+def _is_loose(path: Path) -> bool:
+    """Whether a path is not that of a member of an archive."""
+    return SEPARATOR not in os.fspath(path)
+
+
+def _replay_files(found: Sequence[StoredGame]) -> dict[str, ReplayFile]:
+    """The replays of games by their ids. Blocks, because a name can be that of a member of an archive."""
+    return {stored.row.game_id: _replay_file(stored) for stored in found}
 
 
 def _replay_file(stored: StoredGame) -> ReplayFile:
-    row, file = stored.row, stored.files[0]
+    row, paths = stored.row, [Path(os.fsdecode(file.path)) for file in stored.files]
     summary = msgspec.json.decode(row.summary, type=GameSummary)
     return ReplayFile(
         game_id=row.game_id,
-        path=Path(os.fsdecode(file.path)),
+        paths=paths,
+        name=replay_name(paths[0]),
         format=row.format,
         summary=summary,
         last_frame=row.last_frame,
         duration_seconds=row.duration_seconds or 0.0,
         said_at_ms=row.started_at_ms if summary.started_at else None,
         arrived_at_ms=row.arrived_at_ms,
-        written_at_ms=file.mtime_ns // 1_000_000,
+        written_at_ms=min(file.mtime_ns for file in stored.files) // 1_000_000,  # copies are younger
     )

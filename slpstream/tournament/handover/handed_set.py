@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
 from slpstream.config.sections import REPLAY_NAME, REPLAY_PLACEHOLDERS, ZIP_NAME, ZIP_PLACEHOLDERS
@@ -31,7 +31,10 @@ class ReplayFile(NamedTuple):
     """The replay of a game. Times are Unix times in milliseconds."""
 
     game_id: str
-    path: Path
+    paths: Sequence[Path]
+    """The files that have it, the best one first."""
+    name: str
+    """The name of the first file, without that of its archive and the ending of its compression."""
     format: str
     summary: GameSummary
     last_frame: int | None
@@ -41,7 +44,12 @@ class ReplayFile(NamedTuple):
     arrived_at_ms: int | None
     """When its first bytes arrived, by the clock of this machine."""
     written_at_ms: int
-    """When its file was last written to."""
+    """When the oldest of its files was last written to."""
+
+    @property
+    def suffix(self) -> str:
+        """The ending of its name, in small letters."""
+        return PurePath(self.name).suffix.lower()
 
 
 class Templates(NamedTuple):
@@ -172,7 +180,7 @@ def _why_no_context(payload: Mapping[str, Any], played: Sequence[_Played]) -> st
         return "the set has no game that counts"
     if max(side["score"] for side in payload["sides"]) < 1:
         return "nobody has won a game"
-    if any(each.replay.path.suffix.lower() != _SUFFIX for each in played):
+    if any(each.replay.suffix != _SUFFIX for each in played):
         return f"there are replays other than {_SUFFIX}"
     if any(each.replay.last_frame is None for each in played):
         return "a replay has no frames"
@@ -308,7 +316,7 @@ def _replay_name(
         "singlesChars": ", ".join(described if all(len(seats) == 1 for seats in sides) else names),
     }
     text = file_name(number + filled(templates.replay, REPLAY_PLACEHOLDERS, values))
-    return text + each.replay.path.suffix.lower()
+    return text + each.replay.suffix
 
 
 def _zip_name(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 import zipfile
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,6 +24,7 @@ from slpstream.sets import Rules
 from slpstream.store import FILE_NAME, GameIndex, open_database
 from slpstream.stream import Channel, Hub
 from slpstream.system.internal_errors import InternalErrors
+from slpstream.system.member_paths import member_path
 from slpstream.system.metrics import Metrics
 from slpstream.tournament.handover.handed_set import HandedSet
 from tests.sets.games import DAY, Seat, replay
@@ -45,17 +46,34 @@ class Venue:
         self.handover = handover
         self.metrics = metrics
 
-    def play(self, minute: float, winner: int = 0, *, station: str = "main", written_at: float | None = None) -> Path:
-        """Put a whole game into the folder of a station, and into the index."""
+    def write(self, minute: float, winner: int = 0, *, station: str = "main") -> Path:
+        """Put a whole game into the folder of a station."""
         left = {0: 2 * (winner == 0), 1: 2 * (winner == 1)}
         path = self.folder / station / f"Game_{minute}.slp"
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(replay(ANN_AND_BOB, left, seconds=40, minute=minute))
+        return path
+
+    def play(self, minute: float, winner: int = 0, *, station: str = "main", written_at: float | None = None) -> Path:
+        """The same, and index it."""
+        path = self.write(minute, winner, station=station)
         written_at = time.time() if written_at is None else written_at
         os.utime(path, (written_at, written_at))
         status = path.stat()
         self.index.played(station, path, status.st_mtime_ns, status.st_size, record_of(read_game(path)))
         return path
+
+    def pack(self, paths: Sequence[Path], station: str = "main") -> None:
+        """Add copies of games in an archive, which is the newest of all files."""
+        archive = self.folder / station / "night.zip"
+        archive.parent.mkdir(exist_ok=True)
+        with zipfile.ZipFile(archive, "w") as packed:
+            for path in paths:
+                packed.write(path, path.name)
+        mtime_ns = time.time_ns() + 1_000_000_000
+        for path in paths:
+            record, member = record_of(read_game(path)), member_path(archive, path.name)
+            self.index.played(station, member, mtime_ns, path.stat().st_size + 1, record)
 
     def play_set(self, minute: float, *, station: str = "main", written_at: float | None = None) -> list[Path]:
         """Two games, which decide a set."""
@@ -122,7 +140,7 @@ def failing(monkeypatch: pytest.MonkeyPatch, error: Callable[[HandedSet], Except
 
 
 def station_of(handed: HandedSet) -> str:
-    return handed.members[0].replay.path.parent.name
+    return handed.members[0].replay.paths[0].parent.name
 
 
 async def test_set_whose_zip_failed_leaves_its_name_to_another_one(
@@ -179,3 +197,41 @@ async def test_set_of_a_console_with_any_clock_is_handed_on(tmp_path: Path, year
         assert found is not None
         with found[1] as file:
             assert problems(file) == []
+
+
+@pytest.mark.parametrize("gone", [False, True])
+async def test_replays_that_are_also_in_an_archive(tmp_path: Path, gone: bool) -> None:
+    async with venue(tmp_path) as here:
+        first = here.play(0)
+        here.pack([first])
+        await here.index.written()
+        stored = await here.index.game(open_replay(first).game_id)
+        assert stored is not None
+        assert len(stored.files) == 2
+        if gone:
+            first.unlink()
+        here.play(5)
+        await here.until(here.zips)
+        assert problems(here.folder / "zips" / f"{NAME}.zip") == []
+
+
+async def test_set_that_is_only_in_an_archive_is_not_handed_on_by_itself(tmp_path: Path) -> None:
+    async with venue(tmp_path) as here:
+        here.pack([here.write(minute, station="elsewhere") for minute in (0, 5)])
+        await here.until(lambda: here.handover._remembered.done)
+        assert here.zips() == {}
+
+
+async def test_set_without_any_replay_left_waits_for_them(tmp_path: Path) -> None:
+    async with venue(tmp_path) as here:
+        first, second = here.play(0), tmp_path / "main" / "Game_5.slp"
+        aside = first.rename(tmp_path / "aside.slp")
+        here.play(5)
+        second.unlink()
+        await here.until(here.handover.not_ready)
+        assert "none of its replays" in here.handover.not_ready()[0]
+        assert here.zips() == {}
+        aside.rename(first)
+        await here.until(here.zips)
+        assert [len(names) for names in here.zips().values()] == [1]
+        await here.until(lambda: not here.handover.not_ready())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import zipfile
 from pathlib import Path
 
@@ -42,6 +43,15 @@ def test_zip_for_each_set(folder: Path, tmp_path: Path, capsys: pytest.CaptureFi
     assert names == [f"Ann (Fox) vs Bob (Fox){number}.zip" for number in (" 2", " 3", " 4", "")]
     assert [problems(out / name) for name in names] == [[]] * 4
     assert "Ann (Fox) vs Bob (Fox).zip: 2 replays" in capsys.readouterr().out
+
+
+def test_compressed_replays_are_unpacked(folder: Path, tmp_path: Path) -> None:
+    for path in list(folder.iterdir()):
+        path.with_name(f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes()))
+        path.unlink()
+    out = tmp_path / "out"
+    assert run(folder, "--out", out) == 0
+    assert [problems(path) for path in out.iterdir()] == [[], []]
 
 
 def test_skew_and_the_end_of_the_last_set_move_the_times(folder: Path, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import msgspec
 import pytest
@@ -49,8 +49,8 @@ class Setup:
         path.write_bytes(data)
         record = record_of(read_game(path))
         self.files[record.game_id] = ReplayFile(
-            record.game_id, path, record.format, record.summary, record.last_frame, record.duration_seconds or 0.0,
-            record.said_at_ms, arrived_ms, 0,
+            record.game_id, [path], path.name, record.format, record.summary, record.last_frame,
+            record.duration_seconds or 0.0, record.said_at_ms, arrived_ms, 0,
         )  # fmt: skip
         standings = json.loads(record.standings or b"{}")
         self.indexed.append(
@@ -309,7 +309,36 @@ def test_replay_that_is_gone_is_left_out_with_the_document(setup: Setup) -> None
     file = io.BytesIO()
     assert write_zip(setup.handed(), file, lambda path, what: told.append(f"{path.name} {what}")) == 1
     assert problems(file) == ["no document"]
-    assert told == ["Game_000.slp left out: No such file or directory"]
+    assert told == ["Game_000.slp left out: it is not there any more"]
+
+
+def test_set_without_any_replay_left_makes_no_zip(setup: Setup, tmp_path: Path) -> None:
+    setup.play("00")
+    for path in setup.folder.glob("*.slp"):
+        path.unlink()
+    with pytest.raises(FileNotFoundError, match="none of its replays"):
+        write_zip_file(tmp_path / "a.zip", setup.handed())
+    assert not (tmp_path / "a.zip").exists()
+
+
+def test_replay_that_is_there_and_cannot_be_read_makes_no_zip(setup: Setup) -> None:
+    setup.play("00")
+
+    def denied(path: Path) -> BinaryIO:
+        if path.name == "Game_001.slp":
+            raise PermissionError(13, "Permission denied", str(path))
+        return path.open("rb")
+
+    with pytest.raises(PermissionError):
+        write_zip(setup.handed(), io.BytesIO(), open_file=denied)
+
+
+def test_first_file_that_can_be_opened_is_taken(setup: Setup, tmp_path: Path) -> None:
+    setup.play("00")
+    elsewhere = tmp_path / "elsewhere.slp"
+    for game_id, replay_file in setup.files.items():
+        setup.files[game_id] = replay_file._replace(paths=[tmp_path / "gone.slp", *replay_file.paths, elsewhere])
+    assert len(setup.zipped().namelist()) == 3
 
 
 def test_replay_that_cannot_be_edited_is_handed_on_unchanged(setup: Setup) -> None:
