@@ -295,7 +295,7 @@ class Daemon:
                 retention = Retention(recordings_folder(config), index, self.hub, self.running, self.metrics)
                 background.start_soon(self.errors.keep_running, "retention", partial(retention.run, self._limits))
                 if config.store.index_old_files:
-                    archives = ArchiveSearch(index, self._folders_by_station)
+                    archives = ArchiveSearch(index, self._folders_by_station, passed_over=handed_on.folder)
                     background.start_soon(self.errors.keep_running, "archives", archives.run)
                 background.start_soon(self.errors.keep_running, "sets", partial(self.sets.run, index))
                 background.start_soon(self.errors.keep_running, "on_air", partial(self.on_air.run, index))

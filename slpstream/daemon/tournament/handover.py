@@ -94,6 +94,11 @@ class Handover:
         """Tells what a bracket knows about a set."""
         self._log = get_logger()
 
+    @property
+    def folder(self) -> Path | None:
+        """The folder that zips are written into; `None` if there is none."""
+        return self._folder if self._config.folder else None
+
     def not_ready(self) -> list[str]:
         """Why zips cannot be written; empty if they can."""
         return [f"handover: {what}" for what in list(self._problems.values())[-1:]]
