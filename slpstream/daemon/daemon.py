@@ -365,6 +365,8 @@ class Daemon:
         self.sets.changed(station)
         if self._audit is not None:
             self._audit.changed(station)
+        if self._handover is not None and station is not None:
+            self._handover.games_changed(station)
 
     def _setups(self) -> list[str]:
         """The stations whose setups are compared."""

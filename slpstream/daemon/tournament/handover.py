@@ -24,6 +24,7 @@ from slpstream.daemon.sets import StationSets
 from slpstream.model.errors import StoreError
 from slpstream.model.prepared import prepared
 from slpstream.model.summary import GameSummary
+from slpstream.sets import SetScore
 from slpstream.sources.archives.packed import open_replay_file, replay_name
 from slpstream.store import GameIndex, StoredGame
 from slpstream.system.internal_errors import InternalErrors
@@ -39,6 +40,9 @@ _SKEW_GAMES = 64
 _RETRY_SECONDS = 30.0
 _MAX_WAITING = 500
 _MAX_DONE = 5000
+_LOOK_PAUSE_SECONDS = 5.0
+_EARLIER_MS = 3_600_000
+"""How much longer ago a set can have begun that is looked at."""
 _MAX_AGE_SECONDS = 12 * 3600.0
 """Sets that ended earlier are old ones that a station has found in its folder, and are not handed on by themselves."""
 
@@ -85,8 +89,13 @@ class Handover:
         """Sets that were over before `run` began, with their stations."""
         self._due: dict[str, float] = {}
         """When to hand on each set that waits, by trio's clock."""
+        self._last_changes: dict[str, int] = {}
+        """The id of the newest change by an operator, by station."""
+        self._changed: dict[str, None] = {}
+        """Stations whose earlier sets have to be looked at, in order."""
+        self._looking = trio.Event()
         self._given_up: set[str] = set()
-        """Sets that a bug has kept from being handed on in this run."""
+        """Sets that are not tried again in this run, because a bug would only happen again or too many sets wait."""
         self._work = trio.Event()
         self._problems: dict[str, str] = {}
         """Why sets that wait could not be handed on, by set; the newest comes last."""
@@ -110,10 +119,22 @@ class Handover:
 
     def set_changed(self, station: str, payload: Mapping[str, Any]) -> None:
         """Take the payload of a `set` message of a station. Returns at once."""
+        last_change = payload.get("lastChange", 0)
+        if self._last_changes.get(station) != last_change:  # it can be about an earlier set
+            self._last_changes[station] = last_change
+            self.games_changed(station)
         set_id = payload.get("setId")
-        if not self._config.folder or set_id is None:
-            return
-        if payload["state"] == "over":
+        if self._config.folder and set_id is not None:
+            self._take(station, set_id, over=payload["state"] == "over")
+
+    def games_changed(self, station: str) -> None:
+        """Take note that games of a station were indexed, maybe those of earlier sets. Returns at once."""
+        if self._config.folder:
+            self._changed[station] = None
+            self._looking.set()
+
+    def _take(self, station: str, set_id: str, *, over: bool) -> None:
+        if over:
             self._over[set_id] = station
         else:
             self._over.pop(set_id, None)
@@ -124,9 +145,10 @@ class Handover:
 
     async def replays(self, station: str, set_id: str) -> tuple[str, BinaryIO, int] | None:
         """The zip of a set, see `web.handover.Replays`."""
-        handed = await self._handed(station, set_id) if self._has_station(station) else None
-        if handed is None:
+        score = await self._sets.score_of_set(station, set_id) if self._has_station(station) else None
+        if score is None:
             return None
+        handed = await self._handed(station, score)
         file = await trio.to_thread.run_sync(self._temporary_zip, handed, limiter=self._limiter)
         size_bytes = file.seek(0, os.SEEK_END)
         file.seek(0)
@@ -139,6 +161,38 @@ class Handover:
         self._remembered = _decoded(await self._index.remembered(_KEY))
         for set_id in self._remembered.waiting:
             self._due.setdefault(set_id, trio.current_time())
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._look_for_ever)
+            await self._hand_on_for_ever()
+
+    async def _look_for_ever(self) -> None:
+        """Find the sets that have ended without having been the newest of their station then.
+
+        They were played while no daemon ran, were read later than the next one, or a correction has ended them.
+        """
+        while True:
+            await self._looking.wait()
+            self._looking = trio.Event()
+            stations, self._changed = list(self._changed), {}
+            for station in stations:
+                with self._errors.contain("handover", station=station):
+                    await self._look(station)
+            await trio.sleep(_LOOK_PAUSE_SECONDS)
+
+    async def _look(self, station: str) -> None:
+        oldest_ms = int((time.time() - _MAX_AGE_SECONDS) * 1000)
+        try:
+            found = await self._sets.sets_since(station, oldest_ms - _EARLIER_MS)
+        except StoreError as error:
+            self._log.warning("earlier sets cannot be read", station=station, what=str(error))
+            self.games_changed(station)
+            return
+        for each in found:
+            if each.games:
+                is_old = max(game.written_at_ms for game in each.games) < oldest_ms
+                self._take(station, each.games[0].game_id, over=each.over and not is_old)
+
+    async def _hand_on_for_ever(self) -> None:
         while True:
             self._work = trio.Event()
             self._take_over()
@@ -151,28 +205,34 @@ class Handover:
                 with self._errors.contain("handover", station=station, set=set_id) as contained:
                     await self._hand_on(station, set_id)
                 if contained.error_id is not None:
-                    self._give_up(set_id)  # the other sets are not affected
+                    self._give_up(set_id)
 
     def _take_over(self) -> None:
         """Let the sets that have just ended wait for their turn."""
         ended, self._over = self._over, {}
+        changed = False
         for set_id, station in ended.items():
             if set_id in self._remembered.done or set_id in self._due or set_id in self._given_up:
                 continue
             if len(self._due) >= _MAX_WAITING:
                 oldest = next(iter(self._due))
                 self._log.error("too many sets wait to be handed on, one is given up", set=oldest)
-                self._metrics.counter("slpstream_handover_failures_total").inc()
-                self._forget(oldest)
+                self._give_up(oldest)
             self._due[set_id] = trio.current_time() + self._config.delay_seconds
             self._remembered.waiting[set_id] = station
-        if ended:
+            changed = True
+        if changed:
             self._remember()
 
     async def _hand_on(self, station: str, set_id: str) -> None:
         try:
-            handed = await self._handed(station, set_id)
-            if handed is not None and handed.members and not self._is_old(handed):
+            score = await self._sets.score_of_set(station, set_id)
+            if score is None or score.state != "over" or self._has_turn(score, set_id):
+                self._forget(set_id)
+                self._remember()
+                return
+            handed = await self._handed(station, score)
+            if handed.members and not self._is_old(handed):
                 await self._write(station, set_id, handed)
         except (OSError, StoreError) as error:
             what = f"the zip of a set cannot be written: {error}"
@@ -186,11 +246,17 @@ class Handover:
                 self._problems[set_id] = what
             return
         self._forget(set_id)
-        self._remembered.done = [*self._remembered.done, set_id][-_MAX_DONE:]
+        ids = dict.fromkeys((set_id, score.set_id or set_id))
+        self._remembered.done = [*self._remembered.done, *ids][-_MAX_DONE:]
         self._remember()
 
+    def _has_turn(self, score: SetScore, set_id: str) -> bool:
+        """Whether a set is by now part of another one, which has its own turn: earlier games were read, or a correction
+        has joined them."""
+        return score.set_id != set_id and (score.set_id in self._remembered.done or score.set_id in self._due)
+
     def _give_up(self, set_id: str) -> None:
-        """Leave out a set until the next run, because a bug would only happen again."""
+        """Leave out a set until the next run."""
         self._metrics.counter("slpstream_handover_failures_total").inc()
         self._given_up.add(set_id)
         self._forget(set_id)
@@ -224,11 +290,8 @@ class Handover:
         self._metrics.counter("slpstream_handover_zips_total").inc()
         self._log.info("set handed on", station=station, set=set_id, file=name, replays=count)
 
-    async def _handed(self, station: str, set_id: str) -> HandedSet | None:
-        """The contents of the zip of a set; `None` if there is no such set. Raises `StoreError`."""
-        score = await self._sets.score_of_set(station, set_id)
-        if score is None:
-            return None
+    async def _handed(self, station: str, score: SetScore) -> HandedSet:
+        """The contents of the zip of a set."""
         payload: dict[str, Any] = msgspec.to_builtins(score)
         found: list[StoredGame] = []
         for game in payload["games"]:
@@ -241,13 +304,17 @@ class Handover:
             payload,
             files,
             skew=await self._skew(station),
-            bracket=self.bracket_of(station, set_id),
+            bracket=self.bracket_of(station, payload["setId"]),
             templates=self._templates,
         )
         if handed.reason:
-            self._log.info("set is handed on without context.json", station=station, set=set_id, why=handed.reason)
+            self._log.info(
+                "set is handed on without context.json", station=station, set=payload["setId"], why=handed.reason
+            )
         if handed.missing:
-            self._log.warning("replays of a set are missing", station=station, set=set_id, games=handed.missing)
+            self._log.warning(
+                "replays of a set are missing", station=station, set=payload["setId"], games=handed.missing
+            )
         return handed
 
     async def _skew(self, station: str) -> ClockSkew | None:

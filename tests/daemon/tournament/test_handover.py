@@ -11,8 +11,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import trio
+import trio.testing
 
 from slpstream.api import open_replay, read_game
 from slpstream.config import Handover as HandoverConfig
@@ -20,7 +22,7 @@ from slpstream.daemon.sets import StationSets
 from slpstream.daemon.tournament import handover as module
 from slpstream.daemon.tournament.handover import Handover
 from slpstream.game.record import record_of
-from slpstream.sets import Rules
+from slpstream.sets import Rules, SetPatch
 from slpstream.store import FILE_NAME, GameIndex, open_database
 from slpstream.stream import Channel, Hub
 from slpstream.system.internal_errors import InternalErrors
@@ -40,9 +42,12 @@ pytestmark = pytest.mark.trio
 class Venue:
     """Stations with their folders, and the zips that are made of their sets."""
 
-    def __init__(self, folder: Path, index: GameIndex, handover: Handover, metrics: Metrics) -> None:
+    def __init__(
+        self, folder: Path, index: GameIndex, board: StationSets, handover: Handover, metrics: Metrics
+    ) -> None:
         self.folder = folder
         self.index = index
+        self.board = board
         self.handover = handover
         self.metrics = metrics
 
@@ -95,21 +100,27 @@ class Venue:
 
 
 @asynccontextmanager
-async def venue(folder: Path, *stations: str) -> AsyncIterator[Venue]:
+async def venue(folder: Path, *stations: str, delay_seconds: float = 0.0) -> AsyncIterator[Venue]:
     hub = Hub()
     for station in stations or ("main",):
         hub.add(Channel(station, no_archive))
     board = StationSets(hub, Rules())
-    index = GameIndex(open_database(folder / FILE_NAME), None, on_change=board.changed)
+
+    def games_changed(station: str | None) -> None:
+        board.changed(station)
+        if station is not None:
+            handover.games_changed(station)
+
+    index = GameIndex(open_database(folder / FILE_NAME), None, on_change=games_changed)
     metrics = Metrics()
-    config = HandoverConfig(folder=str(folder / "zips"), delay_seconds=0.0)
+    config = HandoverConfig(folder=str(folder / "zips"), delay_seconds=delay_seconds)
     handover = Handover(config, index, board, lambda station: True, metrics, InternalErrors(strict=False))
     board.listen(handover.set_changed)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(index.run)
         nursery.start_soon(board.run, index)
         nursery.start_soon(handover.run)
-        yield Venue(folder, index, handover, metrics)
+        yield Venue(folder, index, board, handover, metrics)
         nursery.cancel_scope.cancel()
 
 
@@ -119,8 +130,9 @@ async def no_archive(game_id: str) -> None:
 
 @pytest.fixture(autouse=True)
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sets that could not be handed on are tried again at once."""
+    """Sets that could not be handed on are tried again at once, and earlier ones are looked at without a pause."""
     monkeypatch.setattr(module, "_RETRY_SECONDS", 0.02)
+    monkeypatch.setattr(module, "_LOOK_PAUSE_SECONDS", 0.02)
 
 
 @contextmanager
@@ -235,3 +247,59 @@ async def test_set_without_any_replay_left_waits_for_them(tmp_path: Path) -> Non
         await here.until(here.zips)
         assert [len(names) for names in here.zips().values()] == [1]
         await here.until(lambda: not here.handover.not_ready())
+
+
+async def test_sets_that_ended_before_the_newest_one_are_handed_on(tmp_path: Path) -> None:
+    async with venue(tmp_path) as here:
+        here.play(10)  # old games are read from the newest to the oldest
+        here.play_set(0)
+        await here.until(here.zips)
+        here.play_set(-60, written_at=time.time() - 13 * 3600)
+        here.play_set(-30)
+        await here.until(lambda: len(here.zips()) == 2)
+        await here.until(lambda: here.handover.waiting == 0)
+        assert [len(names) for names in here.zips().values()] == [3, 3]
+
+
+async def test_sets_that_ended_while_no_daemon_ran_are_handed_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(Handover, "run", lambda handover: trio.sleep_forever())
+        async with venue(tmp_path) as here:
+            here.play_set(0)
+            here.play(10)
+            await here.index.written()
+    async with venue(tmp_path) as here:
+        await here.until(here.zips)
+    async with venue(tmp_path) as here:
+        await here.until(lambda: here.handover._last_changes)
+        await here.handover._look("main")
+        await trio.testing.wait_all_tasks_blocked(0.05)
+        assert (list(here.zips()), here.handover.waiting) == ([f"{NAME}.zip"], 0)
+
+
+async def test_correction_that_ends_an_earlier_set(tmp_path: Path) -> None:
+    async with venue(tmp_path) as here:
+        here.play(0)
+        undecided = open_replay(here.play(5, winner=1)).game_id
+        here.play(70)
+        await here.index.written()
+        await here.until(lambda: here.handover._last_changes)
+        assert here.zips() == {}
+        patch = msgspec.convert({"games": {undecided: {"winner": 0}}}, SetPatch)
+        assert await here.board.correct("main", patch) is not None
+        await here.until(here.zips)
+
+
+async def test_end_of_a_set_whose_beginning_is_read_later_is_not_handed_on_alone(tmp_path: Path) -> None:
+    async with venue(tmp_path, delay_seconds=3600.0) as here:
+        for minute, winner in ((10, 0), (5, 0)):
+            here.play(minute, winner)
+        await here.until(lambda: here.handover.waiting == 1)
+        here.play(0, winner=1)
+        await here.until(lambda: here.handover.waiting == 2)
+        here.handover._due = dict.fromkeys(here.handover._due, 0.0)
+        here.handover._work.set()
+        await here.until(lambda: here.handover.waiting == 0)
+        assert [len(names) for names in here.zips().values()] == [4]
