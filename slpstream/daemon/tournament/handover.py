@@ -31,6 +31,7 @@ from slpstream.system.internal_errors import InternalErrors
 from slpstream.system.logs import get_logger
 from slpstream.system.member_paths import SEPARATOR
 from slpstream.system.metrics import Metrics
+from slpstream.tournament.bracket.interface import SetContext
 from slpstream.tournament.clock_skew import ClockSkew, clock_skew
 from slpstream.tournament.handover.handed_set import HandedSet, ReplayFile, Templates, handed_set
 
@@ -46,8 +47,8 @@ _EARLIER_MS = 3_600_000
 _MAX_AGE_SECONDS = 12 * 3600.0
 """Sets that ended earlier are old ones that a station has found in its folder, and are not handed on by themselves."""
 
-BracketOf = Callable[[str, str], Mapping[str, Mapping[str, Any]] | None]
-"""(station, id of a set) to the members that a bracket adds to `context.json`."""
+BracketOf = Callable[[str, str], SetContext | None]
+"""(station, id of a set) to what a bracket knows about it."""
 
 
 @prepared

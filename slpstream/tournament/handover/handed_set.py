@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from slpstream.config.sections import REPLAY_NAME, REPLAY_PLACEHOLDERS, ZIP_NAME, ZIP_PLACEHOLDERS
 from slpstream.formats.interface import Edits
 from slpstream.model.summary import GameSummary, PlayerSummary
+from slpstream.tournament.bracket.interface import SetContext
 from slpstream.tournament.clock_skew import ClockSkew
 from slpstream.tournament.handover.context import Entrant, ReplayScore, context
 from slpstream.tournament.handover.names import (
@@ -98,13 +99,13 @@ def handed_set(
     *,
     skew: ClockSkew | None = None,
     completed_at_ms: int | None = None,
-    bracket: Mapping[str, Mapping[str, Any]] | None = None,
+    bracket: SetContext | None = None,
     templates: Templates | None = None,
 ) -> HandedSet:
     """The contents of the zip for a set: the games that count, with the sudden deaths that ended them.
 
-    `payload` is that of a `set` message, `files` has the replays by game id, and `bracket` what a bracket adds to the
-    document. Times are corrected by `skew`; without one, so that the last game ends at `completed_at_ms`; without that
+    `payload` is that of a `set` message, `files` has the replays by game id, and `bracket` what a bracket knows about
+    the set. Times are corrected by `skew`; without one, so that the last game ends at `completed_at_ms`; without that
     either, they are those of the replays.
     """
     templates = templates or Templates()
@@ -122,7 +123,8 @@ def handed_set(
     start_ms = min(starts, default=0)
     reason = _why_no_context(payload, played)
     document = None if reason else _context(payload, played, start_ms, bracket)
-    name = _zip_name(payload, played, start_ms, bracket or {}, templates)
+    members_of_bracket = {} if bracket is None else bracket.members
+    name = _zip_name(payload, played, start_ms, members_of_bracket, templates)
     return HandedSet(name, members, document, reason, missing, start_ms)
 
 
@@ -191,7 +193,7 @@ def _context(
     payload: Mapping[str, Any],
     played: Sequence[_Played],
     start_ms: int,
-    bracket: Mapping[str, Mapping[str, Any]] | None,
+    bracket: SetContext | None,
 ) -> dict[str, Any]:
     order = sorted(range(_SIDES), key=lambda side: min(_ports(played[0], payload, side)))
     sides = []
@@ -214,7 +216,10 @@ def _context(
         for each in played
     ]
     final = [payload["sides"][side]["score"] for side in order]
-    return context(sides, replays, final, start_ms=start_ms, bracket=bracket)
+    if bracket is None:
+        return context(sides, replays, final, start_ms=start_ms)
+    entrants = [order.index(side) for side in ((1, 0) if bracket.swapped else (0, 1))]
+    return context(sides, replays, final, start_ms=start_ms, entrants=entrants, bracket=bracket.members)
 
 
 def _players_of(payload: Mapping[str, Any], side: int) -> list[Mapping[str, Any]]:

@@ -28,8 +28,10 @@ from slpstream.stream import Channel, Hub
 from slpstream.system.internal_errors import InternalErrors
 from slpstream.system.member_paths import member_path
 from slpstream.system.metrics import Metrics
+from slpstream.tournament.bracket.interface import SetContext
 from slpstream.tournament.handover.handed_set import HandedSet
 from tests.sets.games import DAY, Seat, replay
+from tests.tournament.handover.test_handed_set import document
 from tests.tournament.handover.validator import problems
 
 TIMEOUT_SECONDS = 20.0
@@ -303,3 +305,16 @@ async def test_end_of_a_set_whose_beginning_is_read_later_is_not_handed_on_alone
         here.handover._work.set()
         await here.until(lambda: here.handover.waiting == 0)
         assert [len(names) for names in here.zips().values()] == [4]
+
+
+async def test_zip_by_the_id_of_a_later_game_has_what_the_bracket_knows(tmp_path: Path) -> None:
+    async with venue(tmp_path) as here:
+        first, second = (open_replay(path).game_id for path in here.play_set(0))
+        known = {("main", first): SetContext({"startgg": {"event": {"id": 1}}})}
+        here.handover.bracket_of = lambda station, set_id: known.get((station, set_id))
+        await here.index.written()
+        for game_id in (first, second):
+            found = await here.handover.replays("main", game_id)
+            assert found is not None
+            with found[1] as file, zipfile.ZipFile(file) as archive:
+                assert document(archive)["startgg"] == {"event": {"id": 1}}

@@ -454,8 +454,10 @@ async def test_the_replays_of_a_set_get_what_their_readers_need_about_the_bracke
         await until(lambda: desk.context_of(*KEY) is not None)
         desk.set_changed(KEY[0], played("00"))
         await until(lambda: double.sets["one"].state == 3)
-        context = desk.context_of(*KEY) or {}
-    about = context["startgg"]
+        context = desk.context_of(*KEY)
+    assert context is not None
+    assert context.swapped, "Alice, who is the first side, is the second entrant"
+    about = context.members["startgg"]
     assert [path for path in STARTGG if about.get(path[0], {}).get(path[1]) in (None, "")] == []
     assert about["event"]["slug"] == EVENT
     assert about["phaseGroup"]["bracketType"] == 2

@@ -17,6 +17,7 @@ from slpstream.api import read_game
 from slpstream.game.record import record_of
 from slpstream.model.summary import IndexedGame, Standing
 from slpstream.sets import Corrections, Rules, SetPatch, corrected, newest_set, played_games, score_of
+from slpstream.tournament.bracket.interface import SetContext
 from slpstream.tournament.clock_skew import ClockSkew, clock_skew
 from slpstream.tournament.handover.archive import free_name, write_zip, write_zip_file
 from slpstream.tournament.handover.handed_set import HandedSet, ReplayFile, Templates, handed_set
@@ -244,9 +245,20 @@ def test_crew_battle_has_the_players_of_each_game(setup: Setup) -> None:
 def test_bracket_adds_to_the_document_and_to_the_names(setup: Setup) -> None:
     setup.play("00")
     setup.correct(round="Winners Semi-Final", event="Singles")
-    archive = setup.zipped(bracket={"startgg": STARTGG})
+    bracket = SetContext({"startgg": STARTGG})
+    archive = setup.zipped(bracket=bracket)
     assert document(archive)["startgg"] == STARTGG
-    assert setup.handed(bracket={"startgg": STARTGG}).name == "Top 8 WSF - Ann (Fox) vs Bob (Marth)"
+    assert setup.handed(bracket=bracket).name == "Top 8 WSF - Ann (Fox) vs Bob (Marth)"
+
+
+@pytest.mark.parametrize(("swapped", "names"), [(False, ["Bob", "Ann"]), (True, ["Ann", "Bob"])])
+def test_players_of_the_document_are_in_the_brackets_order(setup: Setup, swapped: bool, names: list[str]) -> None:
+    setup.play("0", {0: BOB, 1: ANN})
+    setup.play("1", {0: ANN, 1: BOB}, minute=5)
+    found = document(setup.zipped(bracket=SetContext(swapped=swapped)))
+    assert [found["players"][f"entrant{number}"][0]["name"] for number in (1, 2)] == names
+    assert [slot["displayNames"] for slot in found["finalScore"]["slots"]] == [["Bob"], ["Ann"]]
+    assert [slot["score"] for slot in found["finalScore"]["slots"]] == [2, 0]
 
 
 def test_planted_skew_of_37_minutes_is_found_and_corrected(setup: Setup, tmp_path: Path) -> None:
