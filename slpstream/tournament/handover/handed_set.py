@@ -345,7 +345,7 @@ def _zip_name(
     known = next(iter(bracket.values()), {})
     event = known.get("event", {}).get("name") or payload.get("event") or ""
     phase = known.get("phase", {}).get("name") or ""
-    several = bool(known.get("phase", {}).get("hasSiblings")) and bool(phase)
+    several = known.get("phase", {}).get("hasSiblings") is not False and bool(phase)
     values = {
         **_moment(start_ms, templates, "%H%M"),
         **_round(payload),

@@ -461,4 +461,17 @@ async def test_the_replays_of_a_set_get_what_their_readers_need_about_the_bracke
     assert [path for path in STARTGG if about.get(path[0], {}).get(path[1]) in (None, "")] == []
     assert about["event"]["slug"] == EVENT
     assert about["phaseGroup"]["bracketType"] == 2
+    assert [about[part]["hasSiblings"] for part in ("event", "phase", "phaseGroup")] == [True, True, False]
     assert isinstance(about["set"]["id"], int)
+
+
+@in_virtual_time
+async def test_single_phase_has_no_siblings_and_unknown_phases_have_none_said() -> None:
+    double = event()
+    bracket = StartggBracket(double.connection())
+    double.phases = [1]
+    about = (await bracket.read("preview_4_1")).context["startgg"]
+    assert about["phase"]["hasSiblings"] is False
+    double.phases = None
+    about = (await bracket.read("preview_4_1")).context["startgg"]
+    assert "hasSiblings" not in about["phase"]

@@ -251,6 +251,17 @@ def test_bracket_adds_to_the_document_and_to_the_names(setup: Setup) -> None:
     assert setup.handed(bracket=bracket).name == "Top 8 WSF - Ann (Fox) vs Bob (Marth)"
 
 
+@pytest.mark.parametrize(
+    ("siblings", "name"), [({"hasSiblings": True}, "Top 8"), ({}, "Top 8"), ({"hasSiblings": False}, "Melee Singles")]
+)
+def test_zip_has_the_name_of_the_phase_unless_it_is_the_only_one(
+    setup: Setup, siblings: Mapping[str, bool], name: str
+) -> None:
+    setup.play("00")
+    about = {**STARTGG, "phase": {"id": 2, "name": "Top 8", **siblings}}
+    assert setup.handed(bracket=SetContext({"startgg": about})).name == f"{name} - Ann (Fox) vs Bob (Marth)"
+
+
 @pytest.mark.parametrize(("swapped", "names"), [(False, ["Bob", "Ann"]), (True, ["Ann", "Bob"])])
 def test_players_of_the_document_are_in_the_brackets_order(setup: Setup, swapped: bool, names: list[str]) -> None:
     setup.play("0", {0: BOB, 1: ANN})
