@@ -91,7 +91,8 @@ def command(
             update(number)
     rules = Rules(best_of=best_of)
     sets = sets_of(played_games(games.values(), ()), Corrections(), rules) if games else []
-    payloads = [msgspec.to_builtins(score_of(each, Corrections())) for each in sets if each.entries]
+    scores = [score_of(each, Corrections(), max_games=len(each.entries)) for each in sets if each.entries]
+    payloads = [msgspec.to_builtins(score) for score in scores]
     skew = None if skew_seconds is None else ClockSkew(seconds=skew_seconds, games=0)
     if ended is not None and games:
         skew = _skew_at(ended, max(games.values(), key=lambda game: game.listed_at_ms))

@@ -30,7 +30,7 @@ from slpstream.system.member_paths import member_path
 from slpstream.system.metrics import Metrics
 from slpstream.tournament.bracket.interface import SetContext
 from slpstream.tournament.handover.handed_set import HandedSet
-from tests.sets.games import DAY, Seat, replay
+from tests.sets.games import DAY, NO_CONTEST, Seat, replay
 from tests.tournament.handover.test_handed_set import document
 from tests.tournament.handover.validator import problems
 
@@ -53,15 +53,21 @@ class Venue:
         self.handover = handover
         self.metrics = metrics
 
-    def write(self, minute: float, winner: int = 0, *, station: str = "main") -> Path:
-        """Put a whole game into the folder of a station."""
-        left = {0: 2 * (winner == 0), 1: 2 * (winner == 1)}
+    def write(self, minute: float, winner: int | None = 0, *, station: str = "main") -> Path:
+        """Put a whole game into the folder of a station. Without a winner, it is a handwarmer."""
         path = self.folder / station / f"Game_{minute}.slp"
         path.parent.mkdir(exist_ok=True)
-        path.write_bytes(replay(ANN_AND_BOB, left, seconds=40, minute=minute))
+        if winner is None:
+            data = replay(ANN_AND_BOB, {0: 4, 1: 4}, seconds=10, minute=minute, method=NO_CONTEST, quitter=1)
+        else:
+            left = {0: 2 * (winner == 0), 1: 2 * (winner == 1)}
+            data = replay(ANN_AND_BOB, left, seconds=40, minute=minute)
+        path.write_bytes(data)
         return path
 
-    def play(self, minute: float, winner: int = 0, *, station: str = "main", written_at: float | None = None) -> Path:
+    def play(
+        self, minute: float, winner: int | None = 0, *, station: str = "main", written_at: float | None = None
+    ) -> Path:
         """The same, and index it."""
         path = self.write(minute, winner, station=station)
         written_at = time.time() if written_at is None else written_at
@@ -318,3 +324,13 @@ async def test_zip_by_the_id_of_a_later_game_has_what_the_bracket_knows(tmp_path
             assert found is not None
             with found[1] as file, zipfile.ZipFile(file) as archive:
                 assert document(archive)["startgg"] == {"event": {"id": 1}}
+
+
+async def test_zip_has_all_games_of_a_set_that_messages_cannot_hold(tmp_path: Path) -> None:
+    async with venue(tmp_path) as here:
+        here.play(0)
+        for minute in range(2, 24):
+            here.play(minute, winner=None)
+        here.play(24)
+        await here.until(here.zips)
+        assert [len(names) for names in here.zips().values()] == [3]
