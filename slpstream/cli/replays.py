@@ -20,6 +20,7 @@ from slpstream.game.record import record_of
 from slpstream.model.errors import FormatError, SourceError
 from slpstream.model.summary import IndexedGame, Standing
 from slpstream.sets import Corrections, Rules, played_games, score_of, sets_of
+from slpstream.sources.archives.packed import open_replay_file, replay_name
 from slpstream.store import GameRecord
 from slpstream.system.file_times import modified_ns
 from slpstream.system.text import printable
@@ -90,7 +91,8 @@ def command(
             update(number)
     rules = Rules(best_of=best_of)
     sets = sets_of(played_games(games.values(), ()), Corrections(), rules) if games else []
-    payloads = [msgspec.to_builtins(score_of(each, Corrections())) for each in sets if each.entries]
+    scores = [score_of(each, Corrections(), max_games=len(each.entries)) for each in sets if each.entries]
+    payloads = [msgspec.to_builtins(score) for score in scores]
     skew = None if skew_seconds is None else ClockSkew(seconds=skew_seconds, games=0)
     if ended is not None and games:
         skew = _skew_at(ended, max(games.values(), key=lambda game: game.listed_at_ms))
@@ -100,7 +102,9 @@ def command(
     for each in handed:
         if each.members:
             target = out / free_name(out, each.name)
-            count = write_zip_file(target, each, lambda path, what: report(f"{path}: {what}"))
+            count = write_zip_file(
+                target, each, lambda path, what: report(f"{path}: {what}"), open_file=open_replay_file
+            )
             without = f"; without context.json, because {each.reason}" if each.reason else ""
             print(printable(f"{target}: {count} {'replay' if count == 1 else 'replays'}{without}"))
     if not any(each.members for each in handed):
@@ -134,7 +138,8 @@ def _indexed(record: GameRecord, mtime_ns: int) -> IndexedGame:
 def _replay_file(path: Path, record: GameRecord, mtime_ns: int) -> ReplayFile:
     return ReplayFile(
         game_id=record.game_id,
-        path=path,
+        paths=[path],
+        name=replay_name(path),
         format=record.format,
         summary=record.summary,
         last_frame=record.last_frame,

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from slpstream.config.bracket import check_bracket
-from slpstream.config.folders import address, is_loopback, resolvable
+from slpstream.config.folders import address, is_loopback, recordings_folder, resolvable, station_folder
 from slpstream.config.obs_rules import check_obs
 from slpstream.config.sections import (
     CHAT_PLACEHOLDERS,
@@ -28,7 +28,6 @@ from slpstream.config.sections import (
     ZIP_PLACEHOLDERS,
     Chat,
     Config,
-    Handover,
     Relay,
     Scoreboard,
     Seats,
@@ -40,6 +39,7 @@ from slpstream.config.sections import (
 from slpstream.model.errors import ConfigError
 from slpstream.model.messages import ON_AIR
 from slpstream.model.template import Template
+from slpstream.system.files import real_path
 
 _STATION_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _BACKSLASH_HINT = "; in double quotes write each backslash twice, or put the path in single quotes: 'C:\\Users\\me'"
@@ -82,7 +82,7 @@ def check(table: Mapping[str, Any], *, file: str = "configuration") -> Config:
     check_obs(config, file)
     check_bracket(config, file)
     _check_seats(config.seats, file)
-    _check_handover(config.handover, file)
+    _check_handover(config, file)
     _check_announce(config, file)
     _check_situations(config, file)
     if config.on_air.operator_seconds and config.on_air.choose != "rule":
@@ -346,14 +346,28 @@ def _check_announce(config: Config, file: str) -> None:
         raise ConfigError(file, "announce.relayed_station", what)
 
 
-def _check_handover(handover: Handover, file: str) -> None:
-    if handover.folder and _is_file(handover.folder, file, "handover.folder"):
-        raise ConfigError(file, "handover.folder", f"is a file: {handover.folder}")
+def _check_handover(config: Config, file: str) -> None:
+    handover = config.handover
+    if handover.folder:
+        if _is_file(handover.folder, file, "handover.folder"):
+            raise ConfigError(file, "handover.folder", f"is a file: {handover.folder}")
+        _check_unwatched(config, file)
     for key, placeholders in (("replay_name", REPLAY_PLACEHOLDERS), ("zip_name", ZIP_PLACEHOLDERS)):
         unknown = set(re.findall(r"\{(\w*)\}", getattr(handover, key))) - set(placeholders)
         if unknown:
             known = ", ".join(f"{{{name}}}" for name in placeholders)
             raise ConfigError(file, f"handover.{key}", f"expected some of {known}; found {{{min(unknown)}}}")
+
+
+def _check_unwatched(config: Config, file: str) -> None:
+    """Refuse a folder for zips in which a station would find them, and take their replays for other games."""
+    folder = real_path(_expanded(config.handover.folder, file, "handover.folder"))
+    recordings = recordings_folder(config)
+    for i, station in enumerate(config.stations):
+        _expanded(station.folder, file, f"stations[{i}].folder")
+        if folder.is_relative_to(real_path(station_folder(station, recordings))):
+            what = f"is in the folder of the station {station.id}, which would read the zips: {config.handover.folder}"
+            raise ConfigError(file, "handover.folder", what)
 
 
 def _check_playback(config: Config, file: str) -> None:

@@ -742,8 +742,8 @@ class Handover(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     folder: Annotated[
         str,
         Meta(
-            description="Folder into which a zip is written when a set ends. Nothing in it is ever deleted. Empty "
-            "disables it; the dashboard offers the zips all the same."
+            description="Folder into which a zip is written when a set ends, outside of the folders of stations. "
+            "Nothing in it is ever deleted. Empty disables it; the dashboard offers the zips all the same."
         ),
     ] = ""
     delay_seconds: Annotated[

@@ -25,6 +25,7 @@ from slpstream.sources.archives.packed import keep
 from slpstream.store import GameIndex
 from slpstream.store.backfill import ArchivedGame, OldFile
 from slpstream.system.file_times import modified_ns
+from slpstream.system.files import real_path
 from slpstream.system.member_paths import path_text
 
 _LOOK_SECONDS = 60.0
@@ -41,12 +42,15 @@ class ArchiveSearch:
         index: GameIndex,
         folders: Callable[[], Mapping[str, Path]],
         *,
+        passed_over: Path | None = None,
         look_seconds: float = _LOOK_SECONDS,
         wall_clock: Callable[[], float] = time.time,
     ) -> None:
-        """`folders` returns the folders that are watched now, by station."""
+        """`folders` returns the folders that are watched now, by station. `passed_over` is a folder whose archives this
+        daemon writes itself."""
         self._index = index
         self._folders = folders
+        self._passed_over = passed_over
         self._look_seconds = look_seconds
         self._wall_clock = wall_clock
         self._seen: dict[str, Mapping[Path, OldFile]] = {}
@@ -59,7 +63,9 @@ class ArchiveSearch:
         limiter = trio.CapacityLimiter(1)
         while True:
             for station, folder in self._folders().items():
-                found = await trio.to_thread.run_sync(partial(find_archives, folder), limiter=limiter)
+                found = await trio.to_thread.run_sync(
+                    partial(find_archives, folder, self._passed_over), limiter=limiter
+                )
                 self._take(station, found)
             await trio.sleep(self._look_seconds)
 
@@ -82,10 +88,20 @@ class ArchiveSearch:
             self._index.listed(station, files, [file for file in at_rest if file.is_archive])
 
 
-def find_archives(folder: Path) -> dict[Path, OldFile]:
-    """The archives and compressed replays below a folder; no links are followed. Blocks, with pauses."""
-    found = {}
-    for count, (place, _, names) in enumerate(os.walk(folder), 1):
+def find_archives(folder: Path, passed_over: Path | None = None) -> dict[Path, OldFile]:
+    """The archives and compressed replays below a folder, but not below `passed_over`; no links are followed.
+
+    Blocks, with pauses.
+    """
+    found: dict[Path, OldFile] = {}
+    base, kept_out = real_path(folder), None if passed_over is None else real_path(passed_over)
+    if kept_out is not None and base.is_relative_to(kept_out):
+        return found
+    left_out = folder / kept_out.relative_to(base) if kept_out is not None and kept_out.is_relative_to(base) else None
+    for count, (place, subfolders, names) in enumerate(os.walk(folder), 1):
+        if left_out is not None and Path(place) == left_out:
+            subfolders.clear()
+            continue
         for name in names:
             archive = is_archive(name)
             if not archive and not name.lower().endswith(COMPRESSED_ENDINGS):

@@ -244,7 +244,9 @@ class Daemon:
                 found = DaemonHighlights(index, games.find, games.replay_name, self.sets, self.running.__contains__)
                 marked = StationMarks(index, self.hub, self._keeps)
                 self.seats = seated = await trio.to_thread.run_sync(self._make_seats, index, state)
-                self._handover = handed_on = Handover(config.handover, index, self.sets, self._keeps, self.metrics)
+                self._handover = handed_on = Handover(
+                    config.handover, index, self.sets, self._keeps, self.metrics, self.errors
+                )
                 if self.bracket is not None:
                     handed_on.bracket_of = self.bracket.context_of
                 if self._situations is not None:
@@ -293,7 +295,7 @@ class Daemon:
                 retention = Retention(recordings_folder(config), index, self.hub, self.running, self.metrics)
                 background.start_soon(self.errors.keep_running, "retention", partial(retention.run, self._limits))
                 if config.store.index_old_files:
-                    archives = ArchiveSearch(index, self._folders_by_station)
+                    archives = ArchiveSearch(index, self._folders_by_station, passed_over=handed_on.folder)
                     background.start_soon(self.errors.keep_running, "archives", archives.run)
                 background.start_soon(self.errors.keep_running, "sets", partial(self.sets.run, index))
                 background.start_soon(self.errors.keep_running, "on_air", partial(self.on_air.run, index))
@@ -363,6 +365,8 @@ class Daemon:
         self.sets.changed(station)
         if self._audit is not None:
             self._audit.changed(station)
+        if self._handover is not None and station is not None:
+            self._handover.games_changed(station)
 
     def _setups(self) -> list[str]:
         """The stations whose setups are compared."""

@@ -159,7 +159,7 @@ class StationSets:
         return [_score(each, ledger) for each in found if each.entries and _began_at_ms(each.games[-1]) >= since_ms]
 
     async def score_of_set(self, station: str, set_id: str) -> SetScore | None:
-        """A set of a station by its id, or by that of one of its games; `None` if it has no such set.
+        """A set of a station by its id or that of one of its games, with all its games; `None` if it has no such set.
 
         Raises `StoreError`.
         """
@@ -172,7 +172,7 @@ class StationSets:
         ledger = await self._ledger(index, station)
         for each in found:
             if any(set_id in played.ids for played in each.games):
-                return _score(each, ledger)
+                return score_of(each, ledger.corrections, ledger.last_change, max_games=len(each.entries))
         return None
 
     async def changes(self, station: str) -> Sequence[Change]:

@@ -179,11 +179,14 @@ class SetScore(_Payload, kw_only=True, frozen=True):
     ] = 0
 
 
-def score_of(found: Set, corrections: Corrections, last_change: int = 0) -> SetScore:
-    """The payload for a set. `last_change` is the id of the newest change by an operator; 0 if there is none."""
+def score_of(found: Set, corrections: Corrections, last_change: int = 0, *, max_games: int = MAX_GAMES) -> SetScore:
+    """The payload for a set. `last_change` is the id of the newest change by an operator; 0 if there is none.
+
+    It has at most `max_games` games, or twice as many as the set can count, if that is more.
+    """
     last = found.last
     best_of = found.best_of if found.crew_battle is None else found.crew_battle.max_games
-    shown = max(MAX_GAMES, 2 * best_of)
+    shown = max(max_games, 2 * best_of)
     players = [_player(member, place, side) for place, side in enumerate(found.sides) for member in side.members]
     return SetScore(
         set_id=found.games[0].game_id if found.entries else None,

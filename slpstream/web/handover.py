@@ -29,7 +29,7 @@ class Replays(Protocol):
     async def replays(self, station: str, set_id: str) -> tuple[str, BinaryIO, int] | None:
         """The zip of a set: its name, an open file and the size in bytes; `None` if there is no such set.
 
-        Raises `StoreError`, and `OSError` when there is no room for the zip.
+        Raises `StoreError`, and `OSError` when there is no room for the zip or its replays cannot be read.
         """
 
 
@@ -55,6 +55,9 @@ def endpoints(replays: Replays) -> list[Endpoint]:
             "/v1/stations/{station}/sets/{set}/replays.zip", "getSetReplays",
             "The replays of the games of a set that count, as a zip with the names of the players and a context.json.",
             zip_of_set, media_type="application/zip", in_path=_IN_PATH,
-            statuses={404: "No such station or set.", 503: "The index of games is not open yet, or there is no room."},
+            statuses={
+                404: "No such station or set.",
+                503: "The index of games is not open yet, there is no room, or the replays cannot be read.",
+            },
         ),
     ]  # fmt: skip

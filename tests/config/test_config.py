@@ -370,6 +370,34 @@ def test_handover_that_can_never_work(handover: dict[str, str], key: str, what: 
 
 
 @pytest.mark.parametrize(
+    ("station", "zips"),
+    [
+        ({"id": "main", "folder": "{}/main"}, "{}/main"),
+        ({"id": "main", "folder": "{}/main"}, "{}/main/old/zips"),
+        ({"id": "main", "folder": "{}/linked"}, "{}/main/zips"),
+        ({"id": "*", "folder": "{}"}, "{}/zips"),
+        ({"id": "tv", "console": "192.0.2.1"}, "{}/recordings/tv/zips"),
+    ],
+)
+def test_zips_are_not_written_where_a_station_would_read_them(
+    tmp_path: Path, station: dict[str, str], zips: str
+) -> None:
+    (tmp_path / "main").mkdir()
+    (tmp_path / "linked").symlink_to(tmp_path / "main")
+    table = {
+        "stations": [{key: value.format(tmp_path) for key, value in station.items()}],
+        "recordings": {"folder": str(tmp_path / "recordings")},
+        "handover": {"folder": zips.format(tmp_path)},
+    }
+    with pytest.raises(ConfigError) as refused:
+        config.check(table)
+    assert refused.value.key == "handover.folder"
+    assert f"in the folder of the station {station['id']}" in refused.value.expected
+    table["handover"] = {"folder": f"{tmp_path}-zips"}
+    assert config.check(table).handover.folder == f"{tmp_path}-zips"
+
+
+@pytest.mark.parametrize(
     ("playback", "key", "what"),
     [
         ({"file": "/playback.txt"}, "playback.station", "expected the id of a station, or 'on-air'"),

@@ -154,3 +154,18 @@ async def test_broken_members_leave_the_others_in_the_index(tmp_path: Path) -> N
         put(here.folder / "b.zip", b"no archive")
         await here.look()
         assert await here.ids() == {id_of(tmp_path, game()): ["a.zip::a.slp"]}
+
+
+async def test_folder_of_our_own_zips_is_passed_over(tmp_path: Path) -> None:
+    replays, zips = tmp_path / "replays", tmp_path / "replays" / "zips"
+    (zips / "older").mkdir(parents=True)
+    (tmp_path / "linked").symlink_to(replays)
+    (replays / "zips2").mkdir()
+    for path in (replays / "a.zip", zips / "b.zip", zips / "older" / "c.zip", replays / "zips2" / "d.zip"):
+        path.write_bytes(b"")
+    expected = [replays / "a.zip", replays / "zips2" / "d.zip"]
+    assert sorted(find_archives(replays, zips)) == expected
+    assert sorted(find_archives(replays, tmp_path / "linked" / "zips")) == expected
+    assert [path.name for path in sorted(find_archives(tmp_path / "linked", zips))] == ["a.zip", "d.zip"]
+    assert find_archives(zips / "older", zips) == {}
+    assert len(find_archives(replays, tmp_path / "elsewhere")) == 4

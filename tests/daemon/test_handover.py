@@ -133,6 +133,15 @@ def test_correction_within_the_delay_opens_the_set_again(tmp_path: Path) -> None
         assert zips(tmp_path) == []
 
 
+def test_set_that_ended_while_no_daemon_ran(tmp_path: Path) -> None:
+    (tmp_path / "main").mkdir()
+    for minute in (0, 5, 10):
+        play(tmp_path, NOON + minute)
+    with daemon_with(tmp_path) as daemon:
+        daemon.until(lambda: zips(tmp_path) == ["Ann (Fox) vs Bob (Fox).zip"])
+        assert daemon.get("/v1/stations/main/set")["state"] == "running"
+
+
 def test_old_sets_found_in_a_folder_are_not_handed_on(tmp_path: Path) -> None:
     (tmp_path / "main").mkdir()
     for minute in (0, 5):

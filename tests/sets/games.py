@@ -100,7 +100,7 @@ def replay(
         players=setups,
         stage_id=stage,
         is_teams=teams,
-        random_seed=round(minute * 60),
+        random_seed=round(minute * 60) % (1 << 32),
         session_id=session,
         **rows,
     )

@@ -26,7 +26,15 @@ from slpstream.store.reports import FILE_NAME, ReportStore, open_reports
 from slpstream.system.logs import get_logger
 from slpstream.system.metrics import Metrics
 from slpstream.tournament.bracket.desk import BracketDesk, StationSet, Surroundings, Wishes
-from slpstream.tournament.bracket.interface import BracketKind, BracketSet, Connection, Headers, HttpAnswer, Refused
+from slpstream.tournament.bracket.interface import (
+    BracketKind,
+    BracketSet,
+    Connection,
+    Headers,
+    HttpAnswer,
+    Refused,
+    SetContext,
+)
 from slpstream.tournament.bracket.kinds import kind_called
 from slpstream.tournament.bracket.played import Played
 from slpstream.tournament.bracket.queue import WAITING, Entry, Rules
@@ -187,7 +195,7 @@ class DaemonBracket:
             raise ActRefused("the bracket is being started")
         return self.desk
 
-    def context_of(self, station: str, set_id: str) -> Mapping[str, Mapping[str, Any]] | None:
+    def context_of(self, station: str, set_id: str) -> SetContext | None:
         """The facts about a set for those who get its replays; `None` if it is no set of the bracket."""
         return None if self.desk is None else self.desk.context_of(station, set_id)
 

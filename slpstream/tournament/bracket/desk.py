@@ -28,6 +28,7 @@ from slpstream.tournament.bracket.interface import (
     Refused,
     Report,
     Results,
+    SetContext,
 )
 from slpstream.tournament.bracket.matching import KnownSets, Match, Rule, match, names_in, stations_here
 from slpstream.tournament.bracket.played import Played, played_set
@@ -185,11 +186,11 @@ class BracketDesk:
         """The sets of the bracket, as far as they were read."""
         return self._sets.values()
 
-    def context_of(self, station: str, played_id: str) -> Mapping[str, Mapping[str, Any]] | None:
-        """The members of the bracket in the `context.json` of a played set; `None` if nothing is known about it."""
+    def context_of(self, station: str, played_id: str) -> SetContext | None:
+        """The facts about a played set; `None` if it is no set of the bracket, as far as is known."""
         entry = self._entries.get((station, played_id))
         found = None if entry is None else self._sets.get(entry.set_id)
-        return None if found is None else found.context or None
+        return None if entry is None or found is None else SetContext(found.context, entry.swapped)
 
     @property
     def here(self) -> Mapping[str, str]:

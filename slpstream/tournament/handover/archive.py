@@ -5,12 +5,13 @@ Replays are copied one after another, so memory holds one of them at a time. The
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
 import time
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import IO, BinaryIO
 
@@ -23,39 +24,58 @@ from slpstream.tournament.handover.handed_set import HandedSet, Member
 MAX_EDITED_BYTES = 128 << 20
 """Larger files are copied unchanged: no replay of a game is that long, and a copy is edited in memory."""
 _LEVEL = 1
-_EARLIEST_ZIP_YEAR = 1980
+_FIRST_ZIP_TIME = (1980, 1, 1, 0, 0, 0)
+_LAST_ZIP_TIME = (2107, 12, 31, 23, 59, 58)
 
 OnProblem = Callable[[Path, str], None]
 """Called with the file of a replay that is handed on unchanged or not at all, and why."""
+OpenFile = Callable[[Path], BinaryIO]
+"""Opens the file of a replay, and can be called again. Raises `OSError`."""
 
 
-def write_zip(handed: HandedSet, file: BinaryIO, on_problem: OnProblem = lambda path, what: None) -> int:
+def write_zip(
+    handed: HandedSet,
+    file: BinaryIO,
+    on_problem: OnProblem = lambda path, what: None,
+    *,
+    open_file: OpenFile = open_regular,
+) -> int:
     """Write the zip of a set to an open file, and return the number of replays in it.
 
-    A replay that cannot be read is left out; then the document would not fit the replays, and is left out too.
+    A replay that is not there any more is left out; then the document would not fit the replays, and is left out too.
+    Raises `OSError` when none is there, or when one is there and cannot be read.
     """
-    readable = [member for member in handed.members if _is_readable(member, on_problem)]
+    there = [(member, path) for member in handed.members if (path := _readable(member, open_file, on_problem))]
+    if handed.members and not there:
+        raise FileNotFoundError(errno.ENOENT, "none of its replays is there any more")
     moment = _zip_time(handed.start_ms)
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=_LEVEL) as archive:
-        if handed.context is not None and len(readable) == len(handed.members):
+        if handed.context is not None and len(there) == len(handed.members):
             text = json.dumps(handed.context, ensure_ascii=False, indent=2)
             archive.writestr(zipfile.ZipInfo(FIRST_MEMBER, moment), text, zipfile.ZIP_DEFLATED)
-        for member in readable:
+        for member, path in there:
             info = zipfile.ZipInfo(member.name, moment)
             info.compress_type = zipfile.ZIP_DEFLATED
-            with open_regular(member.replay.path) as source:
-                info.file_size = os.fstat(source.fileno()).st_size
+            with open_file(path) as source:
+                info.file_size = source.seek(0, os.SEEK_END)
+                source.seek(0)
                 with archive.open(info, "w") as target:
-                    _copy(member, source, target, on_problem)
-    return len(readable)
+                    _copy(member, path, source, target, on_problem)
+    return len(there)
 
 
-def write_zip_file(target: Path, handed: HandedSet, on_problem: OnProblem = lambda path, what: None) -> int:
-    """Write the zip of a set as a file that appears whole under its name. Returns the number of replays in it."""
+def write_zip_file(
+    target: Path,
+    handed: HandedSet,
+    on_problem: OnProblem = lambda path, what: None,
+    *,
+    open_file: OpenFile = open_regular,
+) -> int:
+    """Write the zip of a set as a file that appears whole under its name, as `write_zip` does."""
     temporary = target.with_name(f".{target.name}.tmp")  # the same after a kill, so that nothing is left behind
     try:
         with temporary.open("wb") as file:
-            count = write_zip(handed, file, on_problem)
+            count = write_zip(handed, file, on_problem, open_file=open_file)
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(target)
@@ -64,25 +84,35 @@ def write_zip_file(target: Path, handed: HandedSet, on_problem: OnProblem = lamb
     return count
 
 
-def free_name(folder: Path, name: str) -> str:
-    """The name of a zip that no file in the folder has: with ` 2`, ` 3` and so on if necessary."""
+def free_name(folder: Path, name: str, taken: Collection[str] = ()) -> str:
+    """A name for a zip that no file in the folder has, and that is not `taken`: with ` 2`, ` 3` and so on if needed."""
+    promised = {each.casefold() for each in taken}  # as many file systems compare names
     number, free = 1, f"{name}.zip"
-    while (folder / free).exists():
+    while free.casefold() in promised or (folder / free).exists():
         number += 1
         free = f"{name} {number}.zip"
     return free
 
 
-def _is_readable(member: Member, on_problem: OnProblem) -> bool:
-    try:
-        open_regular(member.replay.path).close()
-    except OSError as error:
-        on_problem(member.replay.path, f"left out: {error.strerror or error}")
-        return False
-    return True
+def _readable(member: Member, open_file: OpenFile, on_problem: OnProblem) -> Path | None:
+    """The first of the files of a replay that can be opened; `None` if none is there. Raises `OSError`."""
+    problem: OSError | None = None
+    for path in member.replay.paths:
+        try:
+            open_file(path).close()
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError as error:
+            problem = problem or error
+        else:
+            return path
+    if problem is not None:
+        raise problem
+    on_problem(member.replay.paths[0], "left out: it is not there any more")
+    return None
 
 
-def _copy(member: Member, source: BinaryIO, target: IO[bytes], on_problem: OnProblem) -> None:
+def _copy(member: Member, path: Path, source: BinaryIO, target: IO[bytes], on_problem: OnProblem) -> None:
     format_ = format_called(member.replay.format)
     if format_ is not None and format_.edited is not None:
         data = source.read(MAX_EDITED_BYTES + 1)
@@ -92,13 +122,13 @@ def _copy(member: Member, source: BinaryIO, target: IO[bytes], on_problem: OnPro
                     target.write(part)
                 return
             except FormatError as error:
-                on_problem(member.replay.path, f"handed on unchanged: {error}")
+                on_problem(path, f"handed on unchanged: {error}")
         source.seek(0)
     shutil.copyfileobj(source, target)
 
 
 def _zip_time(start_ms: int) -> tuple[int, int, int, int, int, int]:
+    """A time as zips have it, which know no other years than 1980 to 2107."""
     began = time.gmtime(start_ms / 1000)
-    if began.tm_year < _EARLIEST_ZIP_YEAR:
-        return _EARLIEST_ZIP_YEAR, 1, 1, 0, 0, 0
-    return began.tm_year, began.tm_mon, began.tm_mday, began.tm_hour, began.tm_min, began.tm_sec
+    said = began.tm_year, began.tm_mon, began.tm_mday, began.tm_hour, began.tm_min, began.tm_sec
+    return max(_FIRST_ZIP_TIME, min(said, _LAST_ZIP_TIME))

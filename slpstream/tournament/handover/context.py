@@ -45,10 +45,12 @@ def context(
     final: Sequence[int],
     *,
     start_ms: int,
+    entrants: Sequence[int] = (0, 1),
     bracket: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> dict[str, Any]:
     """The document. `sides` and `final` are in the order of the lower port in the first game.
 
+    `entrants` has the places in `sides` of the bracket's first and second entrant, where the set is one of a bracket.
     `bracket` has the members that a bracket adds, such as `startgg`.
     """
 
@@ -75,9 +77,9 @@ def context(
         "players": {
             f"entrant{number}": [
                 {"name": name, "characters": list(characters)}
-                for name, characters in zip(side.names, side.characters, strict=True)
+                for name, characters in zip(sides[place].names, sides[place].characters, strict=True)
             ]
-            for number, side in enumerate(sides, 1)
+            for number, place in enumerate(entrants, 1)
         },
         **(bracket or {}),
     }

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
 from slpstream.config.sections import REPLAY_NAME, REPLAY_PLACEHOLDERS, ZIP_NAME, ZIP_PLACEHOLDERS
 from slpstream.formats.interface import Edits
 from slpstream.model.summary import GameSummary, PlayerSummary
+from slpstream.tournament.bracket.interface import SetContext
 from slpstream.tournament.clock_skew import ClockSkew
 from slpstream.tournament.handover.context import Entrant, ReplayScore, context
 from slpstream.tournament.handover.names import (
@@ -23,13 +24,18 @@ from slpstream.tournament.handover.names import (
 _SUFFIX = ".slp"
 """auto-slp-player refuses a zip with other files beside the document."""
 _SIDES = 2
+_LAST_START_MS = int(datetime(9999, 12, 30, tzinfo=UTC).timestamp() * 1000)
+"""A day before the last moment that a `datetime` can have, because local time may be ahead."""
 
 
 class ReplayFile(NamedTuple):
     """The replay of a game. Times are Unix times in milliseconds."""
 
     game_id: str
-    path: Path
+    paths: Sequence[Path]
+    """The files that have it, the best one first."""
+    name: str
+    """The name of the first file, without that of its archive and the ending of its compression."""
     format: str
     summary: GameSummary
     last_frame: int | None
@@ -39,7 +45,12 @@ class ReplayFile(NamedTuple):
     arrived_at_ms: int | None
     """When its first bytes arrived, by the clock of this machine."""
     written_at_ms: int
-    """When its file was last written to."""
+    """When the oldest of its files was last written to."""
+
+    @property
+    def suffix(self) -> str:
+        """The ending of its name, in small letters."""
+        return PurePath(self.name).suffix.lower()
 
 
 class Templates(NamedTuple):
@@ -88,13 +99,13 @@ def handed_set(
     *,
     skew: ClockSkew | None = None,
     completed_at_ms: int | None = None,
-    bracket: Mapping[str, Mapping[str, Any]] | None = None,
+    bracket: SetContext | None = None,
     templates: Templates | None = None,
 ) -> HandedSet:
     """The contents of the zip for a set: the games that count, with the sudden deaths that ended them.
 
-    `payload` is that of a `set` message, `files` has the replays by game id, and `bracket` what a bracket adds to the
-    document. Times are corrected by `skew`; without one, so that the last game ends at `completed_at_ms`; without that
+    `payload` is that of a `set` message, `files` has the replays by game id, and `bracket` what a bracket knows about
+    the set. Times are corrected by `skew`; without one, so that the last game ends at `completed_at_ms`; without that
     either, they are those of the replays.
     """
     templates = templates or Templates()
@@ -112,7 +123,8 @@ def handed_set(
     start_ms = min(starts, default=0)
     reason = _why_no_context(payload, played)
     document = None if reason else _context(payload, played, start_ms, bracket)
-    name = _zip_name(payload, played, start_ms, bracket or {}, templates)
+    members_of_bracket = {} if bracket is None else bracket.members
+    name = _zip_name(payload, played, start_ms, members_of_bracket, templates)
     return HandedSet(name, members, document, reason, missing, start_ms)
 
 
@@ -147,11 +159,14 @@ def _shift_ms(replays: Sequence[ReplayFile], skew: ClockSkew | None, completed_a
 
 
 def _start_ms(replay: ReplayFile, shift_ms: int) -> int:
+    """The time when a game began, corrected. Consoles without a set clock can say any year, even 9999."""
     if replay.said_at_ms is not None:
-        return replay.said_at_ms + shift_ms
-    if replay.arrived_at_ms is not None:
-        return replay.arrived_at_ms
-    return replay.written_at_ms - round(1000 * replay.duration_seconds)
+        start_ms = replay.said_at_ms + shift_ms
+    elif replay.arrived_at_ms is not None:
+        start_ms = replay.arrived_at_ms
+    else:
+        start_ms = replay.written_at_ms - round(1000 * replay.duration_seconds)
+    return max(0, min(start_ms, _LAST_START_MS))
 
 
 def _why_no_context(payload: Mapping[str, Any], played: Sequence[_Played]) -> str:
@@ -167,7 +182,7 @@ def _why_no_context(payload: Mapping[str, Any], played: Sequence[_Played]) -> st
         return "the set has no game that counts"
     if max(side["score"] for side in payload["sides"]) < 1:
         return "nobody has won a game"
-    if any(each.replay.path.suffix.lower() != _SUFFIX for each in played):
+    if any(each.replay.suffix != _SUFFIX for each in played):
         return f"there are replays other than {_SUFFIX}"
     if any(each.replay.last_frame is None for each in played):
         return "a replay has no frames"
@@ -178,7 +193,7 @@ def _context(
     payload: Mapping[str, Any],
     played: Sequence[_Played],
     start_ms: int,
-    bracket: Mapping[str, Mapping[str, Any]] | None,
+    bracket: SetContext | None,
 ) -> dict[str, Any]:
     order = sorted(range(_SIDES), key=lambda side: min(_ports(played[0], payload, side)))
     sides = []
@@ -201,7 +216,10 @@ def _context(
         for each in played
     ]
     final = [payload["sides"][side]["score"] for side in order]
-    return context(sides, replays, final, start_ms=start_ms, bracket=bracket)
+    if bracket is None:
+        return context(sides, replays, final, start_ms=start_ms)
+    entrants = [order.index(side) for side in ((1, 0) if bracket.swapped else (0, 1))]
+    return context(sides, replays, final, start_ms=start_ms, entrants=entrants, bracket=bracket.members)
 
 
 def _players_of(payload: Mapping[str, Any], side: int) -> list[Mapping[str, Any]]:
@@ -303,7 +321,7 @@ def _replay_name(
         "singlesChars": ", ".join(described if all(len(seats) == 1 for seats in sides) else names),
     }
     text = file_name(number + filled(templates.replay, REPLAY_PLACEHOLDERS, values))
-    return text + each.replay.path.suffix.lower()
+    return text + each.replay.suffix
 
 
 def _zip_name(
@@ -327,7 +345,7 @@ def _zip_name(
     known = next(iter(bracket.values()), {})
     event = known.get("event", {}).get("name") or payload.get("event") or ""
     phase = known.get("phase", {}).get("name") or ""
-    several = bool(known.get("phase", {}).get("hasSiblings")) and bool(phase)
+    several = known.get("phase", {}).get("hasSiblings") is not False and bool(phase)
     values = {
         **_moment(start_ms, templates, "%H%M"),
         **_round(payload),

@@ -95,6 +95,8 @@ class StartggDouble:
         """Number and identifier, by id."""
         self.queue: dict[str, list[str]] = {}
         """The keys of the sets in the queue of each stream."""
+        self.phases: list[int] | None = [1, 2]
+        """The ids of the phases of the event."""
         self.trouble: Callable[[str], Trouble] = lambda operation: ""
         self.admin = True
         self.requests: list[tuple[str, Mapping[str, Any]]] = []
@@ -334,8 +336,17 @@ class StartggDouble:
         found.updated_at = int(self._clock())
 
     def _event_node(self) -> dict[str, Any]:
-        tournament = {"id": 7, "name": "The Big One", "slug": EVENT.partition("/event/")[0]}
-        return {"id": 70, "name": "Melee Singles", "slug": EVENT, "tournament": tournament}
+        melee, ultimate = {"id": 1}, {"id": 1386}
+        events = [{"id": 70, "videogame": melee}, {"id": 71, "videogame": melee}, {"id": 72, "videogame": ultimate}]
+        tournament = {"id": 7, "name": "The Big One", "slug": EVENT.partition("/event/")[0], "events": events}
+        return {
+            "id": 70,
+            "name": "Melee Singles",
+            "slug": EVENT,
+            "videogame": melee,
+            "phases": None if self.phases is None else [{"id": id} for id in self.phases],
+            "tournament": tournament,
+        }
 
     def _node(self, found: DoubleSet) -> dict[str, Any]:
         station = None
@@ -359,7 +370,7 @@ class StartggDouble:
                 "id": found.group,
                 "displayIdentifier": "A",
                 "bracketType": "DOUBLE_ELIMINATION",
-                "phase": {"id": 1, "name": "Pools"},
+                "phase": {"id": 1, "name": "Pools", "groupCount": len({each.group for each in self.sets.values()})},
             },
         }
 

@@ -512,11 +512,14 @@ async def test_the_replays_of_a_set_get_what_their_readers_need_about_the_bracke
         await until(lambda: desk.context_of(*KEY) is not None)
         desk.set_changed(KEY[0], played("00"))
         await until(lambda: double.sets["one"].state == 3)
-        context = desk.context_of(*KEY) or {}
-    about = context["startgg"]
+        context = desk.context_of(*KEY)
+    assert context is not None
+    assert context.swapped, "Alice, who is the first side, is the second entrant"
+    about = context.members["startgg"]
     assert [path for path in STARTGG if about.get(path[0], {}).get(path[1]) in (None, "")] == []
     assert about["event"]["slug"] == EVENT
     assert about["phaseGroup"]["bracketType"] == 2
+    assert [about[part]["hasSiblings"] for part in ("event", "phase", "phaseGroup")] == [True, True, False]
     assert isinstance(about["set"]["id"], int)
 
 
@@ -541,3 +544,15 @@ async def test_the_result_of_a_crew_battle_is_reported_without_games(tmp_path: P
         await until(lambda: double.sets["one"].state == 3)
     assert double.sets["one"].winner == 1
     assert ["gameData" in sent for sent in reports(double)] == [False]
+
+
+@in_virtual_time
+async def test_single_phase_has_no_siblings_and_unknown_phases_have_none_said() -> None:
+    double = event()
+    bracket = StartggBracket(double.connection())
+    double.phases = [1]
+    about = (await bracket.read("preview_4_1")).context["startgg"]
+    assert about["phase"]["hasSiblings"] is False
+    double.phases = None
+    about = (await bracket.read("preview_4_1")).context["startgg"]
+    assert "hasSiblings" not in about["phase"]

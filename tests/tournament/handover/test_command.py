@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
 import zipfile
 from pathlib import Path
 
 import pytest
 
 from slpstream.cli import main
-from tests.sets.games import Seat, replay
+from tests.sets.games import NO_CONTEST, Seat, replay
 from tests.tournament.handover.test_handed_set import copied, document
 from tests.tournament.handover.validator import problems
 
@@ -42,6 +43,30 @@ def test_zip_for_each_set(folder: Path, tmp_path: Path, capsys: pytest.CaptureFi
     assert names == [f"Ann (Fox) vs Bob (Fox){number}.zip" for number in (" 2", " 3", " 4", "")]
     assert [problems(out / name) for name in names] == [[]] * 4
     assert "Ann (Fox) vs Bob (Fox).zip: 2 replays" in capsys.readouterr().out
+
+
+def test_set_with_many_games_that_do_not_count_has_all_that_do(tmp_path: Path) -> None:
+    folder = tmp_path / "replays"
+    folder.mkdir()
+    (folder / "Game_00.slp").write_bytes(replay(ANN_AND_BOB, {0: 2, 1: 0}, seconds=40, minute=0))
+    for minute in range(2, 24):  # both are left with all stocks after ten seconds
+        data = replay(ANN_AND_BOB, {0: 4, 1: 4}, seconds=10, minute=minute, method=NO_CONTEST, quitter=1)
+        (folder / f"Game_{minute:02}.slp").write_bytes(data)
+    (folder / "Game_24.slp").write_bytes(replay(ANN_AND_BOB, {0: 2, 1: 0}, seconds=40, minute=24))
+    assert run(folder, "--out", tmp_path / "out") == 0
+    (found,) = (tmp_path / "out").iterdir()
+    assert problems(found) == []
+    with zipfile.ZipFile(found) as archive:
+        assert len(archive.namelist()) == 3
+
+
+def test_compressed_replays_are_unpacked(folder: Path, tmp_path: Path) -> None:
+    for path in list(folder.iterdir()):
+        path.with_name(f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes()))
+        path.unlink()
+    out = tmp_path / "out"
+    assert run(folder, "--out", out) == 0
+    assert [problems(path) for path in out.iterdir()] == [[], []]
 
 
 def test_skew_and_the_end_of_the_last_set_move_the_times(folder: Path, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import msgspec
 import pytest
@@ -17,6 +17,7 @@ from slpstream.api import read_game
 from slpstream.game.record import record_of
 from slpstream.model.summary import IndexedGame, Standing
 from slpstream.sets import Corrections, Rules, SetPatch, corrected, newest_set, played_games, score_of
+from slpstream.tournament.bracket.interface import SetContext
 from slpstream.tournament.clock_skew import ClockSkew, clock_skew
 from slpstream.tournament.handover.archive import free_name, write_zip, write_zip_file
 from slpstream.tournament.handover.handed_set import HandedSet, ReplayFile, Templates, handed_set
@@ -49,8 +50,8 @@ class Setup:
         path.write_bytes(data)
         record = record_of(read_game(path))
         self.files[record.game_id] = ReplayFile(
-            record.game_id, path, record.format, record.summary, record.last_frame, record.duration_seconds or 0.0,
-            record.said_at_ms, arrived_ms, 0,
+            record.game_id, [path], path.name, record.format, record.summary, record.last_frame,
+            record.duration_seconds or 0.0, record.said_at_ms, arrived_ms, 0,
         )  # fmt: skip
         standings = json.loads(record.standings or b"{}")
         self.indexed.append(
@@ -244,9 +245,31 @@ def test_crew_battle_has_the_players_of_each_game(setup: Setup) -> None:
 def test_bracket_adds_to_the_document_and_to_the_names(setup: Setup) -> None:
     setup.play("00")
     setup.correct(round="Winners Semi-Final", event="Singles")
-    archive = setup.zipped(bracket={"startgg": STARTGG})
+    bracket = SetContext({"startgg": STARTGG})
+    archive = setup.zipped(bracket=bracket)
     assert document(archive)["startgg"] == STARTGG
-    assert setup.handed(bracket={"startgg": STARTGG}).name == "Top 8 WSF - Ann (Fox) vs Bob (Marth)"
+    assert setup.handed(bracket=bracket).name == "Top 8 WSF - Ann (Fox) vs Bob (Marth)"
+
+
+@pytest.mark.parametrize(
+    ("siblings", "name"), [({"hasSiblings": True}, "Top 8"), ({}, "Top 8"), ({"hasSiblings": False}, "Melee Singles")]
+)
+def test_zip_has_the_name_of_the_phase_unless_it_is_the_only_one(
+    setup: Setup, siblings: Mapping[str, bool], name: str
+) -> None:
+    setup.play("00")
+    about = {**STARTGG, "phase": {"id": 2, "name": "Top 8", **siblings}}
+    assert setup.handed(bracket=SetContext({"startgg": about})).name == f"{name} - Ann (Fox) vs Bob (Marth)"
+
+
+@pytest.mark.parametrize(("swapped", "names"), [(False, ["Bob", "Ann"]), (True, ["Ann", "Bob"])])
+def test_players_of_the_document_are_in_the_brackets_order(setup: Setup, swapped: bool, names: list[str]) -> None:
+    setup.play("0", {0: BOB, 1: ANN})
+    setup.play("1", {0: ANN, 1: BOB}, minute=5)
+    found = document(setup.zipped(bracket=SetContext(swapped=swapped)))
+    assert [found["players"][f"entrant{number}"][0]["name"] for number in (1, 2)] == names
+    assert [slot["displayNames"] for slot in found["finalScore"]["slots"]] == [["Bob"], ["Ann"]]
+    assert [slot["score"] for slot in found["finalScore"]["slots"]] == [2, 0]
 
 
 def test_planted_skew_of_37_minutes_is_found_and_corrected(setup: Setup, tmp_path: Path) -> None:
@@ -265,6 +288,14 @@ def test_planted_skew_of_37_minutes_is_found_and_corrected(setup: Setup, tmp_pat
     for number, name in enumerate(archive.namelist()[1:]):
         said = copied(archive, name, tmp_path).summary().started_at
         assert datetime.fromisoformat(said).timestamp() == DAY + 300 * number
+
+
+@pytest.mark.parametrize(("years", "began"), [(-7974, "9999"), (2100, "1970"), (-100, "2126")])
+def test_clock_that_is_wrong_by_any_time(setup: Setup, tmp_path: Path, years: int, began: str) -> None:
+    setup.play("00")
+    skew = ClockSkew(seconds=365.2425 * 86400 * years, games=1)
+    archive = setup.zipped(skew=skew)
+    assert copied(archive, archive.namelist()[1], tmp_path).summary().started_at.startswith(began)
 
 
 def test_without_skew_the_last_game_ends_when_the_set_was_completed(setup: Setup) -> None:
@@ -301,7 +332,36 @@ def test_replay_that_is_gone_is_left_out_with_the_document(setup: Setup) -> None
     file = io.BytesIO()
     assert write_zip(setup.handed(), file, lambda path, what: told.append(f"{path.name} {what}")) == 1
     assert problems(file) == ["no document"]
-    assert told == ["Game_000.slp left out: No such file or directory"]
+    assert told == ["Game_000.slp left out: it is not there any more"]
+
+
+def test_set_without_any_replay_left_makes_no_zip(setup: Setup, tmp_path: Path) -> None:
+    setup.play("00")
+    for path in setup.folder.glob("*.slp"):
+        path.unlink()
+    with pytest.raises(FileNotFoundError, match="none of its replays"):
+        write_zip_file(tmp_path / "a.zip", setup.handed())
+    assert not (tmp_path / "a.zip").exists()
+
+
+def test_replay_that_is_there_and_cannot_be_read_makes_no_zip(setup: Setup) -> None:
+    setup.play("00")
+
+    def denied(path: Path) -> BinaryIO:
+        if path.name == "Game_001.slp":
+            raise PermissionError(13, "Permission denied", str(path))
+        return path.open("rb")
+
+    with pytest.raises(PermissionError):
+        write_zip(setup.handed(), io.BytesIO(), open_file=denied)
+
+
+def test_first_file_that_can_be_opened_is_taken(setup: Setup, tmp_path: Path) -> None:
+    setup.play("00")
+    elsewhere = tmp_path / "elsewhere.slp"
+    for game_id, replay_file in setup.files.items():
+        setup.files[game_id] = replay_file._replace(paths=[tmp_path / "gone.slp", *replay_file.paths, elsewhere])
+    assert len(setup.zipped().namelist()) == 3
 
 
 def test_replay_that_cannot_be_edited_is_handed_on_unchanged(setup: Setup) -> None:

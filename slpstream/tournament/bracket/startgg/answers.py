@@ -193,6 +193,7 @@ class _Stream(_Kept):
 class _Phase(_Kept):
     id: int | str | None = None
     name: str | None = None
+    group_count: int | None = None
 
 
 class _PhaseGroup(_Kept):
@@ -207,10 +208,20 @@ class _Game(_Kept):
     winner_id: int | str | None = None
 
 
+class _Videogame(_Kept):
+    id: int | str | None = None
+
+
+class _OtherEvent(_Kept):
+    id: int | str | None = None
+    videogame: _Videogame | None = None
+
+
 class _Tournament(_Kept):
     id: int | str | None = None
     name: str | None = None
     slug: str | None = None
+    events: list[_OtherEvent | None] | None = None
 
 
 @prepared
@@ -220,6 +231,8 @@ class Event(_Kept):
     id: int | str | None = None
     name: str | None = None
     slug: str | None = None
+    videogame: _Videogame | None = None
+    phases: list[_Phase | None] | None = None
     tournament: _Tournament | None = None
 
 
@@ -311,12 +324,31 @@ def _context(found: _Set, event: Event) -> dict[str, dict[str, Any]]:
     return {
         "startgg": {
             "tournament": {"name": tournament.name, "slug": tournament.slug or "", "location": ""},
-            "event": {"id": _number(event.id), "name": event.name, "slug": event.slug},
-            "phase": {"id": _number(phase.id), "name": phase.name},
-            "phaseGroup": {"id": _number(group.id), "name": group.display_identifier, "bracketType": kind},
+            "event": {
+                "id": _number(event.id), "name": event.name, "slug": event.slug, **_siblings(_events_of_game(event)),
+            },
+            "phase": {
+                "id": _number(phase.id), "name": phase.name,
+                **_siblings(None if event.phases is None else len(event.phases)),
+            },
+            "phaseGroup": {
+                "id": _number(group.id), "name": group.display_identifier, "bracketType": kind,
+                **_siblings(phase.group_count),
+            },
             "set": {**about_set, "stream": None},
         }
-    }
+    }  # fmt: skip
+
+
+def _siblings(count: int | None) -> dict[str, bool]:
+    """Whether there are several of a kind. It is left out where that is not known, which its readers take for yes."""
+    return {} if count is None else {"hasSiblings": count > 1}
+
+
+def _events_of_game(event: Event) -> int | None:
+    """Number of events of the same game in the tournament; `None` if it is not known."""
+    events = None if event.tournament is None else event.tournament.events
+    return None if events is None else sum(each is not None and each.videogame == event.videogame for each in events)
 
 
 _BRACKET_TYPES = {

@@ -20,10 +20,12 @@ slots {
 }
 station { id number }
 stream { id streamName }
-phaseGroup { id displayIdentifier bracketType phase { id name } }
+phaseGroup { id displayIdentifier bracketType phase { id name groupCount } }
 """
+# The phases, and the events of the tournament, tell whether names need theirs.
+_EVENT: Final = "id name slug videogame { id } phases { id } tournament { id name slug events { id videogame { id } } }"
 
-EVENT: Final = "query Event($slug: String) { event(slug: $slug) { id name slug tournament { id name slug } } }"
+EVENT: Final = f"query Event($slug: String) {{ event(slug: $slug) {{ {_EVENT} }} }}"
 SETS: Final = f"""
 query Sets($eventId: ID, $page: Int, $perPage: Int, $filters: SetFilters) {{
   event(id: $eventId) {{
@@ -38,7 +40,7 @@ SET: Final = f"""
 query Set($setId: ID!) {{
   set(id: $setId) {{
     {_SET}
-    event {{ id name slug tournament {{ name slug }} }}
+    event {{ {_EVENT} }}
     games {{ orderNum winnerId }}
   }}
 }}

@@ -1,0 +1,336 @@
+"""The handing on of sets in one process: the index, its threads and the files are real, and nothing is served."""
+
+from __future__ import annotations
+
+import os
+import time
+import zipfile
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+import trio
+import trio.testing
+
+from slpstream.api import open_replay, read_game
+from slpstream.config import Handover as HandoverConfig
+from slpstream.daemon.sets import StationSets
+from slpstream.daemon.tournament import handover as module
+from slpstream.daemon.tournament.handover import Handover
+from slpstream.game.record import record_of
+from slpstream.sets import Rules, SetPatch
+from slpstream.store import FILE_NAME, GameIndex, open_database
+from slpstream.stream import Channel, Hub
+from slpstream.system.internal_errors import InternalErrors
+from slpstream.system.member_paths import member_path
+from slpstream.system.metrics import Metrics
+from slpstream.tournament.bracket.interface import SetContext
+from slpstream.tournament.handover.handed_set import HandedSet
+from tests.sets.games import DAY, NO_CONTEST, Seat, replay
+from tests.tournament.handover.test_handed_set import document
+from tests.tournament.handover.validator import problems
+
+TIMEOUT_SECONDS = 20.0
+ANN_AND_BOB = {0: Seat("Ann", "ANN#1"), 1: Seat("Bob", "BOB#2")}
+NAME = "Ann (Fox) vs Bob (Fox)"
+
+pytestmark = pytest.mark.trio
+
+
+class Venue:
+    """Stations with their folders, and the zips that are made of their sets."""
+
+    def __init__(
+        self, folder: Path, index: GameIndex, board: StationSets, handover: Handover, metrics: Metrics
+    ) -> None:
+        self.folder = folder
+        self.index = index
+        self.board = board
+        self.handover = handover
+        self.metrics = metrics
+
+    def write(self, minute: float, winner: int | None = 0, *, station: str = "main") -> Path:
+        """Put a whole game into the folder of a station. Without a winner, it is a handwarmer."""
+        path = self.folder / station / f"Game_{minute}.slp"
+        path.parent.mkdir(exist_ok=True)
+        if winner is None:
+            data = replay(ANN_AND_BOB, {0: 4, 1: 4}, seconds=10, minute=minute, method=NO_CONTEST, quitter=1)
+        else:
+            left = {0: 2 * (winner == 0), 1: 2 * (winner == 1)}
+            data = replay(ANN_AND_BOB, left, seconds=40, minute=minute)
+        path.write_bytes(data)
+        return path
+
+    def play(
+        self, minute: float, winner: int | None = 0, *, station: str = "main", written_at: float | None = None
+    ) -> Path:
+        """The same, and index it."""
+        path = self.write(minute, winner, station=station)
+        written_at = time.time() if written_at is None else written_at
+        os.utime(path, (written_at, written_at))
+        status = path.stat()
+        self.index.played(station, path, status.st_mtime_ns, status.st_size, record_of(read_game(path)))
+        return path
+
+    def pack(self, paths: Sequence[Path], station: str = "main") -> None:
+        """Add copies of games in an archive, which is the newest of all files."""
+        archive = self.folder / station / "night.zip"
+        archive.parent.mkdir(exist_ok=True)
+        with zipfile.ZipFile(archive, "w") as packed:
+            for path in paths:
+                packed.write(path, path.name)
+        mtime_ns = time.time_ns() + 1_000_000_000
+        for path in paths:
+            record, member = record_of(read_game(path)), member_path(archive, path.name)
+            self.index.played(station, member, mtime_ns, path.stat().st_size + 1, record)
+
+    def play_set(self, minute: float, *, station: str = "main", written_at: float | None = None) -> list[Path]:
+        """Two games, which decide a set."""
+        return [self.play(minute + 5 * number, station=station, written_at=written_at) for number in range(2)]
+
+    def zips(self) -> dict[str, list[str]]:
+        """The names of the zips and of what is in them."""
+        found = sorted((self.folder / "zips").glob("[!.]*.zip"))
+        return {path.name: zipfile.ZipFile(path).namelist() for path in found}
+
+    def failed(self) -> bool:
+        """Whether a zip could not be written."""
+        return b"slpstream_handover_failures_total 0.0" not in self.metrics.render()
+
+    async def until(self, condition: Callable[[], object]) -> None:
+        with trio.fail_after(TIMEOUT_SECONDS):
+            while not condition():
+                await trio.sleep(0.01)
+
+
+@asynccontextmanager
+async def venue(folder: Path, *stations: str, delay_seconds: float = 0.0) -> AsyncIterator[Venue]:
+    hub = Hub()
+    for station in stations or ("main",):
+        hub.add(Channel(station, no_archive))
+    board = StationSets(hub, Rules())
+
+    def games_changed(station: str | None) -> None:
+        board.changed(station)
+        if station is not None:
+            handover.games_changed(station)
+
+    index = GameIndex(open_database(folder / FILE_NAME), None, on_change=games_changed)
+    metrics = Metrics()
+    config = HandoverConfig(folder=str(folder / "zips"), delay_seconds=delay_seconds)
+    handover = Handover(config, index, board, lambda station: True, metrics, InternalErrors(strict=False))
+    board.listen(handover.set_changed)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(index.run)
+        nursery.start_soon(board.run, index)
+        nursery.start_soon(handover.run)
+        yield Venue(folder, index, board, handover, metrics)
+        nursery.cancel_scope.cancel()
+
+
+async def no_archive(game_id: str) -> None:
+    raise AssertionError(game_id)
+
+
+@pytest.fixture(autouse=True)
+def soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sets that could not be handed on are tried again at once, and earlier ones are looked at without a pause."""
+    monkeypatch.setattr(module, "_RETRY_SECONDS", 0.02)
+    monkeypatch.setattr(module, "_LOOK_PAUSE_SECONDS", 0.02)
+
+
+@contextmanager
+def failing(monkeypatch: pytest.MonkeyPatch, error: Callable[[HandedSet], Exception | None]) -> Iterator[None]:
+    """Let the writing of zips fail with what `error` returns."""
+    write = module._write_zip_file
+
+    def write_or_fail(target: Path, handed: HandedSet, *rest: Any) -> int:
+        found = error(handed)
+        if found is not None:
+            raise found
+        return write(target, handed, *rest)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(module, "_write_zip_file", write_or_fail)
+        yield
+
+
+def station_of(handed: HandedSet) -> str:
+    return handed.members[0].replay.paths[0].parent.name
+
+
+async def test_set_whose_zip_failed_leaves_its_name_to_another_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = {"first"}
+
+    def disk_full(handed: HandedSet) -> Exception | None:
+        return OSError(28, "No space left on device") if station_of(handed) in broken else None
+
+    async with venue(tmp_path, "first", "second") as here:
+        with failing(monkeypatch, disk_full):
+            here.play_set(0, station="first")
+            await here.until(here.failed)
+            here.play_set(0.5, station="second")
+            await here.until(lambda: list(here.zips()) == [f"{NAME}.zip"])
+            broken.clear()
+            await here.until(lambda: here.handover.waiting == 0)
+        assert list(here.zips()) == [f"{NAME} 2.zip", f"{NAME}.zip"]
+
+
+async def test_name_of_a_zip_that_was_being_written_at_the_end_of_a_run_is_not_given_away(tmp_path: Path) -> None:
+    async with venue(tmp_path) as here:
+        remembered = {"done": [], "writing": {"0" * 32: f"{NAME.upper()}.zip"}, "waiting": {}}
+        here.index.remember("handover", remembered)
+        await here.index.written()
+    async with venue(tmp_path) as here:
+        here.play_set(0)
+        await here.until(here.zips)
+        assert list(here.zips()) == [f"{NAME} 2.zip"]
+
+
+async def test_bug_in_one_set_leaves_the_others_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def bug(handed: HandedSet) -> Exception | None:
+        return ZeroDivisionError() if station_of(handed) == "first" else None
+
+    async with venue(tmp_path, "first", "second") as here:
+        with failing(monkeypatch, bug):
+            here.play_set(0, station="first")
+            await here.until(here.failed)
+            here.play_set(0.5, station="second")
+            await here.until(lambda: list(here.zips()) == [f"{NAME}.zip"])
+            await here.until(lambda: here.handover.waiting == 0)
+
+
+@pytest.mark.parametrize("year", [1970, 2150, 9999])
+async def test_set_of_a_console_with_any_clock_is_handed_on(tmp_path: Path, year: int) -> None:
+    minute = (datetime(year, 12, 31, 23, 50, tzinfo=UTC).timestamp() - DAY) / 60
+    async with venue(tmp_path) as here:
+        paths = here.play_set(round(minute))
+        await here.until(lambda: [len(names) for names in here.zips().values()] == [3])
+        game_id = open_replay(paths[0]).game_id
+        found = await here.handover.replays("main", game_id)
+        assert found is not None
+        with found[1] as file:
+            assert problems(file) == []
+
+
+@pytest.mark.parametrize("gone", [False, True])
+async def test_replays_that_are_also_in_an_archive(tmp_path: Path, gone: bool) -> None:
+    async with venue(tmp_path) as here:
+        first = here.play(0)
+        here.pack([first])
+        await here.index.written()
+        stored = await here.index.game(open_replay(first).game_id)
+        assert stored is not None
+        assert len(stored.files) == 2
+        if gone:
+            first.unlink()
+        here.play(5)
+        await here.until(here.zips)
+        assert problems(here.folder / "zips" / f"{NAME}.zip") == []
+
+
+async def test_set_that_is_only_in_an_archive_is_not_handed_on_by_itself(tmp_path: Path) -> None:
+    async with venue(tmp_path) as here:
+        here.pack([here.write(minute, station="elsewhere") for minute in (0, 5)])
+        await here.until(lambda: here.handover._remembered.done)
+        assert here.zips() == {}
+
+
+async def test_set_without_any_replay_left_waits_for_them(tmp_path: Path) -> None:
+    async with venue(tmp_path) as here:
+        first, second = here.play(0), tmp_path / "main" / "Game_5.slp"
+        aside = first.rename(tmp_path / "aside.slp")
+        here.play(5)
+        second.unlink()
+        await here.until(here.handover.not_ready)
+        assert "none of its replays" in here.handover.not_ready()[0]
+        assert here.zips() == {}
+        aside.rename(first)
+        await here.until(here.zips)
+        assert [len(names) for names in here.zips().values()] == [1]
+        await here.until(lambda: not here.handover.not_ready())
+
+
+async def test_sets_that_ended_before_the_newest_one_are_handed_on(tmp_path: Path) -> None:
+    async with venue(tmp_path) as here:
+        here.play(10)  # old games are read from the newest to the oldest
+        here.play_set(0)
+        await here.until(here.zips)
+        here.play_set(-60, written_at=time.time() - 13 * 3600)
+        here.play_set(-30)
+        await here.until(lambda: len(here.zips()) == 2)
+        await here.until(lambda: here.handover.waiting == 0)
+        assert [len(names) for names in here.zips().values()] == [3, 3]
+
+
+async def test_sets_that_ended_while_no_daemon_ran_are_handed_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(Handover, "run", lambda handover: trio.sleep_forever())
+        async with venue(tmp_path) as here:
+            here.play_set(0)
+            here.play(10)
+            await here.index.written()
+    async with venue(tmp_path) as here:
+        await here.until(here.zips)
+    async with venue(tmp_path) as here:
+        await here.until(lambda: here.handover._last_changes)
+        await here.handover._look("main")
+        await trio.testing.wait_all_tasks_blocked(0.05)
+        assert (list(here.zips()), here.handover.waiting) == ([f"{NAME}.zip"], 0)
+
+
+async def test_correction_that_ends_an_earlier_set(tmp_path: Path) -> None:
+    async with venue(tmp_path) as here:
+        here.play(0)
+        undecided = open_replay(here.play(5, winner=1)).game_id
+        here.play(70)
+        await here.index.written()
+        await here.until(lambda: here.handover._last_changes)
+        assert here.zips() == {}
+        patch = msgspec.convert({"games": {undecided: {"winner": 0}}}, SetPatch)
+        assert await here.board.correct("main", patch) is not None
+        await here.until(here.zips)
+
+
+async def test_end_of_a_set_whose_beginning_is_read_later_is_not_handed_on_alone(tmp_path: Path) -> None:
+    async with venue(tmp_path, delay_seconds=3600.0) as here:
+        for minute, winner in ((10, 0), (5, 0)):
+            here.play(minute, winner)
+        await here.until(lambda: here.handover.waiting == 1)
+        here.play(0, winner=1)
+        await here.until(lambda: here.handover.waiting == 2)
+        here.handover._due = dict.fromkeys(here.handover._due, 0.0)
+        here.handover._work.set()
+        await here.until(lambda: here.handover.waiting == 0)
+        assert [len(names) for names in here.zips().values()] == [4]
+
+
+async def test_zip_by_the_id_of_a_later_game_has_what_the_bracket_knows(tmp_path: Path) -> None:
+    async with venue(tmp_path) as here:
+        first, second = (open_replay(path).game_id for path in here.play_set(0))
+        known = {("main", first): SetContext({"startgg": {"event": {"id": 1}}})}
+        here.handover.bracket_of = lambda station, set_id: known.get((station, set_id))
+        await here.index.written()
+        for game_id in (first, second):
+            found = await here.handover.replays("main", game_id)
+            assert found is not None
+            with found[1] as file, zipfile.ZipFile(file) as archive:
+                assert document(archive)["startgg"] == {"event": {"id": 1}}
+
+
+async def test_zip_has_all_games_of_a_set_that_messages_cannot_hold(tmp_path: Path) -> None:
+    async with venue(tmp_path) as here:
+        here.play(0)
+        for minute in range(2, 24):
+            here.play(minute, winner=None)
+        here.play(24)
+        await here.until(here.zips)
+        assert [len(names) for names in here.zips().values()] == [3]
