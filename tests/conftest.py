@@ -97,6 +97,7 @@ MARKS: Mapping[str, str] = {
     "test_checks.py": "process",
     "test_structure.py": "process",
     "test_wheel.py": "process slow",
+    "tournament/audit/test_daemon.py": "process",
     "tournament/controllers/test_labelled.py": "process slow sweep",
     "tournament/controllers/test_planted.py": "sweep",
     "web/test_autobahn.py": "process slow",
