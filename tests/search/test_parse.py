@@ -37,7 +37,9 @@ def game(**changes: object) -> GameFacts:
         ("", True),
         ("fox>marth", True),
         ("marth>fox", False),
-        ("marth>fox fox>marth", True),  # several match-ups: one of them
+        ("fox> >marth", True),
+        ("fox> >falco", False),  # several match-ups must all hold
+        ("marth>fox fox>marth", False),
         ("-fox>marth", False),
         ("-marth>fox", True),
         ("char:", True),  # a key without a value
@@ -51,10 +53,34 @@ def game(**changes: object) -> GameFacts:
         ("-duration:2m..3m", False),
         ("duration:>=2m", True),
         ("duration:<=2m", False),
-        ("duration:>4m duration:<4m", True),  # the later one replaces the earlier
+        ("duration:>4m duration:>2m", True),  # the later one replaces the earlier
+        ("duration:>2m duration:>4m", False),
+        ("duration:>4m duration:<4m", False),  # a lower and an upper bound
+        ("duration:>2m duration:<4m", True),
+        ("duration:>4m duration:<5m duration:2m..3m", True),  # a range has both
+        ("duration:>2m -duration:>4m", True),
+        ("duration:<4m -duration:<4m", False),
+        ("-duration:>2m -duration:<4m", False),  # not in this range
+        ("-duration:>2m -duration:<2m30s", True),
         ("date:2024-01..2024-02", False),
         ("date:2024-01..2024-03", True),
         ("-date:2024-03", False),
+        ("date:>2024-04 date:<2024-05", False),
+        ("date:>2024-02 date:<2024-06", True),
+        ("date:>2024-04 date:2024", True),  # an exact date has both bounds
+        ("date:2024 date:>2024-04", False),
+        ("date:2024 -date:2024-03-05", False),
+        ("date:2024 -date:2024-03-06", True),
+        ("date:<2024-02 date:<=2024-06", False),  # two different bounds
+        ("date:<2024-02 date:<2024-06", True),
+        ("is:unranked is:singles", True),
+        ("is:ranked is:singles", False),
+        ("is:ranked -is:doubles", False),
+        ("is:ranked is:unranked", True),  # the later one replaces the earlier
+        ("is:doubles is:teams is:singles", True),
+        ("-is:singles -is:doubles", True),
+        ("is:ranked,singles is:unranked", True),
+        ("is:ranked,doubles is:singles", False),
         ("end:quit", True),
         ("end:time,quit", True),
         ("-end:quit", False),

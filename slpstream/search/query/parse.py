@@ -1,8 +1,8 @@
 """Parses queries into conditions.
 
 The syntax is that of the Slippi Launcher: every query that it accepts means the same here, except that a `-` before a
-word or a match-up negates it. Extensions are `>=` and `<=` for lengths, ranges `a..b` of lengths and dates, several
-match-ups, and the keys `station`, `format` and `end`.
+word or a match-up negates it. Extensions are `>=` and `<=` for lengths, ranges `a..b` of lengths and dates, and the
+keys `station`, `format` and `end`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, tzinfo
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeVar
 
 from slpstream.model.game_facts import (
     CODE,
@@ -30,7 +30,7 @@ from slpstream.model.game_facts import (
     term,
 )
 from slpstream.search.problem import QueryProblem
-from slpstream.search.query.conditions import AllOf, AnyOf, Between, Condition, Flagged, Has, Not, Says, any_of
+from slpstream.search.query.conditions import AllOf, Between, Condition, Flagged, Has, Not, Says, any_of
 from slpstream.search.query.vocabulary import condition_of, vocabulary
 
 INVALID_KEY, INVALID_VALUE = "INVALID_KEY", "INVALID_VALUE"
@@ -57,6 +57,7 @@ _MAX_NUMBER = (1 << 62) - 1
 _UNTIMED = (Has(term(PLACE, "home-run_contest")), Has(f"\n{PLACE}target_test_("))
 """Home-Run Contest and Target Test, whose games pass any filter by length."""
 _ME = "@me"
+_Chosen = TypeVar("_Chosen")
 
 
 class Context(NamedTuple):
@@ -84,6 +85,18 @@ class _Value(NamedTuple):
     quoted: bool
 
 
+class _Bounds(NamedTuple):
+    """Bounds of lengths or dates. `low` and `high` are within, `before` is not."""
+
+    low: int | None = None
+    before: int | None = None
+    high: int | None = None
+
+    def replaced_by(self, later: _Bounds) -> _Bounds:
+        """These bounds, each replaced by that of its kind in later ones."""
+        return _Bounds(*(old if new is None else new for old, new in zip(self, later, strict=True)))
+
+
 class _Wrong(Exception):
     """A value that a key does not accept."""
 
@@ -104,9 +117,10 @@ class _Parser:
         self._all: list[Condition] = []
         self._words: list[str] = []
         self._stages: list[Condition] = []
-        self._matchups: list[Condition] = []
-        self._last: dict[str, Condition] = {}
-        """The conditions of keys of which only the last one counts."""
+        self._bounds: dict[tuple[str, bool], _Bounds] = {}
+        """The bounds of lengths and dates, by key and whether they are negated."""
+        self._kinds: dict[tuple[frozenset[int], bool], Condition] = {}
+        """Those of `is`, by the flags that they are about and whether they are negated. The last one counts."""
 
     def parse(self, text: str) -> Query:
         position = 0
@@ -122,8 +136,10 @@ class _Parser:
                 except _Wrong as wrong:
                     where = wrong.value
                     self._problem(INVALID_VALUE, str(wrong), where.position, len(where.text) + 2 * where.quoted)
-        parts = [*self._all, *self._last.values()]
-        parts += [any_of(group) for group in (self._stages, self._matchups) if group]
+        parts = [*self._all, *self._kinds.values()]
+        parts += [_bounded(key, bounds, negated=negated) for (key, negated), bounds in self._bounds.items()]
+        if self._stages:
+            parts.append(any_of(self._stages))
         sought = " ".join(self._words)
         if sought:
             parts.append(Says(sought))
@@ -156,10 +172,8 @@ class _Parser:
             for name, role in (("won", WON), ("lost", LOST))
             if token[name] is not None
         ]
-        if sides and negated:
-            self._add(AllOf(tuple(sides)), negated=True)
-        elif sides:
-            self._matchups.append(AllOf(tuple(sides)))
+        if sides:
+            self._add(AllOf(tuple(sides)), negated=negated)
 
     def _take_filter(self, token: re.Match[str], *, negated: bool) -> None:
         key, value, position = token["key"].lower(), token["value"], token.start("value")
@@ -175,12 +189,14 @@ class _Parser:
         values = [each for each in values if each.text]
         if not values:
             return
-        condition = any_of([KEYS[key](self, each) for each in values])
-        if key in _REPLACED:
-            if negated:
-                condition = _opposite(condition)
-            self._last.pop(key, None)
-            self._last[key] = condition
+        if key in _BOUNDED:
+            bounds = _BOUNDED[key](self, values[0])
+            self._bounds[key, negated] = self._bounds.get((key, negated), bounds).replaced_by(bounds)
+            return
+        condition = any_of([_CONDITIONS[key](self, each) for each in values])
+        if key == "is":
+            flags = frozenset(_KINDS[each.text.lower()].flag for each in values)
+            self._kinds[flags, negated] = Not(condition) if negated else condition
         elif key == "stage" and not negated:
             self._stages.append(condition)
         else:
@@ -200,27 +216,25 @@ class _Parser:
             raise _Wrong(f"there is no stage {value.text}", value)
         return found
 
-    def duration(self, value: _Value) -> Condition:
+    def duration(self, value: _Value) -> _Bounds:
         low, separator, high = value.text.partition("..")
         if separator:
-            between = Between("frames", _frames(low, value), _frames(high, value))
-        else:
-            sign, number = _signed(value)
-            frames = _frames(number, value)
-            between = Between("frames", None, frames) if sign.startswith("<") else Between("frames", frames)
-        return any_of([between, *_UNTIMED])
+            return _Bounds(low=_frames(low, value), high=_frames(high, value))
+        sign, number = _signed(value)
+        frames = _frames(number, value)
+        return _Bounds(high=frames) if sign.startswith("<") else _Bounds(low=frames)
 
-    def date(self, value: _Value) -> Condition:
+    def date(self, value: _Value) -> _Bounds:
         first, separator, last = value.text.partition("..")
         if separator:
-            return Between("began_ms", self._span(first, value)[0], self._span(last, value)[1] - 1)
+            return _Bounds(low=self._span(first, value)[0], before=self._span(last, value)[1])
         sign, day = _signed(value)
         begin, end = self._span(day, value)
         if sign.startswith(">"):
-            return Between("began_ms", begin)
+            return _Bounds(low=begin)
         if sign.startswith("<"):
-            return Between("began_ms", None, begin if sign == "<=" else begin - 1)
-        return Between("began_ms", begin, end - 1)
+            return _Bounds(high=begin) if sign == "<=" else _Bounds(before=begin)
+        return _Bounds(low=begin, before=end)
 
     def _span(self, text: str, value: _Value) -> tuple[int, int]:
         """The beginning of a year, month or day, and that of the next one, in Unix milliseconds."""
@@ -242,7 +256,8 @@ class _Parser:
             raise _Wrong("expected a year, month or day, like 2024-03 or >=2024-03-01", value) from None
 
     def kind(self, value: _Value) -> Condition:
-        return _one_of(_KINDS, value)
+        kind = _one_of(_KINDS, value)
+        return Flagged(kind.flag) if kind.is_set else Not(Flagged(kind.flag))
 
     def ending(self, value: _Value) -> Condition:
         return _one_of(_ENDINGS, value)
@@ -273,23 +288,30 @@ class _Parser:
         return Has(term(FORMAT, value.text.lower()))
 
 
-_KINDS: Mapping[str, Condition] = {
-    "ranked": Flagged(RANKED),
-    "unranked": Not(Flagged(RANKED)),
-    "singles": Not(Flagged(TEAMS)),
-    "doubles": Flagged(TEAMS),
-    "teams": Flagged(TEAMS),
+class _Kind(NamedTuple):
+    """A value of `is`: a flag, and whether the games have it."""
+
+    flag: int
+    is_set: bool
+
+
+_KINDS: Mapping[str, _Kind] = {
+    "ranked": _Kind(RANKED, True),
+    "unranked": _Kind(RANKED, False),
+    "singles": _Kind(TEAMS, False),
+    "doubles": _Kind(TEAMS, True),
+    "teams": _Kind(TEAMS, True),
 }
 _ENDINGS: Mapping[str, Condition] = {
     "finished": Flagged(FINISHED),
     "time": Flagged(TIMED_OUT),
     "quit": Flagged(QUIT),
 }
-KEYS: Mapping[str, Callable[[_Parser, _Value], Condition]] = {
+_BOUNDED: Mapping[str, Callable[[_Parser, _Value], _Bounds]] = {"duration": _Parser.duration, "date": _Parser.date}
+"""Keys with one value, in which a comma is a mistake."""
+_CONDITIONS: Mapping[str, Callable[[_Parser, _Value], Condition]] = {
     "char": _Parser.character,
     "stage": _Parser.stage,
-    "duration": _Parser.duration,
-    "date": _Parser.date,
     "is": _Parser.kind,
     "winner": _Parser.winner,
     "loser": _Parser.loser,
@@ -299,16 +321,14 @@ KEYS: Mapping[str, Callable[[_Parser, _Value], Condition]] = {
     "format": _Parser.format,
     "end": _Parser.ending,
 }
+KEYS = ("char", "stage", "duration", "date", "is", "winner", "loser", "code", "tag", "station", "format", "end")
 ALIASES = {"character": "char", "length": "duration", "name": "tag"}
 CHOICES: Mapping[str, tuple[str, ...]] = {"is": tuple(_KINDS), "end": tuple(_ENDINGS)}
 """The values of keys that have few."""
-_REPLACED = ("duration", "date", "is")
-_WHOLE = ("duration", "date")
-"""Keys with one value, in which a comma is a mistake."""
 
 
 def _split(text: str, position: int, key: str) -> list[_Value]:
-    if key in _WHOLE:
+    if key in _BOUNDED:
         return [_Value(text, position, False)]
     values = []
     for part in text.split(","):
@@ -324,7 +344,7 @@ def _character(value: _Value, role: str = "") -> Condition:
     return found
 
 
-def _one_of(choices: Mapping[str, Condition], value: _Value) -> Condition:
+def _one_of(choices: Mapping[str, _Chosen], value: _Value) -> _Chosen:
     found = choices.get(value.text.lower())
     if found is None:
         raise _Wrong(f"expected one of {', '.join(choices)}", value)
@@ -344,13 +364,14 @@ def _frames(text: str, value: _Value) -> int:
     return min(int(total), _MAX_NUMBER)
 
 
-def _opposite(condition: Condition) -> Condition:
-    """The negation of a filter. Bounds are turned around, because games of which nothing is known pass them anyway."""
-    match condition:
-        case Between(column, low, high):
-            outside: list[Condition] = [] if low is None else [Between(column, None, low - 1)]
-            return any_of(outside if high is None else [*outside, Between(column, high + 1)])
-        case AnyOf((Between() as between, *others)) if tuple(others) == _UNTIMED:
-            return any_of([_opposite(between), *others])
-        case _:
-            return Not(condition)
+def _bounded(key: str, bounds: _Bounds, *, negated: bool) -> Condition:
+    """The condition that a length or date is within bounds, or outside of them. Those that are not known are both."""
+    column: Literal["frames", "began_ms"] = "frames" if key == "duration" else "began_ms"
+    low, before, high = bounds
+    if before is not None:
+        high = before - 1 if high is None else min(high, before - 1)
+    allowed: list[Condition] = [Between(column, low, high)]
+    if negated:
+        allowed = [] if low is None else [Between(column, None, low - 1)]
+        allowed += [] if high is None else [Between(column, high + 1)]
+    return any_of([*allowed, *_UNTIMED] if key == "duration" else allowed)
