@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime, tzinfo
+from datetime import date, datetime, tzinfo
 from fractions import Fraction
 from typing import Literal, NamedTuple, TypeVar
 
@@ -31,7 +31,7 @@ from slpstream.model.game_facts import (
 )
 from slpstream.search.problem import QueryProblem
 from slpstream.search.query.conditions import AllOf, Between, Condition, Flagged, Has, Not, Says, any_of
-from slpstream.search.query.vocabulary import condition_of, vocabulary
+from slpstream.search.query.vocabulary import condition_of
 
 INVALID_KEY, INVALID_VALUE = "INVALID_KEY", "INVALID_VALUE"
 
@@ -42,7 +42,7 @@ _TOKENS = re.compile(
       (?: "(?P<quoted> [^"]* )"
         | (?P<matchup> (?P<won> [A-Za-z][A-Za-z0-9]* )? > (?P<lost> [A-Za-z][A-Za-z0-9]* )? )
         | (?P<key> [A-Za-z0-9_]+ ) : (?P<value> "[^"]*" | \S* )
-        | (?P<me> @me (?![A-Za-z0-9_]) )
+        | (?P<me> (?ai:@me) (?![A-Za-z0-9_]) )
         | (?P<word> [^\s:]+ )
       )
     """,
@@ -54,9 +54,14 @@ _DATE = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?")
 _SIGN = re.compile(r"(>=|<=|>|<|)(.*)", re.DOTALL)
 _MAX_NUMBER = (1 << 62) - 1
 """SQLite's integers end a little above."""
+_MAX_LENGTH_CHARACTERS = 100
+"""Of a length. Python refuses to read numbers with thousands of digits."""
+MAX_VALUES = 64
+"""Of one filter. Each value costs a test of every game."""
 _UNTIMED = (Has(term(PLACE, "home-run_contest")), Has(f"\n{PLACE}target_test_("))
 """Home-Run Contest and Target Test, whose games pass any filter by length."""
 _ME = "@me"
+_DAY_MS = 86_400_000
 _Chosen = TypeVar("_Chosen")
 
 
@@ -143,7 +148,9 @@ class _Parser:
         sought = " ".join(self._words)
         if sought:
             parts.append(Says(sought))
-        return Query(AllOf(tuple(parts)), tuple(sorted(self._problems, key=lambda problem: problem.position)))
+        return Query(
+            AllOf(tuple(dict.fromkeys(parts))), tuple(sorted(self._problems, key=lambda problem: problem.position))
+        )
 
     def _problem(self, kind: str, message: str, position: int, length: int) -> None:
         self._problems.append(QueryProblem(kind, message, position, length))
@@ -152,7 +159,7 @@ class _Parser:
         negated = token["no"] is not None
         said = token["quoted"] if token["quoted"] is not None else token["word"]
         if said is not None:
-            if negated:
+            if said and negated:
                 self._add(Says(fold(said)), negated=True)
             elif said:
                 self._words.append(fold(said))
@@ -185,10 +192,15 @@ class _Parser:
             )
             return
         quoted = len(value) > 1 and value[0] == value[-1] == '"'
-        values = [_Value(value[1:-1], position, True)] if quoted else _split(value, position, key)
-        values = [each for each in values if each.text]
+        by_text: dict[str, _Value] = {}
+        for each in [_Value(value[1:-1], position, True)] if quoted else _split(value, position, key):
+            if each.text:
+                by_text.setdefault(each.text, each)
+        values = list(by_text.values())
         if not values:
             return
+        if len(values) > MAX_VALUES:
+            raise _Wrong(f"a filter has at most {MAX_VALUES} values", values[MAX_VALUES])
         if key in _BOUNDED:
             bounds = _BOUNDED[key](self, values[0])
             self._bounds[key, negated] = self._bounds.get((key, negated), bounds).replaced_by(bounds)
@@ -211,10 +223,7 @@ class _Parser:
         return _character(value)
 
     def stage(self, value: _Value) -> Condition:
-        found = condition_of(PLACE, "", vocabulary().stages, value.text, exact=value.quoted)
-        if found is None:
-            raise _Wrong(f"there is no stage {value.text}", value)
-        return found
+        return _named(PLACE, "stage", value)
 
     def duration(self, value: _Value) -> _Bounds:
         low, separator, high = value.text.partition("..")
@@ -243,17 +252,22 @@ class _Parser:
             if found is None:
                 raise ValueError
             year, month, day = (None if part is None else int(part) for part in found.groups())
-            begin = datetime(year or 0, month or 1, day or 1, tzinfo=self._context.zone)
+            first = date(year or 0, month or 1, day or 1)
             if day is not None:
-                end = datetime.fromordinal(begin.toordinal() + 1)
-            elif month is not None:
-                end = datetime(begin.year + month // 12, month % 12 + 1, 1)
+                after = first.toordinal() + 1
+            elif month is None or month == 12:
+                after = first.replace(month=12, day=31).toordinal() + 1
             else:
-                end = datetime(begin.year + 1, 1, 1)
-            end = end.replace(tzinfo=self._context.zone)
-            return round(1000 * begin.timestamp()), round(1000 * end.timestamp())
+                after = first.replace(month=month + 1).toordinal()
+            return self._midnight_ms(first.toordinal()), self._midnight_ms(after)
         except (ValueError, OverflowError, OSError):
             raise _Wrong("expected a year, month or day, like 2024-03 or >=2024-03-01", value) from None
+
+    def _midnight_ms(self, day: int) -> int:
+        """When a day begins, in Unix milliseconds. `day` is its ordinal, up to that of the day after `date.max`."""
+        known = min(day, date.max.toordinal())
+        begin = datetime.fromordinal(known).replace(tzinfo=self._context.zone)
+        return round(1000 * begin.timestamp()) + (day - known) * _DAY_MS
 
     def kind(self, value: _Value) -> Condition:
         kind = _one_of(_KINDS, value)
@@ -269,14 +283,14 @@ class _Parser:
         return self._player(value, LOST)
 
     def _player(self, value: _Value, role: str) -> Condition:
-        if value.text == _ME and not value.quoted:
+        if value.text.lower() == _ME and not value.quoted:
             return self._me(value, role)
         if "#" in value.text:
             return Has(term(CODE, value.text, role))
         return Says(fold(value.text), "won" if role == WON else "lost", value.quoted)
 
     def code(self, value: _Value) -> Condition:
-        return self._me(value) if value.text == _ME else Has(term(CODE, value.text))
+        return self._me(value) if value.text.lower() == _ME else Has(term(CODE, value.text))
 
     def tag(self, value: _Value) -> Condition:
         return Says(fold(value.text), "names")
@@ -338,10 +352,18 @@ def _split(text: str, position: int, key: str) -> list[_Value]:
 
 
 def _character(value: _Value, role: str = "") -> Condition:
-    found = condition_of(PLAYS, role, vocabulary().characters, value.text, exact=value.quoted)
-    if found is None:
-        raise _Wrong(f"there is no character {value.text}", value)
-    return found
+    return _named(PLAYS, "character", value, role)
+
+
+def _named(kind: str, thing: str, value: _Value, role: str = "") -> Condition:
+    """The condition that a game has what a value names. In quotes, a comma is part of a name or between names."""
+    found = [condition_of(kind, value.text, role, exact=value.quoted)]
+    if found == [None] and value.quoted:
+        found = [condition_of(kind, name, role, exact=True) for name in dict.fromkeys(value.text.split(","))]
+    parts = [part for part in found if part is not None]
+    if len(parts) < len(found):
+        raise _Wrong(f"there is no {thing} {value.text}", value)
+    return any_of(parts)
 
 
 def _one_of(choices: Mapping[str, _Chosen], value: _Value) -> _Chosen:
@@ -357,7 +379,7 @@ def _signed(value: _Value) -> tuple[str, str]:
 
 
 def _frames(text: str, value: _Value) -> int:
-    found = _LENGTH.fullmatch(text.lower())
+    found = _LENGTH.fullmatch(text.lower()) if len(text) <= _MAX_LENGTH_CHARACTERS else None
     if found is None:
         raise _Wrong("expected a length with units, like 90s, >2m30s or 1m..3m", value)
     total = sum((Fraction(part) * unit for part, unit in zip(found.groups(), _LENGTH_UNITS, strict=True) if part))
