@@ -283,3 +283,13 @@ def test_query_comes_last_or_from_standard_input(
     assert capfd.readouterr().out == "n\n2\n"
     assert run(folder) == 2
     assert "and then a query" in capfd.readouterr().err
+
+
+def test_a_query_that_is_not_utf_8_is_refused(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert run(folder, "--games", "tag:\udcff", "select 1") == 2
+    assert run(folder, "select '\udcff'") == 2
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"select '\xff'"), encoding="utf-8"))
+    assert run(folder, "-") == 2
+    assert capfd.readouterr().err == 3 * "slpstream: the query is not UTF-8\n"
