@@ -53,6 +53,13 @@ def test_table_is_aligned(folder: Path, capfd: pytest.CaptureFixture[str]) -> No
     ]
 
 
+def test_match_is_that_of_any_mode_online(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (folder / "offline.slp").write_bytes(synthetic_match(frames=FRAMES))
+    (folder / "old.slp").write_bytes(synthetic_match(frames=FRAMES, rollbacks=True, version=(3, 13, 0)))
+    assert run("--csv", folder, "select count(*), count(match_id), max(match_id) from games") == 0
+    assert capfd.readouterr().out.splitlines()[1:] == ["5,3,mode.unranked-2025-02-03T04:05:00.00-0"]
+
+
 def test_table_without_rows_has_a_header(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert run(folder, "select file, stage from games where stage = 'x'") == 0
     assert capfd.readouterr().out == "file  stage\n"
