@@ -221,7 +221,8 @@ class _Parser:
             self._fail_unexpected("a duration such as `60f` or `1.5s`")
         self._take()
         number = float(word.value[:-1])
-        return number if word.value.endswith("f") else number * FRAMES_PER_SECOND
+        # 2.05 seconds are 123 frames, but 2.05 * 60 is a little less.
+        return number if word.value.endswith("f") else round(number * FRAMES_PER_SECOND, 6)
 
     def _condition(self) -> Condition:
         """Alternatives."""

@@ -70,6 +70,15 @@ def as_logged(data: bytes, query: str) -> list[Occurrence]:
     return [*found, *search.finish()]
 
 
+@pytest.mark.parametrize("bound", ["2.05", "<=2.05", ">=2.05", "2.05..2.06"])
+def test_time_with_decimals_is_exact(bound: str, tmp_path: Path) -> None:
+    path = tmp_path / "game.slp"
+    path.write_bytes(synthetic_match(frames=400))
+    query = f"port1: time:{bound}, frame:123"
+    assert [found.frames for found in open_replay(path).situations(query)] == [(123,)]
+    assert as_logged(path.read_bytes(), query) == open_replay(path).situations(query)
+
+
 def with_first_floats(data: bytes, value: float) -> bytes:
     """The same match, in which this value is at each place of a float in the first Post-Frame Update."""
     sizes = sizes_at((3, 18, 0))

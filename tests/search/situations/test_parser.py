@@ -75,6 +75,8 @@ def test_durations_and_limits() -> None:
     steps = parsed("shield, for:20f -> hit -> air, within:1.5s -> kill, within:any, for:2f").steps
     assert [step.held_frames for step in steps] == [20, 1, 1, 2]
     assert [step.within_frames for step in steps[1:]] == [300, 90, math.inf]
+    assert parsed("hit -> air, within:2.05s").steps[1].within_frames == 123
+    assert parsed(f"hit -> air, within:{'9' * 400}s").steps[1].within_frames == math.inf
 
 
 def test_bounds() -> None:
