@@ -22,6 +22,7 @@ from slpstream.cli.game_query import (
     exit_with_problems,
     is_match,
     me_option,
+    require_text,
 )
 from slpstream.cli.replay_files import (
     FoundReplay,
@@ -80,12 +81,13 @@ def command(
 
     Reads the replays of the folder DIR, also in archives there, or asks the daemon or gateway at URL. Put a query that
     begins with a `-` after `--`. The exit code is 0 if there are games, and 1 if there are none or a file cannot be
-    read. To find what happens within games, use `slpstream situations`.
+    read (74 for input/output errors). To find what happens within games, use `slpstream situations`.
     """
     text = " ".join(query)
     if place.startswith(("http://", "https://")):
         if paths or null or me or config_file is not None:
             raise click.UsageError("--paths, -0, --me and --config are for folders")
+        require_text(text)
         games = _of_daemon(place.rstrip("/"), text, token_file)
         code = _print(({"game": game} for game in games), as_json=as_json)
     else:
@@ -154,7 +156,8 @@ def _print_found(found: Iterator[Found], *, as_json: bool) -> int:
             if each.game is not None:
                 yield {"game": each.game, "file": shown_name(os.fsencode(each.path))}
 
-    return _print(rows(), as_json=as_json) or code
+    printed = _print(rows(), as_json=as_json)
+    return code or printed
 
 
 def _report(found: Found) -> int:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from slpstream.cli import report
+from slpstream.cli import fail, report
 from slpstream.system.text import printable
 
 if TYPE_CHECKING:
@@ -44,6 +44,14 @@ def _configured_me(file: Path | None) -> tuple[str, ...]:
     return tuple(config.load(file).search.me)
 
 
+def require_text(query: str) -> None:
+    """Exit with 2 if an argument or standard input was not UTF-8, which Python then has in surrogates."""
+    try:
+        query.encode()
+    except UnicodeEncodeError:
+        fail("the query is not UTF-8", _EXIT_USAGE)
+
+
 def checked_query(text: str, me: tuple[str, ...], config_file: Path | None) -> GameQuery:
     """The query, in which `@me` means these codes and those of the configuration.
 
@@ -51,6 +59,7 @@ def checked_query(text: str, me: tuple[str, ...], config_file: Path | None) -> G
     """
     from slpstream.search.query.parse import Context, parse
 
+    require_text(text)
     codes = (*_configured_me(config_file), *me)
     exit_with_problems(text, parse(text, Context(codes)).problems)
     return GameQuery(text, codes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from slpstream.cli import EXIT_NO, fail, report
-from slpstream.cli.game_query import GameQuery, checked_games, config_option, games_option, me_option
+from slpstream.cli.game_query import GameQuery, checked_games, config_option, games_option, me_option, require_text
 from slpstream.cli.replay_files import fail_without_replays, find_files
 from slpstream.system.text import printable
 
@@ -70,7 +71,11 @@ def command(
     if target is not None and target.exists() and not overwrite:
         fail(f"{target}: exists; use --overwrite to replace it", _EXIT_USAGE)
     *names, query = arguments
-    query = sys.stdin.read() if query == "-" else query
+    if query == "-":
+        if isinstance(sys.stdin, io.TextIOWrapper):
+            sys.stdin.reconfigure(errors="surrogateescape")  # as arguments have bytes that are not UTF-8
+        query = sys.stdin.read()
+    require_text(query)
     wanted = checked_games(games, me, config_file)
     code = _answer(tuple(map(Path, names)), query, wanted, target, as_csv=as_csv, as_json=as_json, jobs=jobs)
     sys.stdout.flush()

@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from slpstream.formats.slippi.game_start import Settings
 from slpstream.model.events import Metadata
 from slpstream.sql.column import COUNT, FILE, FLAG, GAME_ID, REAL, SMALL, STAGE, TEXT, column
 from slpstream.sql.queried import Holds, Queried, Row
@@ -24,7 +25,7 @@ SCHEMA = pa.schema(
         column("mode", TEXT, "time, coin, bonus, stamina or another mode; empty for stock mode."),
         column("rules", TEXT, "The rules in a few words, for formats that have some."),
         column("is_teams", FLAG, "True for a game of teams."),
-        column("match_id", TEXT, "Id of the match online; games of one set have the same. Null elsewhere."),
+        column("match_id", TEXT, "Id of the session online, which the games of a set share; null before 3.14.0."),
         column("player_count", COUNT, "Number of players."),
         column("reason", TEXT, "game_end, raw_length, incomplete (the file breaks off) or error."),
         column("ending", TEXT, "finished, time or quit; null when the replay does not say."),
@@ -61,7 +62,7 @@ def rows(queried: Queried, columns: frozenset[str], holds: Holds) -> list[Row]:
             "mode": summary.mode,
             "rules": summary.rules or None,
             "is_teams": summary.is_teams,
-            "match_id": summary.match_id or None,
+            "match_id": _match_id(game.start.settings),
             "player_count": len(summary.players),
             "reason": None if end is None else end.reason,
             "ending": summary.ending,
@@ -76,6 +77,11 @@ def rows(queried: Queried, columns: frozenset[str], holds: Holds) -> list[Row]:
             "console_nick": _text(game.metadata, "consoleNick"),
         }
     ]
+
+
+def _match_id(settings: Any) -> str | None:
+    """The id of the session, which `GameSummary.match_id` has only for ranked games."""
+    return settings.match_info.session_id or None if isinstance(settings, Settings) else None
 
 
 def _text(metadata: Metadata | None, key: str) -> str | None:

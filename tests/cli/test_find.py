@@ -7,10 +7,13 @@ import shutil
 import tarfile
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from slpstream import api
 from slpstream.cli import main
+from slpstream.game.described import DescribedGame
 from tests.daemon_process import running
 from tests.synthetic.match import synthetic_match
 
@@ -85,6 +88,28 @@ def test_a_broken_file_is_reported_and_the_rest_found(folder: Path, capfd: pytes
     captured = capfd.readouterr()
     assert "broken.slp" in captured.err
     assert captured.out.startswith("Game_A.slp")
+
+
+@pytest.mark.parametrize("form", [(), ("--paths",), ("--json",)])
+@pytest.mark.parametrize("query", ["game_a", "nosuch"])
+def test_input_output_errors_have_a_code_of_their_own(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, form: tuple[str, ...], query: str
+) -> None:
+    read = api.read_game
+
+    def read_game(source: Any) -> DescribedGame:
+        game = read(source)
+        (folder / "Other\n.slp").unlink(missing_ok=True)  # after it was listed
+        return game
+
+    monkeypatch.setattr(api, "read_game", read_game)
+    assert run(str(folder), *form, query) == 74
+
+
+@pytest.mark.parametrize("place", ["http://127.0.0.1:9", "."])
+def test_a_query_that_is_not_utf_8_is_refused(place: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(place, "a\udcff") == 2
+    assert capfd.readouterr().err == "slpstream: the query is not UTF-8\n"
 
 
 def test_me_is_given_or_configured(folder: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

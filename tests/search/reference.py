@@ -6,11 +6,12 @@ It knows the Launcher's syntax alone: no extensions. It reads the neutral summar
 from __future__ import annotations
 
 import math
+import operator
 import re
 import unicodedata
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from slpstream.formats.slippi.names import characters, stages
 from slpstream.model.summary import GameSummary, PlayerSummary
@@ -38,12 +39,15 @@ class ListedGame(NamedTuple):
 
 
 Rule = Callable[[ListedGame], bool]
+Bounds = dict[str, Any]
+"""The Launcher keeps one bound of each sign: `>=`, `<=` and `<`. A later one takes the place of an earlier one."""
 
 
 def accepts(query: str, me: tuple[str, ...]) -> Rule:
     """The rule that a query of the Launcher's syntax means. Only for queries without mistakes."""
     rules: list[Rule] = []
-    last: dict[str, Rule] = {}
+    bounds: dict[tuple[str, bool], Bounds] = {}
+    kinds: dict[tuple[bool, bool], Rule] = {}
     stages_named: set[str] = set()
     words: list[str] = []
     for whole in _tokens(query):
@@ -60,10 +64,14 @@ def accepts(query: str, me: tuple[str, ...]) -> Rule:
             if key == "stage" and not negated:
                 stages_named |= _named(value, {s.name for s in stages().values()}, STAGE_ALIASES)
                 continue
+            if key in ("duration", "date"):
+                found = _duration(value) if key == "duration" else _date(value)
+                bounds[key, negated] = bounds.get((key, negated), {}) | found
+                continue
             rule = _filter(key, value, me)
             rule = _opposite(rule) if negated else rule
-            if key in ("duration", "date", "is"):
-                last[key] = rule
+            if key == "is":
+                kinds[value.lower().endswith("ranked"), negated] = rule
             else:
                 rules.append(rule)
         elif ">" in token:
@@ -75,7 +83,8 @@ def accepts(query: str, me: tuple[str, ...]) -> Rule:
     text = " ".join(words).casefold()
     if text:
         rules.append(lambda game: any(text in each.casefold() for each in _texts(game)))
-    return lambda game: all(rule(game) for rule in (*rules, *last.values()))
+    rules += [*kinds.values(), *(_within(key, each, negated) for (key, negated), each in bounds.items())]
+    return lambda game: all(rule(game) for rule in rules)
 
 
 def _tokens(query: str) -> list[str]:
@@ -137,10 +146,6 @@ def _filter(key: str, value: str, me: tuple[str, ...]) -> Rule:
     if key == "stage":
         places = _named(value, {s.name for s in stages().values()}, STAGE_ALIASES)
         return lambda game: game.summary.place.name in places
-    if key == "duration":
-        return _duration(value)
-    if key == "date":
-        return _date(value)
     if key == "is":
         return {
             "ranked": lambda game: game.summary.match_id != "",
@@ -165,21 +170,13 @@ def _filter(key: str, value: str, me: tuple[str, ...]) -> Rule:
     return lambda game: any(value.casefold() in n.casefold() for p in side(game.summary) for n in (p.name, p.tag))
 
 
-def _duration(value: str) -> Rule:
-    at_most = value.startswith("<")
+def _duration(value: str) -> Bounds:
     units = {"h": 3600, "m": 60, "s": 1, "f": 1 / 60}
     seconds = sum(float(n) * units[unit] for n, unit in re.findall(r"([\d.]+)([hmsf])", value))
-    bound = math.floor(seconds * 60 + 1e-6) - 123
-
-    def rule(game: ListedGame) -> bool:
-        if game.summary.place.name.startswith(("Home-Run Contest", "Target Test (")) or game.last_frame is None:
-            return True
-        return game.last_frame <= bound if at_most else game.last_frame >= bound
-
-    return rule
+    return {"<=" if value.startswith("<") else ">=": math.floor(seconds * 60 + 1e-6) - 123}
 
 
-def _date(value: str) -> Rule:
+def _date(value: str) -> Bounds:
     sign, digits = re.fullmatch(r"([<>]?=?)(.*)", value).groups()  # type: ignore[union-attr]
     parts = [int(part) for part in digits.split("-")]
     begin = datetime(*[*parts, 1, 1][:3], tzinfo=UTC)  # type: ignore[misc,arg-type]
@@ -188,16 +185,19 @@ def _date(value: str) -> Rule:
     if len(parts) < 3:
         end = end.replace(day=1)
         end = datetime(parts[0] + 1, 1, 1, tzinfo=UTC) if len(parts) == 1 else end
+    if not sign:
+        return {">=": begin, "<": end}
+    return {sign.replace(">=", ">").replace(">", ">="): begin}
 
+
+def _within(key: str, bounds: Bounds, negated: bool) -> Rule:
     def rule(game: ListedGame) -> bool:
-        if game.began is None:
+        value: Any = game.last_frame if key == "duration" else game.began
+        if value is None:
             return True
-        return {
-            "": begin <= game.began < end,
-            ">": game.began >= begin,
-            ">=": game.began >= begin,
-            "<": game.began < begin,
-            "<=": game.began <= begin,
-        }[sign]
+        if key == "duration" and game.summary.place.name.startswith(("Home-Run Contest", "Target Test (")):
+            return True
+        compared = {"<": operator.lt, "<=": operator.le, ">=": operator.ge}
+        return all(compared[sign](value, bound) for sign, bound in bounds.items()) is not negated
 
     return rule

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC
+from datetime import UTC, timedelta, timezone, tzinfo
 
 import pytest
 from hypothesis import given
@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from slpstream.model.game_facts import GameFacts, facts_of
 from slpstream.model.summary import GameSummary, PlayerSummary, Thing
 from slpstream.search.games.predicate import matches
+from slpstream.search.query.conditions import AllOf, Between
 from slpstream.search.query.parse import Context, parse
 from slpstream.search.query.vocabulary import vocabulary
 
@@ -37,7 +38,9 @@ def game(**changes: object) -> GameFacts:
         ("", True),
         ("fox>marth", True),
         ("marth>fox", False),
-        ("marth>fox fox>marth", True),  # several match-ups: one of them
+        ("fox> >marth", True),
+        ("fox> >falco", False),  # several match-ups must all hold
+        ("marth>fox fox>marth", False),
         ("-fox>marth", False),
         ("-marth>fox", True),
         ("char:", True),  # a key without a value
@@ -45,16 +48,52 @@ def game(**changes: object) -> GameFacts:
         ("-mango", True),
         ("-ann", False),
         ('-"ann bob"', True),
+        ('""', True),
+        ('-""', True),
         ("ann game", False),  # one text, in which the order counts
         ("duration:2m..3m", True),
         ("duration:3m1s..4m", False),
         ("-duration:2m..3m", False),
         ("duration:>=2m", True),
+        (f"duration:>{'9' * 90}m", False),
         ("duration:<=2m", False),
-        ("duration:>4m duration:<4m", True),  # the later one replaces the earlier
+        ("duration:>4m duration:>2m", True),  # the later one replaces the earlier
+        ("duration:>2m duration:>4m", False),
+        ("duration:>4m duration:<4m", False),  # a lower and an upper bound
+        ("duration:>2m duration:<4m", True),
+        ("duration:>4m duration:<5m duration:2m..3m", True),  # a range has both
+        ("duration:>2m -duration:>4m", True),
+        ("duration:<4m -duration:<4m", False),
+        ("-duration:>2m -duration:<4m", False),  # not in this range
+        ("-duration:>2m -duration:<2m30s", True),
         ("date:2024-01..2024-02", False),
         ("date:2024-01..2024-03", True),
         ("-date:2024-03", False),
+        ("date:9999", False),
+        ("date:<9999", True),
+        ("date:<=9999-12-31", True),
+        ("date:>9999-12", False),
+        ("date:2024..9999", True),
+        ("date:2023-12..2024-02", False),
+        ("date:2023-12", False),
+        ("date:<2024-03-05", False),
+        ("date:<2024-03-06", True),
+        ("date:>2024-04 date:<2024-05", False),
+        ("date:>2024-02 date:<2024-06", True),
+        ("date:>2024-04 date:2024", True),  # an exact date has both bounds
+        ("date:2024 date:>2024-04", False),
+        ("date:2024 -date:2024-03-05", False),
+        ("date:2024 -date:2024-03-06", True),
+        ("date:<2024-02 date:<=2024-06", False),  # two different bounds
+        ("date:<2024-02 date:<2024-06", True),
+        ("is:unranked is:singles", True),
+        ("is:ranked is:singles", False),
+        ("is:ranked -is:doubles", False),
+        ("is:ranked is:unranked", True),  # the later one replaces the earlier
+        ("is:doubles is:teams is:singles", True),
+        ("-is:singles -is:doubles", True),
+        ("is:ranked,singles is:unranked", True),
+        ("is:ranked,doubles is:singles", False),
         ("end:quit", True),
         ("end:time,quit", True),
         ("-end:quit", False),
@@ -67,7 +106,15 @@ def game(**changes: object) -> GameFacts:
         ('loser:"bo"', False),
         ("loser:ann", False),
         ("@me", True),
+        ("@ME", True),
+        ("-@Me", False),
         ("loser:@me", False),
+        ("winner:@ME", True),
+        ("code:@ME", True),
+        ('char:"Fox,Marth"', True),
+        ('char:"Falco, Sheik"', False),
+        ('stage:"Battlefield,Final Destination"', True),
+        ('stage:"Green Greens (Adventure, Kirby)"', False),  # a comma in a name
         ("code:@me", True),
         ("stage:fd stage:bf", True),
         ("-stage:fd", True),
@@ -102,6 +149,11 @@ def test_the_length_of_a_game_is_that_of_its_last_frame() -> None:
         ("duration:30", "INVALID_VALUE", "30"),
         ("duration:3s2m", "INVALID_VALUE", "3s2m"),
         ("duration:=3m", "INVALID_VALUE", "=3m"),
+        (f"duration:<{'9' * 5000}m", "INVALID_VALUE", f"<{'9' * 5000}m"),
+        ("date:10000", "INVALID_VALUE", "10000"),
+        ("winner:b,@ME", "INVALID_VALUE", "@ME"),
+        ("winner:" + ",".join(map(str, range(66))), "INVALID_VALUE", "64"),
+        ('char:"Fox,Fo"', "INVALID_VALUE", '"Fox,Fo"'),
         ("date:2024-13", "INVALID_VALUE", "2024-13"),
         ("date:yesterday", "INVALID_VALUE", "yesterday"),
         ("is:fun", "INVALID_VALUE", "fun"),
@@ -114,6 +166,22 @@ def test_a_mistake_is_marked_where_it_is(query: str, kind: str, marked: str) -> 
     [problem] = parse(query).problems
     assert problem.kind == kind
     assert query[problem.position : problem.position + problem.length] == marked
+
+
+def test_what_is_repeated_counts_once() -> None:
+    assert parse("a>" * 500).condition == parse("a>a >a").condition
+    assert parse("stage:" + "a," * 500).condition == parse("stage:a").condition
+    assert parse("tag:" + ",".join(["b", *map(str, range(63)), "b"])).problems == ()
+
+
+@pytest.mark.parametrize("zone", [None, UTC, timezone(timedelta(hours=14)), timezone(timedelta(hours=-12))])
+def test_the_last_day_of_all_has_an_end(zone: tzinfo | None) -> None:
+    condition = parse("date:9999-12-31", Context((), zone)).condition
+    assert isinstance(condition, AllOf)
+    [day] = condition.parts
+    assert isinstance(day, Between)
+    assert day.low is not None
+    assert day.high == day.low + 86_400_000 - 1
 
 
 def test_the_rest_of_a_query_with_mistakes_still_applies() -> None:

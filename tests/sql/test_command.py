@@ -53,6 +53,13 @@ def test_table_is_aligned(folder: Path, capfd: pytest.CaptureFixture[str]) -> No
     ]
 
 
+def test_match_is_that_of_any_mode_online(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (folder / "offline.slp").write_bytes(synthetic_match(frames=FRAMES))
+    (folder / "old.slp").write_bytes(synthetic_match(frames=FRAMES, rollbacks=True, version=(3, 13, 0)))
+    assert run("--csv", folder, "select count(*), count(match_id), max(match_id) from games") == 0
+    assert capfd.readouterr().out.splitlines()[1:] == ["5,3,mode.unranked-2025-02-03T04:05:00.00-0"]
+
+
 def test_table_without_rows_has_a_header(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert run(folder, "select file, stage from games where stage = 'x'") == 0
     assert capfd.readouterr().out == "file  stage\n"
@@ -283,3 +290,13 @@ def test_query_comes_last_or_from_standard_input(
     assert capfd.readouterr().out == "n\n2\n"
     assert run(folder) == 2
     assert "and then a query" in capfd.readouterr().err
+
+
+def test_a_query_that_is_not_utf_8_is_refused(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert run(folder, "--games", "tag:\udcff", "select 1") == 2
+    assert run(folder, "select '\udcff'") == 2
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"select '\xff'"), encoding="utf-8"))
+    assert run(folder, "-") == 2
+    assert capfd.readouterr().err == 3 * "slpstream: the query is not UTF-8\n"

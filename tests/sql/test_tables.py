@@ -83,6 +83,7 @@ def test_game_is_that_of_the_index(path: Path) -> None:
     assert end is not None
     assert (row["file"], row["game_id"], row["version"]) == (str(path), game.start.game_id, summary.version)
     assert (row["stage"], row["stage_id"]) == (summary.place.name or None, summary.place.id)
+    assert row["match_id"] == (open_replay(path).settings.match_info.session_id or None)
     assert (row["winners"], row["last_frame"]) == (list(summary.winners), end.last_frame)
     assert (row["reason"], row["duration_seconds"]) == (end.reason, end.duration_seconds)
     assert [player["player_index"] for player in players] == [player.index for player in summary.players]

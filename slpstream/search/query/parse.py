@@ -1,17 +1,17 @@
 """Parses queries into conditions.
 
 The syntax is that of the Slippi Launcher: every query that it accepts means the same here, except that a `-` before a
-word or a match-up negates it. Extensions are `>=` and `<=` for lengths, ranges `a..b` of lengths and dates, several
-match-ups, and the keys `station`, `format` and `end`.
+word or a match-up negates it. Extensions are `>=` and `<=` for lengths, ranges `a..b` of lengths and dates, and the
+keys `station`, `format` and `end`.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime, tzinfo
+from datetime import date, datetime, tzinfo
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeVar
 
 from slpstream.model.game_facts import (
     CODE,
@@ -30,8 +30,8 @@ from slpstream.model.game_facts import (
     term,
 )
 from slpstream.search.problem import QueryProblem
-from slpstream.search.query.conditions import AllOf, AnyOf, Between, Condition, Flagged, Has, Not, Says, any_of
-from slpstream.search.query.vocabulary import condition_of, vocabulary
+from slpstream.search.query.conditions import AllOf, Between, Condition, Flagged, Has, Not, Says, any_of
+from slpstream.search.query.vocabulary import condition_of
 
 INVALID_KEY, INVALID_VALUE = "INVALID_KEY", "INVALID_VALUE"
 
@@ -42,7 +42,7 @@ _TOKENS = re.compile(
       (?: "(?P<quoted> [^"]* )"
         | (?P<matchup> (?P<won> [A-Za-z][A-Za-z0-9]* )? > (?P<lost> [A-Za-z][A-Za-z0-9]* )? )
         | (?P<key> [A-Za-z0-9_]+ ) : (?P<value> "[^"]*" | \S* )
-        | (?P<me> @me (?![A-Za-z0-9_]) )
+        | (?P<me> (?ai:@me) (?![A-Za-z0-9_]) )
         | (?P<word> [^\s:]+ )
       )
     """,
@@ -54,9 +54,15 @@ _DATE = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?")
 _SIGN = re.compile(r"(>=|<=|>|<|)(.*)", re.DOTALL)
 _MAX_NUMBER = (1 << 62) - 1
 """SQLite's integers end a little above."""
+_MAX_LENGTH_CHARACTERS = 100
+"""Of a length. Python refuses to read numbers with thousands of digits."""
+MAX_VALUES = 64
+"""Of one filter. Each value costs a test of every game."""
 _UNTIMED = (Has(term(PLACE, "home-run_contest")), Has(f"\n{PLACE}target_test_("))
 """Home-Run Contest and Target Test, whose games pass any filter by length."""
 _ME = "@me"
+_DAY_MS = 86_400_000
+_Chosen = TypeVar("_Chosen")
 
 
 class Context(NamedTuple):
@@ -84,6 +90,18 @@ class _Value(NamedTuple):
     quoted: bool
 
 
+class _Bounds(NamedTuple):
+    """Bounds of lengths or dates. `low` and `high` are within, `before` is not."""
+
+    low: int | None = None
+    before: int | None = None
+    high: int | None = None
+
+    def replaced_by(self, later: _Bounds) -> _Bounds:
+        """These bounds, each replaced by that of its kind in later ones."""
+        return _Bounds(*(old if new is None else new for old, new in zip(self, later, strict=True)))
+
+
 class _Wrong(Exception):
     """A value that a key does not accept."""
 
@@ -104,9 +122,10 @@ class _Parser:
         self._all: list[Condition] = []
         self._words: list[str] = []
         self._stages: list[Condition] = []
-        self._matchups: list[Condition] = []
-        self._last: dict[str, Condition] = {}
-        """The conditions of keys of which only the last one counts."""
+        self._bounds: dict[tuple[str, bool], _Bounds] = {}
+        """The bounds of lengths and dates, by key and whether they are negated."""
+        self._kinds: dict[tuple[frozenset[int], bool], Condition] = {}
+        """Those of `is`, by the flags that they are about and whether they are negated. The last one counts."""
 
     def parse(self, text: str) -> Query:
         position = 0
@@ -122,12 +141,16 @@ class _Parser:
                 except _Wrong as wrong:
                     where = wrong.value
                     self._problem(INVALID_VALUE, str(wrong), where.position, len(where.text) + 2 * where.quoted)
-        parts = [*self._all, *self._last.values()]
-        parts += [any_of(group) for group in (self._stages, self._matchups) if group]
+        parts = [*self._all, *self._kinds.values()]
+        parts += [_bounded(key, bounds, negated=negated) for (key, negated), bounds in self._bounds.items()]
+        if self._stages:
+            parts.append(any_of(self._stages))
         sought = " ".join(self._words)
         if sought:
             parts.append(Says(sought))
-        return Query(AllOf(tuple(parts)), tuple(sorted(self._problems, key=lambda problem: problem.position)))
+        return Query(
+            AllOf(tuple(dict.fromkeys(parts))), tuple(sorted(self._problems, key=lambda problem: problem.position))
+        )
 
     def _problem(self, kind: str, message: str, position: int, length: int) -> None:
         self._problems.append(QueryProblem(kind, message, position, length))
@@ -136,7 +159,7 @@ class _Parser:
         negated = token["no"] is not None
         said = token["quoted"] if token["quoted"] is not None else token["word"]
         if said is not None:
-            if negated:
+            if said and negated:
                 self._add(Says(fold(said)), negated=True)
             elif said:
                 self._words.append(fold(said))
@@ -156,10 +179,8 @@ class _Parser:
             for name, role in (("won", WON), ("lost", LOST))
             if token[name] is not None
         ]
-        if sides and negated:
-            self._add(AllOf(tuple(sides)), negated=True)
-        elif sides:
-            self._matchups.append(AllOf(tuple(sides)))
+        if sides:
+            self._add(AllOf(tuple(sides)), negated=negated)
 
     def _take_filter(self, token: re.Match[str], *, negated: bool) -> None:
         key, value, position = token["key"].lower(), token["value"], token.start("value")
@@ -171,16 +192,23 @@ class _Parser:
             )
             return
         quoted = len(value) > 1 and value[0] == value[-1] == '"'
-        values = [_Value(value[1:-1], position, True)] if quoted else _split(value, position, key)
-        values = [each for each in values if each.text]
+        by_text: dict[str, _Value] = {}
+        for each in [_Value(value[1:-1], position, True)] if quoted else _split(value, position, key):
+            if each.text:
+                by_text.setdefault(each.text, each)
+        values = list(by_text.values())
         if not values:
             return
-        condition = any_of([KEYS[key](self, each) for each in values])
-        if key in _REPLACED:
-            if negated:
-                condition = _opposite(condition)
-            self._last.pop(key, None)
-            self._last[key] = condition
+        if len(values) > MAX_VALUES:
+            raise _Wrong(f"a filter has at most {MAX_VALUES} values", values[MAX_VALUES])
+        if key in _BOUNDED:
+            bounds = _BOUNDED[key](self, values[0])
+            self._bounds[key, negated] = self._bounds.get((key, negated), bounds).replaced_by(bounds)
+            return
+        condition = any_of([_CONDITIONS[key](self, each) for each in values])
+        if key == "is":
+            flags = frozenset(_KINDS[each.text.lower()].flag for each in values)
+            self._kinds[flags, negated] = Not(condition) if negated else condition
         elif key == "stage" and not negated:
             self._stages.append(condition)
         else:
@@ -195,32 +223,27 @@ class _Parser:
         return _character(value)
 
     def stage(self, value: _Value) -> Condition:
-        found = condition_of(PLACE, "", vocabulary().stages, value.text, exact=value.quoted)
-        if found is None:
-            raise _Wrong(f"there is no stage {value.text}", value)
-        return found
+        return _named(PLACE, "stage", value)
 
-    def duration(self, value: _Value) -> Condition:
+    def duration(self, value: _Value) -> _Bounds:
         low, separator, high = value.text.partition("..")
         if separator:
-            between = Between("frames", _frames(low, value), _frames(high, value))
-        else:
-            sign, number = _signed(value)
-            frames = _frames(number, value)
-            between = Between("frames", None, frames) if sign.startswith("<") else Between("frames", frames)
-        return any_of([between, *_UNTIMED])
+            return _Bounds(low=_frames(low, value), high=_frames(high, value))
+        sign, number = _signed(value)
+        frames = _frames(number, value)
+        return _Bounds(high=frames) if sign.startswith("<") else _Bounds(low=frames)
 
-    def date(self, value: _Value) -> Condition:
+    def date(self, value: _Value) -> _Bounds:
         first, separator, last = value.text.partition("..")
         if separator:
-            return Between("began_ms", self._span(first, value)[0], self._span(last, value)[1] - 1)
+            return _Bounds(low=self._span(first, value)[0], before=self._span(last, value)[1])
         sign, day = _signed(value)
         begin, end = self._span(day, value)
         if sign.startswith(">"):
-            return Between("began_ms", begin)
+            return _Bounds(low=begin)
         if sign.startswith("<"):
-            return Between("began_ms", None, begin if sign == "<=" else begin - 1)
-        return Between("began_ms", begin, end - 1)
+            return _Bounds(high=begin) if sign == "<=" else _Bounds(before=begin)
+        return _Bounds(low=begin, before=end)
 
     def _span(self, text: str, value: _Value) -> tuple[int, int]:
         """The beginning of a year, month or day, and that of the next one, in Unix milliseconds."""
@@ -229,20 +252,26 @@ class _Parser:
             if found is None:
                 raise ValueError
             year, month, day = (None if part is None else int(part) for part in found.groups())
-            begin = datetime(year or 0, month or 1, day or 1, tzinfo=self._context.zone)
+            first = date(year or 0, month or 1, day or 1)
             if day is not None:
-                end = datetime.fromordinal(begin.toordinal() + 1)
-            elif month is not None:
-                end = datetime(begin.year + month // 12, month % 12 + 1, 1)
+                after = first.toordinal() + 1
+            elif month is None or month == 12:
+                after = first.replace(month=12, day=31).toordinal() + 1
             else:
-                end = datetime(begin.year + 1, 1, 1)
-            end = end.replace(tzinfo=self._context.zone)
-            return round(1000 * begin.timestamp()), round(1000 * end.timestamp())
+                after = first.replace(month=month + 1).toordinal()
+            return self._midnight_ms(first.toordinal()), self._midnight_ms(after)
         except (ValueError, OverflowError, OSError):
             raise _Wrong("expected a year, month or day, like 2024-03 or >=2024-03-01", value) from None
 
+    def _midnight_ms(self, day: int) -> int:
+        """When a day begins, in Unix milliseconds. `day` is its ordinal, up to that of the day after `date.max`."""
+        known = min(day, date.max.toordinal())
+        begin = datetime.fromordinal(known).replace(tzinfo=self._context.zone)
+        return round(1000 * begin.timestamp()) + (day - known) * _DAY_MS
+
     def kind(self, value: _Value) -> Condition:
-        return _one_of(_KINDS, value)
+        kind = _one_of(_KINDS, value)
+        return Flagged(kind.flag) if kind.is_set else Not(Flagged(kind.flag))
 
     def ending(self, value: _Value) -> Condition:
         return _one_of(_ENDINGS, value)
@@ -254,14 +283,14 @@ class _Parser:
         return self._player(value, LOST)
 
     def _player(self, value: _Value, role: str) -> Condition:
-        if value.text == _ME and not value.quoted:
+        if value.text.lower() == _ME and not value.quoted:
             return self._me(value, role)
         if "#" in value.text:
             return Has(term(CODE, value.text, role))
         return Says(fold(value.text), "won" if role == WON else "lost", value.quoted)
 
     def code(self, value: _Value) -> Condition:
-        return self._me(value) if value.text == _ME else Has(term(CODE, value.text))
+        return self._me(value) if value.text.lower() == _ME else Has(term(CODE, value.text))
 
     def tag(self, value: _Value) -> Condition:
         return Says(fold(value.text), "names")
@@ -273,23 +302,30 @@ class _Parser:
         return Has(term(FORMAT, value.text.lower()))
 
 
-_KINDS: Mapping[str, Condition] = {
-    "ranked": Flagged(RANKED),
-    "unranked": Not(Flagged(RANKED)),
-    "singles": Not(Flagged(TEAMS)),
-    "doubles": Flagged(TEAMS),
-    "teams": Flagged(TEAMS),
+class _Kind(NamedTuple):
+    """A value of `is`: a flag, and whether the games have it."""
+
+    flag: int
+    is_set: bool
+
+
+_KINDS: Mapping[str, _Kind] = {
+    "ranked": _Kind(RANKED, True),
+    "unranked": _Kind(RANKED, False),
+    "singles": _Kind(TEAMS, False),
+    "doubles": _Kind(TEAMS, True),
+    "teams": _Kind(TEAMS, True),
 }
 _ENDINGS: Mapping[str, Condition] = {
     "finished": Flagged(FINISHED),
     "time": Flagged(TIMED_OUT),
     "quit": Flagged(QUIT),
 }
-KEYS: Mapping[str, Callable[[_Parser, _Value], Condition]] = {
+_BOUNDED: Mapping[str, Callable[[_Parser, _Value], _Bounds]] = {"duration": _Parser.duration, "date": _Parser.date}
+"""Keys with one value, in which a comma is a mistake."""
+_CONDITIONS: Mapping[str, Callable[[_Parser, _Value], Condition]] = {
     "char": _Parser.character,
     "stage": _Parser.stage,
-    "duration": _Parser.duration,
-    "date": _Parser.date,
     "is": _Parser.kind,
     "winner": _Parser.winner,
     "loser": _Parser.loser,
@@ -299,16 +335,14 @@ KEYS: Mapping[str, Callable[[_Parser, _Value], Condition]] = {
     "format": _Parser.format,
     "end": _Parser.ending,
 }
+KEYS = ("char", "stage", "duration", "date", "is", "winner", "loser", "code", "tag", "station", "format", "end")
 ALIASES = {"character": "char", "length": "duration", "name": "tag"}
 CHOICES: Mapping[str, tuple[str, ...]] = {"is": tuple(_KINDS), "end": tuple(_ENDINGS)}
 """The values of keys that have few."""
-_REPLACED = ("duration", "date", "is")
-_WHOLE = ("duration", "date")
-"""Keys with one value, in which a comma is a mistake."""
 
 
 def _split(text: str, position: int, key: str) -> list[_Value]:
-    if key in _WHOLE:
+    if key in _BOUNDED:
         return [_Value(text, position, False)]
     values = []
     for part in text.split(","):
@@ -318,13 +352,21 @@ def _split(text: str, position: int, key: str) -> list[_Value]:
 
 
 def _character(value: _Value, role: str = "") -> Condition:
-    found = condition_of(PLAYS, role, vocabulary().characters, value.text, exact=value.quoted)
-    if found is None:
-        raise _Wrong(f"there is no character {value.text}", value)
-    return found
+    return _named(PLAYS, "character", value, role)
 
 
-def _one_of(choices: Mapping[str, Condition], value: _Value) -> Condition:
+def _named(kind: str, thing: str, value: _Value, role: str = "") -> Condition:
+    """The condition that a game has what a value names. In quotes, a comma is part of a name or between names."""
+    found = [condition_of(kind, value.text, role, exact=value.quoted)]
+    if found == [None] and value.quoted:
+        found = [condition_of(kind, name, role, exact=True) for name in dict.fromkeys(value.text.split(","))]
+    parts = [part for part in found if part is not None]
+    if len(parts) < len(found):
+        raise _Wrong(f"there is no {thing} {value.text}", value)
+    return any_of(parts)
+
+
+def _one_of(choices: Mapping[str, _Chosen], value: _Value) -> _Chosen:
     found = choices.get(value.text.lower())
     if found is None:
         raise _Wrong(f"expected one of {', '.join(choices)}", value)
@@ -337,20 +379,21 @@ def _signed(value: _Value) -> tuple[str, str]:
 
 
 def _frames(text: str, value: _Value) -> int:
-    found = _LENGTH.fullmatch(text.lower())
+    found = _LENGTH.fullmatch(text.lower()) if len(text) <= _MAX_LENGTH_CHARACTERS else None
     if found is None:
         raise _Wrong("expected a length with units, like 90s, >2m30s or 1m..3m", value)
     total = sum((Fraction(part) * unit for part, unit in zip(found.groups(), _LENGTH_UNITS, strict=True) if part))
     return min(int(total), _MAX_NUMBER)
 
 
-def _opposite(condition: Condition) -> Condition:
-    """The negation of a filter. Bounds are turned around, because games of which nothing is known pass them anyway."""
-    match condition:
-        case Between(column, low, high):
-            outside: list[Condition] = [] if low is None else [Between(column, None, low - 1)]
-            return any_of(outside if high is None else [*outside, Between(column, high + 1)])
-        case AnyOf((Between() as between, *others)) if tuple(others) == _UNTIMED:
-            return any_of([_opposite(between), *others])
-        case _:
-            return Not(condition)
+def _bounded(key: str, bounds: _Bounds, *, negated: bool) -> Condition:
+    """The condition that a length or date is within bounds, or outside of them. Those that are not known are both."""
+    column: Literal["frames", "began_ms"] = "frames" if key == "duration" else "began_ms"
+    low, before, high = bounds
+    if before is not None:
+        high = before - 1 if high is None else min(high, before - 1)
+    allowed: list[Condition] = [Between(column, low, high)]
+    if negated:
+        allowed = [] if low is None else [Between(column, None, low - 1)]
+        allowed += [] if high is None else [Between(column, high + 1)]
+    return any_of([*allowed, *_UNTIMED] if key == "duration" else allowed)

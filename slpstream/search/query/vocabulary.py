@@ -15,7 +15,7 @@ import msgspec
 
 from slpstream.formats.name_tables import read_table
 from slpstream.formats.registry import name_folders
-from slpstream.model.game_facts import FORMAT, label, term
+from slpstream.model.game_facts import FORMAT, PLAYS, label, term
 from slpstream.model.prepared import prepared
 from slpstream.search.query.conditions import AllOf, Condition, Has, Not, any_of
 
@@ -64,13 +64,19 @@ class Vocabulary(NamedTuple):
     stages: Mapping[str, Names]
 
 
-def condition_of(kind: str, role: str, formats: Mapping[str, Names], text: str, *, exact: bool) -> Condition | None:
-    """The condition that a game has a term that a value means; `None` if the value means nothing in any format."""
+@functools.lru_cache(maxsize=128)  # a short text is part of many names, and a query can have it many times
+def condition_of(kind: str, text: str, role: str = "", *, exact: bool = False) -> Condition | None:
+    """The condition that a game has what a text names; `None` if it names nothing in any format.
+
+    `kind` is `PLAYS`, for a character of a player with this role, or `PLACE`, for a stage.
+    """
+    formats = vocabulary().characters if kind == PLAYS else vocabulary().stages
     found = {format_: names.find(text, exact=exact) for format_, names in formats.items()}
+    known = {format_: set(names.terms.values()) for format_, names in formats.items()}
     parts: list[Condition] = []
     for each in sorted(set().union(*found.values())):
         # Formats share names. Where a value means a name in one format only, the other one is excluded.
-        others = [f for f, names in formats.items() if each in names.terms.values() and each not in found[f]]
+        others = [f for f in formats if each in known[f] and each not in found[f]]
         has = Has(term(kind, each, role))
         parts.append(AllOf((has, *(Not(Has(term(FORMAT, other))) for other in others))) if others else has)
     return any_of(parts) if parts else None

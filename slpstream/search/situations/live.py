@@ -333,9 +333,8 @@ _PLACES: Mapping[str, Callable[[float], _Holds]] = {
 
 def _bound(term: Bound, edge: float | None) -> _Holds:
     value = _MEASURES[term.measure]
-    scale = FRAMES_PER_SECOND if term.measure == "time" else 1
-    low = -math.inf if term.low is None else term.low * scale
-    high = math.inf if term.high is None else term.high * scale
+    low = -math.inf if term.low is None else term.low
+    high = math.inf if term.high is None else term.high
     low_included, high_included = term.low_included, term.high_included
 
     def holds(number: int, own: _Side, other: _Side) -> bool:
@@ -353,7 +352,7 @@ _MEASURES: Mapping[Measure, Callable[[int, Any], float]] = {
     "x": lambda number, post: post.position_x,
     "y": lambda number, post: post.position_y,
     "frame": lambda number, post: number,
-    "time": lambda number, post: number,
+    "time": lambda number, post: number / FRAMES_PER_SECOND,
 }
 
 _TERMS: Mapping[type[Term], Callable[[Any, float | None], _Holds]] = {

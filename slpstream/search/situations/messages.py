@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -35,16 +36,28 @@ class GameSetup(msgspec.Struct, rename="camel"):
 
 
 class _Post(msgspec.Struct, rename="camel", gc=False):
+    """A part of a Post-Frame Update as JSON has it, where floats that are no numbers are null.
+
+    Infinities are null too, so that here a bound does not hold for them which may hold in the columns of the file. No
+    game writes any, and most frames of a log are their bytes.
+    """
+
     internal_character_id: int
     action_state_id: int
-    position_x: float
-    position_y: float
-    percent: float
+    position_x: float | None
+    position_y: float | None
+    percent: float | None
     last_attack_landed: int
     last_hit_by: int
     stocks_remaining: int
-    action_state_counter: float | UnsetType = UNSET
+    action_state_counter: float | UnsetType | None = UNSET
     is_airborne: bool | UnsetType = UNSET
+
+    def __post_init__(self) -> None:
+        if None in (self.position_x, self.position_y, self.percent, self.action_state_counter):
+            for name in ("position_x", "position_y", "percent", "action_state_counter"):
+                if getattr(self, name) is None:
+                    setattr(self, name, math.nan)
 
 
 class _Player(msgspec.Struct, gc=False):

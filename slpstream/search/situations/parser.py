@@ -162,6 +162,8 @@ class _Parser:
             if word.kind == "code":
                 found.append(Name(code=word.value.casefold()))
             elif word.kind == "text":
+                if not word.value:
+                    _fail(word, "empty_name", "the quotes are empty; `any` stands for all players")
                 found.append(Name(text=word.value.casefold()))
             elif word.value == "any":
                 is_any = True
@@ -186,7 +188,7 @@ class _Parser:
                 self._take()
                 if held is not None:
                     _fail(word, "twice", "a step has one `for:`")
-                held = round(self._duration())
+                held = round(min(self._duration(), MAX_HELD_FRAMES + 1))
                 if not 1 <= held <= MAX_HELD_FRAMES:
                     _fail(self._words[self._next - 1], "bad_duration", f"expected 1 to {MAX_HELD_FRAMES} frames")
             elif word.kind == "key" and word.value == "within":
@@ -219,7 +221,8 @@ class _Parser:
             self._fail_unexpected("a duration such as `60f` or `1.5s`")
         self._take()
         number = float(word.value[:-1])
-        return number if word.value.endswith("f") else number * FRAMES_PER_SECOND
+        # 2.05 seconds are 123 frames, but 2.05 * 60 is a little less.
+        return number if word.value.endswith("f") else round(number * FRAMES_PER_SECOND, 6)
 
     def _condition(self) -> Condition:
         """Alternatives."""

@@ -18,19 +18,20 @@ Kind = Literal["key", "subject", "duration", "number", "code", "text", "word", "
 KEYS = ("percent", "stocks", "x", "y", "frame", "time", "starts", "state", "for", "within")
 SUBJECTS = ("own", "opponent")
 
+# `a`: in Unicode, a long s (U+017F) is an s in another case too, but `lower` does not make an s of it.
 _PATTERN = re.compile(
     rf"""
     (?P<space>\s+)
-    | (?P<key>(?:{"|".join(KEYS)})(?=\s*:)\s*:)
-    | (?P<subject>(?:{"|".join(SUBJECTS)})\.)
-    | (?P<duration>\d+(?:\.\d+)?[fs](?![\w.]))
+    | (?P<key>(?ai:{"|".join(KEYS)})(?=\s*:)\s*:)
+    | (?P<subject>(?ai:{"|".join(SUBJECTS)})\.)
+    | (?P<duration>\d+(?:\.\d+)?(?ai:[fs])(?![\w.]))
     | (?P<code>[^\W_]+\#\d+)
-    | (?P<word>0x[0-9a-f]+|[^\W\d_][^\W_]*(?:[-'&][^\W_]+)*)
+    | (?P<word>(?ai:0x[0-9a-f]+)|[^\W\d_][^\W_]*(?:[-'&][^\W_]+)*)
     | (?P<number>-?\d+(?:\.\d+)?(?![^\W_]))
     | (?P<text>"[^"]*")
     | (?P<mark>->|\.\.|<=|>=|[<>,|!():])
     """,
-    re.IGNORECASE | re.VERBOSE,
+    re.VERBOSE,
 )
 
 

@@ -358,13 +358,14 @@ _COLUMNS = {"percent": "percent", "stocks": "stocks_remaining", "x": "position_x
 def _bound(term: Bound, pair: _Pair) -> Mask:
     name = _COLUMNS.get(term.measure)
     values = pair.game.number if name is None else pair.own.column(name)
-    scale = FRAMES_PER_SECOND if term.measure == "time" else 1
+    if term.measure == "time":
+        values = values / FRAMES_PER_SECOND
     found = np.ones(len(values), np.bool_)
     if term.low is not None:
-        low = np.float64(term.low * scale)
+        low = np.float64(term.low)
         found &= values >= low if term.low_included else values > low
     if term.high is not None:
-        high = np.float64(term.high * scale)
+        high = np.float64(term.high)
         found &= values <= high if term.high_included else values < high
     return found
 

@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+import math
 import random
+import struct
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import pytest
 
+from slpstream.api import open_replay
 from slpstream.formats.registry import of_name
+from slpstream.formats.slippi.commands import POST_FRAME
+from slpstream.formats.slippi.container import HEADER_BYTES
+from slpstream.formats.slippi.final_frames import FinalFrames
 from slpstream.model.events import FrameFinalized, GameStart, first_of
-from slpstream.search.situations import LiveSituations, Occurrence, parsed
+from slpstream.model.fields import F32
+from slpstream.model.messages import LogMessage, content_of
+from slpstream.search.situations import LiveSituations, Occurrence, frame_of, parsed
+from tests.formats.slippi.writer import sizes_at
 from tests.search.situations.games import game_of
 from tests.shared_data import SLP, needs_shared
+from tests.synthetic.match import synthetic_match
 
+ALWAYS = ("x:>-9999", "y:<9999", "own.percent:>=0")
+"""These begin to hold for a player as soon as the numbers are known."""
 QUERIES = (
     "kill",
     "hit",
@@ -41,6 +54,65 @@ def as_read(data: bytes, cuts: Sequence[int], query: str, *, copies: bool = Fals
     if search is not None:
         yield from search.take(reader.finish())
         yield from search.finish()
+
+
+def as_logged(data: bytes, query: str) -> list[Occurrence]:
+    """The situations in the log messages of a file."""
+    reader = of_name("game.slp").new_reader("game.slp")
+    events = [*reader.feed(data), *reader.finish()]
+    start = first_of(GameStart, events)
+    assert start is not None
+    search = LiveSituations(parsed(query), start.settings)
+    found: list[Occurrence] = []
+    for frame in FinalFrames().take(events):
+        kind, content, number = content_of(frame)
+        found += search.feed(frame_of(LogMessage(kind, start.game_id, "finalized", 0, 0, content, number)))
+    return [*found, *search.finish()]
+
+
+@pytest.mark.parametrize("bound", ["2.05", "<=2.05", ">=2.05", "2.05..2.06"])
+def test_time_with_decimals_is_exact(bound: str, tmp_path: Path) -> None:
+    path = tmp_path / "game.slp"
+    path.write_bytes(synthetic_match(frames=400))
+    query = f"port1: time:{bound}, frame:123"
+    assert [found.frames for found in open_replay(path).situations(query)] == [(123,)]
+    assert as_logged(path.read_bytes(), query) == open_replay(path).situations(query)
+
+
+def with_first_floats(data: bytes, value: float) -> bytes:
+    """The same match, in which this value is at each place of a float in the first Post-Frame Update."""
+    sizes = sizes_at((3, 18, 0))
+    position = HEADER_BYTES + 1 + data[HEADER_BYTES + 1]  # after the Event Payloads
+    while data[position] != POST_FRAME.command:
+        position += 1 + sizes[data[position]]
+    changed = bytearray(data)
+    for field in POST_FRAME.fields:
+        if field.kind is F32:
+            struct.pack_into(">f", changed, position + field.offset, value)
+    return bytes(changed)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        *ALWAYS,
+        "!(x:>-9999)",
+        "percent:<9999, frame:<-100",
+        "onstage",
+        "!offstage",
+        "platform | air | ground",
+        "starts:special | idle",
+        "attacking -> hit",
+    ],
+)
+def test_floats_that_are_no_numbers_are_the_same_in_a_log(query: str, tmp_path: Path) -> None:
+    path = tmp_path / "game.slp"
+    match = synthetic_match(frames=400)
+    path.write_bytes(with_first_floats(match, math.nan))
+    expected = open_replay(path).situations(query)
+    assert as_logged(path.read_bytes(), query) == expected
+    if query in ALWAYS:
+        assert [found.frames for found in expected] == [(-123,), (-122,)]
 
 
 @needs_shared

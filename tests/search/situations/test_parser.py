@@ -75,6 +75,8 @@ def test_durations_and_limits() -> None:
     steps = parsed("shield, for:20f -> hit -> air, within:1.5s -> kill, within:any, for:2f").steps
     assert [step.held_frames for step in steps] == [20, 1, 1, 2]
     assert [step.within_frames for step in steps[1:]] == [300, 90, math.inf]
+    assert parsed("hit -> air, within:2.05s").steps[1].within_frames == 123
+    assert parsed(f"hit -> air, within:{'9' * 400}s").steps[1].within_frames == math.inf
 
 
 def test_bounds() -> None:
@@ -120,6 +122,15 @@ def test_states_by_name_and_number() -> None:
         ("hit, for:5f, for:6f", "twice", "for:"),
         ("hit -> air, within:5f, within:6f", "twice", "within:"),
         ("hit, for:0f", "bad_duration", "0f"),
+        ("hit, for:28800.6f", "bad_duration", "28800.6f"),
+        (f"hit, for:{'9' * 400}f", "bad_duration", f"{'9' * 400}f"),
+        ("hit, for:1\u017f", "unknown_character", "1"),  # a long s, which is an s in another case
+        ("\u017ftarts:grab", "unknown_name", "\u017ftarts"),
+        ("t\u0131me:1", "unknown_name", "t\u0131me"),
+        ("t\u0130me:1", "unknown_name", "t\u0130me"),
+        ("hit -> air, w\u0131thin:3s", "unknown_word", "w\u0131thin"),
+        ('"": hit', "empty_name", '""'),
+        ('fox vs marth "": hit', "empty_name", '""'),
         ("for:5f", "no_condition", "for:"),
         ("hit | for:5f", "unexpected", "for:"),
         ("percent:", "unexpected_end", ""),
