@@ -31,6 +31,7 @@ from slpstream.cli.replay_files import (
     open_exportable,
     size_bytes_of,
 )
+from slpstream.cli.training_folder import prepare, tidy
 from slpstream.formats.interface import SNIFFED_BYTES
 from slpstream.formats.registry import of_name
 from slpstream.model.errors import FormatError, SourceError
@@ -42,13 +43,12 @@ from slpstream.sources.archives.packed import replay_name as packed_name
 from slpstream.system.member_paths import path_text
 from slpstream.system.text import printable
 from slpstream.training.rows import NotForTraining, Rows, Sending, game_rows, players_of
-from slpstream.training.shards import GAMES, META, PARTS, PartWriter, finish_set, list_of, split_of, write_whole
+from slpstream.training.shards import PartWriter, finish_set, list_of, split_of
 from slpstream.training.windows import INDEX
 
 Layout = Literal["training", "slippi-ai"]
 Result = TypeVar("Result")
 
-_PLAN = "plan.json"
 _FORM = 3
 """Form of the shards and of the index. It changes whenever the same replays would give other files."""
 _BYTES_PER_REPLAY_BYTE = 2
@@ -59,8 +59,6 @@ _PACKED_TIMES = 5
 _LEAST_PARTS = 32
 """So that all processes have work until the end; but a part has at least this many bytes, if shards may be so large."""
 _LEAST_PART_BYTES = 8 << 20
-_UNFINISHED = (".*.tmp", f"{PARTS}/.*.tmp", f"{GAMES}/.*.tmp")
-"""What a killed process leaves."""
 _EXTENTS_AT_ONCE = 64
 _POLL_SECONDS = 0.1
 _PARTS_AHEAD = 2
@@ -123,7 +121,7 @@ def export(files: Sequence[ReplayFile], out: Path, options: Options, *, jobs: in
     """Write a training set, or what is missing of it. Exits with the code of the worst problem."""
     named = [[str(file.path), size_bytes_of(file.path)] for file in files]
     wanted = {"form": _FORM, **options._asdict(), "files": named}
-    _prepare(out, wanted, overwrite=overwrite)
+    prepare(out, wanted, [file.path for file in files], overwrite=overwrite)
     if (out / INDEX).exists():  # a run was killed when all was done but the tidying
         index = json.loads((out / INDEX).read_text(encoding="utf-8"))
     else:
@@ -137,9 +135,7 @@ def export(files: Sequence[ReplayFile], out: Path, options: Options, *, jobs: in
 
             slippi_ai.write_meta(out, parts)
         index = finish_set(out, parts, description)
-    _remove(out, f"{PARTS}/part-*.json")
-    (out / PARTS).rmdir()
-    (out / _PLAN).unlink()
+    tidy(out)
     code = 0
     for problem in index["problems"]:
         report(problem["message"])
@@ -165,34 +161,6 @@ def _write_parts(files: Sequence[ReplayFile], out: Path, options: Options, jobs:
                 done += written
                 update(done)
     return heads
-
-
-def _prepare(out: Path, wanted: dict[str, Any], *, overwrite: bool) -> None:
-    """Create the folder, or accept one that an unfinished export with the same options and replays has left."""
-    if overwrite:
-        _remove(out, INDEX, _PLAN, META, "shard-*.arrow", f"{GAMES}/*", f"{PARTS}/part-*.json")
-        _remove(out, *_UNFINISHED)
-    plan = out / _PLAN
-    if plan.exists():
-        begun = json.loads(plan.read_text(encoding="utf-8"))
-        if begun != json.loads(json.dumps(wanted)):
-            fail(f"{out}: holds part of another export, of other replays or options; use --overwrite to remove it", 2)
-        _remove(out, *_UNFINISHED)
-        (out / PARTS).mkdir(exist_ok=True)
-        return
-    if (out / INDEX).exists() or any(out.glob("shard-*.arrow")):
-        fail(f"{out}: holds an earlier export; use --overwrite to remove it", 2)
-    (out / PARTS).mkdir(parents=True, exist_ok=True)
-    if wanted["layout"] == "slippi-ai":
-        (out / GAMES).mkdir(exist_ok=True)
-    write_whole(plan, json.dumps(wanted))
-
-
-def _remove(out: Path, *patterns: str) -> None:
-    """Remove files of an export, and nothing else."""
-    for pattern in patterns:
-        for file in out.glob(pattern):
-            file.unlink()
 
 
 def _parts(files: Sequence[ReplayFile], options: Options) -> Iterator[Part]:

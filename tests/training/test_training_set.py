@@ -15,13 +15,16 @@ import zipfile
 from collections import Counter
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from click.testing import CliRunner
 
 from slpstream.api import open_replay
+from slpstream.cli.export import command
+from slpstream.cli.training_folder import prepare
 from slpstream.training.columns import COLUMNS
 from slpstream.training.windows import IncompleteSet, TrainingSet
 from tests.formats.slippi.built import Built
@@ -41,15 +44,25 @@ def write_games(folder: Path, count: int = 12) -> None:
     (folder / "text.slp").write_text("no replay")
 
 
-def export(games: Path, out: Path, *options: str, jobs: int = 1) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "slpstream", "export", "--to", "training", "--shard-mib", "1"]
-    return subprocess.run(
-        [*command, "--jobs", str(jobs), "-o", str(out), *options, str(games)],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=_ENVIRONMENT,
-    )
+class Ran(NamedTuple):
+    """What an export has printed, and its exit code."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def export(games: Path, out: Path, *options: str, jobs: int = 1) -> Ran:
+    """Run the command: in this process, or with two workers in processes of their own."""
+    arguments = ["--to", "training", "--shard-mib", "1", "--jobs", str(jobs), "-o", str(out), *options, str(games)]
+    if jobs == 1:
+        result = CliRunner().invoke(command, arguments)
+        if result.exception is not None and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        return Ran(result.exit_code, result.stdout, result.stderr)
+    started = [sys.executable, "-m", "slpstream", "export", *arguments]
+    done = subprocess.run(started, capture_output=True, text=True, check=False, env=_ENVIRONMENT)
+    return Ran(done.returncode, done.stdout, done.stderr)
 
 
 def content(out: Path) -> dict[str, bytes]:
@@ -183,12 +196,12 @@ def test_the_seed_decides_the_split(games: Path, finished: Path, tmp_path: Path)
 def test_a_run_that_was_killed_20_times_gives_the_same_files(games: Path, finished: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     chance = random.Random(5)
-    command = [sys.executable, "-m", "slpstream", "export", "--to", "training", "--shard-mib", "1", "--jobs", "2"]
-    command += ["--validation", "0.3", "--seed", "7", "-o", str(out), str(games)]
+    started = [sys.executable, "-m", "slpstream", "export", "--to", "training", "--shard-mib", "1", "--jobs", "2"]
+    started += ["--validation", "0.3", "--seed", "7", "-o", str(out), str(games)]
     killed = 0
     while killed < 20:
         run = subprocess.Popen(
-            command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True, env=_ENVIRONMENT
+            started, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True, env=_ENVIRONMENT
         )
         while run.poll() is None and not (out / "plan.json").exists():
             time.sleep(0.01)
@@ -200,7 +213,7 @@ def test_a_run_that_was_killed_20_times_gives_the_same_files(games: Path, finish
         if (out / "index.json").exists() and not (out / "plan.json").exists():
             for file in out.iterdir():  # complete before it was killed: begin again
                 file.unlink()
-    last = subprocess.run(command, capture_output=True, text=True, check=False, env=_ENVIRONMENT)
+    last = subprocess.run(started, capture_output=True, text=True, check=False, env=_ENVIRONMENT)
     assert last.returncode == 1, last.stderr
     assert content(out) == content(finished)
 
@@ -208,7 +221,8 @@ def test_a_run_that_was_killed_20_times_gives_the_same_files(games: Path, finish
 def test_another_export_is_not_continued(games: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     (out / "parts").mkdir(parents=True)
-    (out / "plan.json").write_text('{"form": 0}')
+    (out / "plan.json").write_text('{"form": 0, "layout": "training"}')
+    (out / "parts" / "part-00000.json").write_text('{"games": [], "problems": []}')
     run = export(games, out)
     assert run.returncode == 2
     assert "holds part of another export" in run.stderr
@@ -216,6 +230,92 @@ def test_another_export_is_not_continued(games: Path, tmp_path: Path) -> None:
     again = export(games, out)
     assert again.returncode == 2
     assert "holds an earlier export" in again.stderr
+
+
+def files_below(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("layout", ["training", "slippi-ai"])
+@pytest.mark.parametrize("name", ["plan.json", "index.json", "shard-00000-000.arrow", "parts/part-00000.json"])
+def test_files_of_others_are_never_removed(tmp_path: Path, layout: str, name: str) -> None:
+    folder = tmp_path / "project"
+    (folder / "games").mkdir(parents=True)
+    (folder / "games" / "Game_1.slp").write_bytes(Built((3, 16, 0)).frames(-123, -100).end().closed())
+    (folder / name).parent.mkdir(exist_ok=True)
+    (folder / name).write_text('{"form": "mine", "layout": "training"}')
+    if layout == "slippi-ai":
+        (folder / name).rename(folder / "meta.json")
+    before = files_below(folder)
+    for options in ((), ("--overwrite",)):
+        run = export(folder / "games", folder, "--layout", layout, *options)
+        assert run.returncode == 2
+        assert "not made by an export to this folder" in run.stderr
+        assert files_below(folder) == before
+
+
+def test_overwrite_removes_only_what_an_export_has_made(tmp_path: Path) -> None:
+    out, games = tmp_path / "project", tmp_path / "project" / "games"
+    games.mkdir(parents=True)
+    (games / "Game_1.slp").write_bytes(Built((3, 16, 0)).frames(-123, -100).end().closed())
+    others = {"meta.json", "games/Game_1.slp", f"games/{'0' * 32}", "shard.arrow", ".note.tmp", "parts/note"}
+    (out / "parts").mkdir()
+    for name in others - {"games/Game_1.slp"}:
+        (out / name).write_text(name)
+    for options in ((), ("--overwrite",)):
+        run = export(games, out, *options)
+        assert run.returncode == 0, run.stderr
+        assert set(files_below(out)) == others | {"index.json", "shard-00000-000.arrow"}
+    run = export(games, out, "--overwrite", "--layout", "slippi-ai")
+    assert run.returncode == 2
+    assert "meta.json: not made by an export to this folder" in run.stderr
+    assert len(TrainingSet(out).games) == 1
+
+
+def test_games_of_slippi_ai_are_overwritten_by_their_names(tmp_path: Path) -> None:
+    replay, out = tmp_path / "Game_1.slp", tmp_path / "set"
+    replay.write_bytes(Built((3, 16, 0)).frames(-123, -100).end().closed())
+    assert export(replay, out, "--layout", "slippi-ai").returncode == 0
+    [entry] = json.loads((out / "meta.json").read_text())
+    (out / "games" / "note").touch()
+    replay.write_bytes(Built((3, 16, 0)).frames(-123, -90).end().closed())
+    assert export(replay, out, "--layout", "slippi-ai").returncode == 2
+    assert export(replay, out, "--layout", "slippi-ai", "--overwrite").returncode == 0
+    [other] = json.loads((out / "meta.json").read_text())
+    assert other["slp_md5"] != entry["slp_md5"]
+    assert {path.name for path in (out / "games").iterdir()} == {other["slp_md5"], "note"}
+
+
+def test_a_replay_is_not_removed_before_it_is_read(games: Path, tmp_path: Path) -> None:
+    out = tmp_path / "set"
+    assert export(games / "Game_00.slp", out, "--layout", "slippi-ai").returncode == 0
+    [file] = (out / "games").iterdir()
+    before = files_below(out)
+    run = export(file, out, "--overwrite")
+    assert run.returncode == 2
+    assert "would be removed before it is read" in run.stderr
+    assert files_below(out) == before
+
+
+def test_a_kill_while_a_set_is_overwritten_leaves_no_index(
+    games: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "set"
+    assert export(games / "Game_00.slp", out).returncode == 0
+    left = []
+
+    def unlink(path: Path, **_: bool) -> None:
+        left.append(path.name)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(Path, "unlink", unlink)
+        prepare(out, {"form": 1, "layout": "training"}, [], overwrite=True)
+    assert left == ["shard-00000-000.arrow"]
+    with pytest.raises(IncompleteSet):
+        TrainingSet(out)
+    assert "holds part of another export" in export(games / "Game_00.slp", out).stderr
+    assert export(games / "Game_00.slp", out, "--overwrite").returncode == 0
 
 
 def test_only_games_that_match_a_query_as_find_finds_them(games: Path, tmp_path: Path) -> None:
