@@ -212,5 +212,5 @@ def finish_set(folder: Path, parts: int, description: Mapping[str, Any]) -> dict
         "games": games,
         "problems": problems,
     }
-    write_whole(folder / INDEX, json.dumps(index, indent=1, ensure_ascii=False))
+    write_whole(folder / INDEX, json.dumps(index, indent=1))
     return index

@@ -229,4 +229,4 @@ def write_meta(folder: Path, parts: int) -> None:
     """Write the list of all games, by which slippi-ai chooses. Raises `OSError`."""
     ours = ("gameId", "frames")
     games = [{key: value for key, value in game.items() if key not in ours} for game in listed(folder, parts)[0]]
-    write_whole(folder / META, json.dumps(games, indent=1, ensure_ascii=False))
+    write_whole(folder / META, json.dumps(games, indent=1))

@@ -286,6 +286,20 @@ def test_games_of_slippi_ai_are_overwritten_by_their_names(tmp_path: Path) -> No
     assert {path.name for path in (out / "games").iterdir()} == {other["slp_md5"], "note"}
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="names of files are text on this system")
+@pytest.mark.parametrize("layout", ["training", "slippi-ai"])
+def test_a_name_that_is_not_utf_8_is_in_the_list(tmp_path: Path, layout: str) -> None:
+    replay, out = tmp_path / os.fsdecode(b"Game_\xe9.slp"), tmp_path / "set"
+    replay.write_bytes(Built((3, 16, 0)).frames(-123, -100).end().closed())
+    run = export(replay, out, "--layout", layout)
+    assert run.returncode == 0, run.stderr
+    [game] = json.loads((out / "index.json").read_text())["games"]
+    assert replay.name in game.get("file", game.get("name"))
+    if layout == "slippi-ai":
+        [entry] = json.loads((out / "meta.json").read_text())
+        assert entry["name"] == game["name"]
+
+
 def test_a_replay_is_not_removed_before_it_is_read(games: Path, tmp_path: Path) -> None:
     out = tmp_path / "set"
     assert export(games / "Game_00.slp", out, "--layout", "slippi-ai").returncode == 0
