@@ -49,7 +49,7 @@ from slpstream.training.windows import INDEX
 Layout = Literal["training", "slippi-ai"]
 Result = TypeVar("Result")
 
-_FORM = 3
+_FORM = 4
 """Form of the shards and of the index. It changes whenever the same replays would give other files."""
 _BYTES_PER_REPLAY_BYTE = 2
 """About how much larger the rows of a game are than its replay."""
@@ -239,7 +239,8 @@ def _read_extents(part: Part) -> dict[str, Extent]:
 def _extent_of(file: Path) -> Extent:
     try:
         replay = open_exportable(file)
-        return Extent(replay.game_end.reason != "incomplete", len(replay.frames))
+        frames = len(replay.frames)
+        return Extent(replay.game_end.reason not in ("incomplete", "error") and frames > 0, frames)
     except (FormatError, SourceError) as error:
         message, code = describe_error(file, error)
         return Extent(code=code, problem=message)

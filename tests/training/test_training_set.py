@@ -111,6 +111,21 @@ def test_the_most_complete_copy_of_a_game_counts(tmp_path: Path) -> None:
     assert Path(longest.facts["file"]).name == "2-whole.slp"
 
 
+@pytest.mark.parametrize("damage", ["undeclared event", "no frames"])
+def test_a_damaged_copy_takes_no_game_away(tmp_path: Path, damage: str) -> None:
+    games = tmp_path / "games"
+    games.mkdir()
+    damaged = Built((3, 16, 0))
+    if damage == "undeclared event":
+        damaged.frames(-123, 100).raw(b"\xee")
+    (games / "1-damaged.slp").write_bytes(damaged.end().closed())
+    (games / "2-whole.slp").write_bytes(Built((3, 16, 0)).frames(-123, 200).end().closed())
+    assert open_replay(games / "1-damaged.slp").game_id == open_replay(games / "2-whole.slp").game_id
+    run = export(games, tmp_path / "set")
+    [game] = TrainingSet(tmp_path / "set").games
+    assert Path(game.facts["file"]).name == "2-whole.slp", run.stderr
+
+
 def test_a_damaged_copy_in_a_zip_takes_no_game_away(tmp_path: Path) -> None:
     whole = Built((3, 16, 0)).frames(-123, 600).end().closed()
     archive = tmp_path / "games.zip"
