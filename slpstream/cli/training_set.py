@@ -49,7 +49,7 @@ from slpstream.training.windows import INDEX
 Layout = Literal["training", "slippi-ai"]
 Result = TypeVar("Result")
 
-_FORM = 4
+_FORM = 5
 """Form of the shards and of the index. It changes whenever the same replays would give other files."""
 _BYTES_PER_REPLAY_BYTE = 2
 """About how much larger the rows of a game are than its replay."""
