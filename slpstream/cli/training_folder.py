@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from slpstream.cli import fail
-from slpstream.training.shards import GAMES, PARTS, write_whole
+from slpstream.training.shards import GAMES, PARTS, sync, write_whole
 from slpstream.training.windows import INDEX
 
 PLAN = "plan.json"
@@ -53,6 +53,7 @@ def prepare(out: Path, wanted: dict[str, Any], replays: Sequence[Path], *, overw
     if wanted["layout"] == _SLIPPI_AI:
         (out / GAMES).mkdir(exist_ok=True)
     write_whole(plan, json.dumps(wanted))
+    sync(out)
 
 
 def tidy(out: Path) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import sys
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from io import FileIO
@@ -157,6 +158,7 @@ class PartWriter:
     def finish(self, problems: Iterable[tuple[int, str]]) -> None:
         """Write the list of the part's games, which makes it complete. Raises `OSError`."""
         self._close()
+        sync(self._folder)
         content = json.dumps({"games": self._games, "problems": list(problems)}, indent=1)
         write_whole(list_of(self._folder, self._number), content)
 
@@ -174,6 +176,7 @@ class PartWriter:
         self._writer.close()
         self._sink.close()
         self._file.close()
+        sync(self._temporary)
         self._temporary.replace(self._folder / self._name)
         self._writer = self._sink = self._file = None
         self._shards += 1
@@ -186,10 +189,23 @@ def list_of(folder: Path, number: int) -> Path:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a file so that it is never there in part. Raises `OSError`."""
+    """Write a file so that it is never there in part, not even after a power cut. Raises `OSError`."""
     temporary = path.with_name(f".{path.name}.tmp")
     temporary.write_text(text, encoding="utf-8", newline="\n")
+    sync(temporary)
     temporary.replace(path)
+
+
+def sync(path: Path) -> None:
+    """Write a file, or the names in a folder, from the memory of the system to the disk. Raises `OSError`."""
+    is_folder = path.is_dir()
+    if is_folder and sys.platform == "win32":
+        return  # which cannot open folders
+    descriptor = os.open(path, os.O_RDONLY if is_folder else os.O_RDWR)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def listed(folder: Path, parts: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -213,4 +229,5 @@ def finish_set(folder: Path, parts: int, description: Mapping[str, Any]) -> dict
         "problems": problems,
     }
     write_whole(folder / INDEX, json.dumps(index, indent=1))
+    sync(folder)
     return index

@@ -233,6 +233,52 @@ def test_a_run_that_was_killed_20_times_gives_the_same_files(games: Path, finish
     assert content(out) == content(finished)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="folders cannot be synchronised there")
+@pytest.mark.parametrize("layout", ["training", "slippi-ai"])
+def test_a_list_is_on_the_disk_after_all_that_it_lists(
+    games: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, layout: str
+) -> None:
+    out = tmp_path / "set"
+    lasting: dict[int, int] = {}
+    """The sizes of the files that are on the disk, by inode."""
+    fsync, replace = os.fsync, Path.replace
+
+    def synced(descriptor: int) -> None:
+        fsync(descriptor)
+        lasting[os.fstat(descriptor).st_ino] = os.fstat(descriptor).st_size
+        if os.fstat(descriptor).st_ino in {path.stat().st_ino for path in (out, out / "games") if path.exists()}:
+            named.clear()
+
+    named: set[str] = set()
+    """The names that were given since their folder was synchronised last."""
+
+    def replaced(file: Path, target: Path) -> Path:
+        assert "plan.json" not in named
+        if target.suffix:  # the files of games follow when their part is complete
+            assert lasting.pop(file.stat().st_ino) == file.stat().st_size
+        if target.parent.name == "parts":
+            listed = json.loads(file.read_text())["games"]
+            names = {game.get("shard") or game["slp_md5"] for game in listed}
+            assert not names & named
+            if layout == "slippi-ai":
+                paths = [out / "games" / name for name in names]
+                assert all(lasting[path.stat().st_ino] == path.stat().st_size for path in paths)
+        named.add(target.name)
+        return replace(file, target)
+
+    def unlinked(file: Path, **options: bool) -> None:
+        assert not named & {"plan.json", "index.json", "meta.json"}
+        unlink(file, **options)
+
+    unlink = Path.unlink
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", synced)
+        patched.setattr(Path, "replace", replaced)
+        patched.setattr(Path, "unlink", unlinked)
+        assert export(games, out, "--layout", layout).returncode == 1
+    assert lasting
+
+
 def test_another_export_is_not_continued(games: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     (out / "parts").mkdir(parents=True)
