@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tarfile
 import time
+import tracemalloc
 import zipfile
 from collections import Counter
 from itertools import pairwise
@@ -25,6 +26,7 @@ from click.testing import CliRunner
 from slpstream.api import open_replay
 from slpstream.cli.export import command
 from slpstream.cli.training_folder import prepare
+from slpstream.training import windows
 from slpstream.training.columns import COLUMNS
 from slpstream.training.windows import IncompleteSet, TrainingSet
 from tests.formats.slippi.built import Built
@@ -514,6 +516,32 @@ def test_windows_are_views_of_the_mapped_file(finished: Path) -> None:
             assert not matrix.flags.writeable
             assert not matrix.flags.owndata
     assert pa.total_allocated_bytes() - before < 64 * 1024
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="counts the descriptors of this process in /proc")
+def test_mapped_shards_keep_no_descriptors(finished: Path) -> None:
+    data = TrainingSet(finished)
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    read = list(data.windows(16, seed=1))
+    assert len({window.game.shard for window in read}) > 2
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
+    assert read[0]["frame"][0] >= -123
+
+
+def test_the_places_of_millions_of_windows_take_little_memory(finished: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = TrainingSet(finished)
+    expected = [(window.game.game_id, window.start) for window in data.windows(16, seed=1)]
+    monkeypatch.setattr(windows, "_WINDOWS_AT_ONCE", 7)
+    assert [(window.game.game_id, window.start) for window in data.windows(16, seed=1)] == expected
+    monkeypatch.undo()
+    data.games = [data.games[0]._replace(frames=64 * 100)] * 10_000
+    tracemalloc.start()
+    try:
+        next(data.windows(64))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 60 * 1_000_000  # bytes a window; with all places as numbers of Python, more than 90
 
 
 def test_batches_are_the_same_windows(finished: Path) -> None:
