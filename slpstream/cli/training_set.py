@@ -43,13 +43,13 @@ from slpstream.sources.archives.packed import replay_name as packed_name
 from slpstream.system.member_paths import path_text
 from slpstream.system.text import printable
 from slpstream.training.rows import NotForTraining, Rows, Sending, game_rows, players_of
-from slpstream.training.shards import PartWriter, finish_set, list_of, split_of
+from slpstream.training.shards import PartWriter, finish_set, game_name, list_of, split_of
 from slpstream.training.windows import INDEX
 
 Layout = Literal["training", "slippi-ai"]
 Result = TypeVar("Result")
 
-_FORM = 5
+_FORM = 6
 """Form of the shards and of the index. It changes whenever the same replays would give other files."""
 _BYTES_PER_REPLAY_BYTE = 2
 """About how much larger the rows of a game are than its replay."""
@@ -103,7 +103,8 @@ class Head(NamedTuple):
     """The game of a replay by its head, or why it is left out."""
 
     file: str
-    game_id: str
+    game: str
+    """The name that all copies of the game have in common."""
     code: int = 0
     problem: str = ""
     wanted: bool = True
@@ -195,7 +196,7 @@ def _extents_of_copies(work: _Work, heads: Iterable[Head]) -> dict[str, Extent]:
     """The extents of the copies of games that are there more than once, each up to its first complete copy."""
     copies: dict[str, list[Head]] = {}
     for head in heads:
-        copies.setdefault(head.game_id, []).append(head)
+        copies.setdefault(head.game, []).append(head)
     extents: dict[str, Extent] = {}
     undecided = [game for game in copies.values() if len(game) > 1]
     place = 0
@@ -212,13 +213,13 @@ def _extents_of_copies(work: _Work, heads: Iterable[Head]) -> dict[str, Extent]:
 
 
 def _written_copies(heads: Iterable[Head], extents: Mapping[str, Extent]) -> dict[str, str]:
-    """The file from which each game is written, by its id: the first complete copy, or else the longest one."""
+    """The file from which each game is written, by its name: the first complete copy, or else the longest one."""
     written: dict[str, tuple[Extent, str]] = {}
     for head in heads:
         extent = extents.get(head.file, _NOTHING)
-        if head.game_id not in written or extent[:2] > written[head.game_id][0][:2]:
-            written[head.game_id] = extent, head.file
-    return {game_id: file for game_id, (_, file) in written.items()}
+        if head.game not in written or extent[:2] > written[head.game][0][:2]:
+            written[head.game] = extent, head.file
+    return {game: file for game, (_, file) in written.items()}
 
 
 def _marked(head: Head, extents: Mapping[str, Extent], written: Mapping[str, str]) -> Head:
@@ -227,9 +228,9 @@ def _marked(head: Head, extents: Mapping[str, Extent], written: Mapping[str, str
     extent = extents.get(head.file, _NOTHING)
     if extent.problem:
         return head._replace(code=extent.code, problem=extent.problem)
-    if written[head.game_id] == head.file:
+    if written[head.game] == head.file:
         return head
-    return head._replace(problem=f"{head.file}: left out, because it has the same game as {written[head.game_id]}")
+    return head._replace(problem=f"{head.file}: left out, because it has the same game as {written[head.game]}")
 
 
 def _read_extents(part: Part) -> dict[str, Extent]:
@@ -254,18 +255,19 @@ def _read_head(found: FoundReplay, query: GameQuery) -> Head:
     file = path_text(found.path)
     try:
         game_id, settings = _start_of(found)
+        game = game_name(game_id, settings)
         if query.text:
             from slpstream.game.record import record_of  # needs the store, which others do without
 
             if not is_match(query, found.path, record_of(read_game(found.path))):
-                return Head(file, game_id, wanted=False)
+                return Head(file, game, wanted=False)
         players_of(settings)
     except (FormatError, SourceError) as error:
         message, code = describe_error(found.path, error)
         return Head(file, "", code, message)
     except NotForTraining as reason:
         return Head(file, "", 0, f"{file}: left out, because it has {reason}")
-    return Head(file, game_id, extent=None if found.data is None else _extent_of(found.path))
+    return Head(file, game, extent=None if found.data is None else _extent_of(found.path))
 
 
 def _start_of(found: FoundReplay) -> tuple[str, Any]:
@@ -302,7 +304,8 @@ def _write_part(part: Part, heads: Sequence[Head], out: Path, options: Options) 
         return len(heads)
     with PartWriter(out, part.number, max_bytes=options.shard_bytes) as writer:
         for file, replay, rows in games:
-            split = split_of(replay.game_id, seed=options.seed, validation=options.validation)
+            game = game_name(replay.game_id, replay.settings)
+            split = split_of(game, seed=options.seed, validation=options.validation)
             writer.add(rows, {"gameId": replay.game_id, "split": split, **_facts(replay, file)})
         writer.finish(problems)
     return len(heads)

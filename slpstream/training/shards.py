@@ -21,6 +21,7 @@ from typing import Any, Self
 import numpy as np
 import pyarrow as pa
 
+from slpstream.formats.slippi.game_start import Settings
 from slpstream.training.columns import COLUMNS
 from slpstream.training.rows import Rows
 from slpstream.training.windows import INDEX
@@ -105,9 +106,20 @@ class _FileWithHoles(FileIO):
         super().close()
 
 
-def split_of(game_id: str, *, seed: int, validation: float) -> str:
-    """`validation` for this share of all games, `train` for the others. It depends on the seed and the id alone."""
-    digest = hashlib.sha256(f"{seed}:{game_id}".encode()).digest()
+def game_name(game_id: str, settings: Settings) -> str:
+    """What all copies of a game have in common: its number in an online session, or else its id.
+
+    The id depends on the names of the players too, which anonymised copies do not have.
+    """
+    match = settings.match_info
+    if not match.session_id:
+        return game_id
+    return f"{match.session_id}:{match.game_number or 0}:{match.tiebreaker_number or 0}"  # UNSET is false
+
+
+def split_of(game: str, *, seed: int, validation: float) -> str:
+    """`validation` for this share of all games, `train` for the others. It depends on the seed and the name alone."""
+    digest = hashlib.sha256(f"{seed}:{game}".encode()).digest()
     return "validation" if int.from_bytes(digest[:6]) < validation * (1 << 48) else "train"
 
 

@@ -157,6 +157,44 @@ def test_a_copy_that_was_cut_off_in_a_tar_takes_no_game_away(tmp_path: Path) -> 
     assert game.facts["file"].endswith("::2.slp"), run.stderr
 
 
+def named_game(name: str, last: int = 100, **rows: Any) -> bytes:
+    """A game in which a player has this name."""
+    built = Built((3, 16, 0))
+    players = [PlayerSetup(index=0, character_id=2, display_name=name), PlayerSetup(index=1, character_id=20)]
+    built.parts[1] = built.writer.event(game_start((3, 16, 0), players=players, stage_id=8, **rows))
+    return built.frames(-123, last).end().closed()
+
+
+def test_an_anonymised_copy_is_the_same_game(tmp_path: Path) -> None:
+    games = tmp_path / "games"
+    games.mkdir()
+    session: dict[str, Any] = {"session_id": "mode.unranked-1", "game_number": 1}
+    (games / "1.slp").write_bytes(named_game("Diamond Player", **session))
+    (games / "2.slp").write_bytes(named_game("Mango", **session))
+    (games / "3-next.slp").write_bytes(named_game("Mango", **session | {"game_number": 2}))
+    (games / "4-tiebreaker.slp").write_bytes(named_game("Mango", **session, tiebreaker_number=1))
+    (games / "5-offline.slp").write_bytes(named_game("Diamond Player"))
+    (games / "6-offline.slp").write_bytes(named_game("Mango"))
+    run = export(games, tmp_path / "set")
+    written = [Path(game.facts["file"]).name for game in TrainingSet(tmp_path / "set").games]
+    assert written == ["1.slp", "3-next.slp", "4-tiebreaker.slp", "5-offline.slp", "6-offline.slp"]
+    assert "2.slp: left out, because it has the same game as" in run.stderr
+
+
+def test_an_anonymised_copy_is_on_the_same_side_of_the_split(tmp_path: Path) -> None:
+    splits = []
+    for name in ("Mango", "Diamond Player"):
+        games = tmp_path / name
+        games.mkdir()
+        for number in range(1, 9):
+            data = named_game(name, -100, session_id="mode.unranked-1", game_number=number)
+            (games / f"{number}.slp").write_bytes(data)
+        export(games, tmp_path / f"set of {name}", "--validation", "0.5")
+        splits.append([game.split for game in TrainingSet(tmp_path / f"set of {name}").games])
+    assert splits[0] == splits[1]
+    assert set(splits[0]) == {"train", "validation"}
+
+
 def test_rows_in_shards_are_those_of_the_replays(games: Path, finished: Path) -> None:
     data = TrainingSet(finished)
     assert len(data.games) == 12
