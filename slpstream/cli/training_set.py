@@ -31,6 +31,7 @@ from slpstream.cli.replay_files import (
     open_exportable,
     size_bytes_of,
 )
+from slpstream.cli.training_folder import prepare, tidy
 from slpstream.formats.interface import SNIFFED_BYTES
 from slpstream.formats.registry import of_name
 from slpstream.model.errors import FormatError, SourceError
@@ -42,14 +43,13 @@ from slpstream.sources.archives.packed import replay_name as packed_name
 from slpstream.system.member_paths import path_text
 from slpstream.system.text import printable
 from slpstream.training.rows import NotForTraining, Rows, Sending, game_rows, players_of
-from slpstream.training.shards import GAMES, META, PARTS, PartWriter, finish_set, list_of, split_of, write_whole
+from slpstream.training.shards import PartWriter, finish_set, game_name, list_of, split_of
 from slpstream.training.windows import INDEX
 
 Layout = Literal["training", "slippi-ai"]
 Result = TypeVar("Result")
 
-_PLAN = "plan.json"
-_FORM = 3
+_FORM = 6
 """Form of the shards and of the index. It changes whenever the same replays would give other files."""
 _BYTES_PER_REPLAY_BYTE = 2
 """About how much larger the rows of a game are than its replay."""
@@ -59,8 +59,6 @@ _PACKED_TIMES = 5
 _LEAST_PARTS = 32
 """So that all processes have work until the end; but a part has at least this many bytes, if shards may be so large."""
 _LEAST_PART_BYTES = 8 << 20
-_UNFINISHED = (".*.tmp", f"{PARTS}/.*.tmp", f"{GAMES}/.*.tmp")
-"""What a killed process leaves."""
 _EXTENTS_AT_ONCE = 64
 _POLL_SECONDS = 0.1
 _PARTS_AHEAD = 2
@@ -105,7 +103,8 @@ class Head(NamedTuple):
     """The game of a replay by its head, or why it is left out."""
 
     file: str
-    game_id: str
+    game: str
+    """The name that all copies of the game have in common."""
     code: int = 0
     problem: str = ""
     wanted: bool = True
@@ -123,7 +122,7 @@ def export(files: Sequence[ReplayFile], out: Path, options: Options, *, jobs: in
     """Write a training set, or what is missing of it. Exits with the code of the worst problem."""
     named = [[str(file.path), size_bytes_of(file.path)] for file in files]
     wanted = {"form": _FORM, **options._asdict(), "files": named}
-    _prepare(out, wanted, overwrite=overwrite)
+    prepare(out, wanted, [file.path for file in files], overwrite=overwrite)
     if (out / INDEX).exists():  # a run was killed when all was done but the tidying
         index = json.loads((out / INDEX).read_text(encoding="utf-8"))
     else:
@@ -137,9 +136,7 @@ def export(files: Sequence[ReplayFile], out: Path, options: Options, *, jobs: in
 
             slippi_ai.write_meta(out, parts)
         index = finish_set(out, parts, description)
-    _remove(out, f"{PARTS}/part-*.json")
-    (out / PARTS).rmdir()
-    (out / _PLAN).unlink()
+    tidy(out)
     code = 0
     for problem in index["problems"]:
         report(problem["message"])
@@ -165,34 +162,6 @@ def _write_parts(files: Sequence[ReplayFile], out: Path, options: Options, jobs:
                 done += written
                 update(done)
     return heads
-
-
-def _prepare(out: Path, wanted: dict[str, Any], *, overwrite: bool) -> None:
-    """Create the folder, or accept one that an unfinished export with the same options and replays has left."""
-    if overwrite:
-        _remove(out, INDEX, _PLAN, META, "shard-*.arrow", f"{GAMES}/*", f"{PARTS}/part-*.json")
-        _remove(out, *_UNFINISHED)
-    plan = out / _PLAN
-    if plan.exists():
-        begun = json.loads(plan.read_text(encoding="utf-8"))
-        if begun != json.loads(json.dumps(wanted)):
-            fail(f"{out}: holds part of another export, of other replays or options; use --overwrite to remove it", 2)
-        _remove(out, *_UNFINISHED)
-        (out / PARTS).mkdir(exist_ok=True)
-        return
-    if (out / INDEX).exists() or any(out.glob("shard-*.arrow")):
-        fail(f"{out}: holds an earlier export; use --overwrite to remove it", 2)
-    (out / PARTS).mkdir(parents=True, exist_ok=True)
-    if wanted["layout"] == "slippi-ai":
-        (out / GAMES).mkdir(exist_ok=True)
-    write_whole(plan, json.dumps(wanted))
-
-
-def _remove(out: Path, *patterns: str) -> None:
-    """Remove files of an export, and nothing else."""
-    for pattern in patterns:
-        for file in out.glob(pattern):
-            file.unlink()
 
 
 def _parts(files: Sequence[ReplayFile], options: Options) -> Iterator[Part]:
@@ -227,7 +196,7 @@ def _extents_of_copies(work: _Work, heads: Iterable[Head]) -> dict[str, Extent]:
     """The extents of the copies of games that are there more than once, each up to its first complete copy."""
     copies: dict[str, list[Head]] = {}
     for head in heads:
-        copies.setdefault(head.game_id, []).append(head)
+        copies.setdefault(head.game, []).append(head)
     extents: dict[str, Extent] = {}
     undecided = [game for game in copies.values() if len(game) > 1]
     place = 0
@@ -244,13 +213,13 @@ def _extents_of_copies(work: _Work, heads: Iterable[Head]) -> dict[str, Extent]:
 
 
 def _written_copies(heads: Iterable[Head], extents: Mapping[str, Extent]) -> dict[str, str]:
-    """The file from which each game is written, by its id: the first complete copy, or else the longest one."""
+    """The file from which each game is written, by its name: the first complete copy, or else the longest one."""
     written: dict[str, tuple[Extent, str]] = {}
     for head in heads:
         extent = extents.get(head.file, _NOTHING)
-        if head.game_id not in written or extent[:2] > written[head.game_id][0][:2]:
-            written[head.game_id] = extent, head.file
-    return {game_id: file for game_id, (_, file) in written.items()}
+        if head.game not in written or extent[:2] > written[head.game][0][:2]:
+            written[head.game] = extent, head.file
+    return {game: file for game, (_, file) in written.items()}
 
 
 def _marked(head: Head, extents: Mapping[str, Extent], written: Mapping[str, str]) -> Head:
@@ -259,9 +228,9 @@ def _marked(head: Head, extents: Mapping[str, Extent], written: Mapping[str, str
     extent = extents.get(head.file, _NOTHING)
     if extent.problem:
         return head._replace(code=extent.code, problem=extent.problem)
-    if written[head.game_id] == head.file:
+    if written[head.game] == head.file:
         return head
-    return head._replace(problem=f"{head.file}: left out, because it has the same game as {written[head.game_id]}")
+    return head._replace(problem=f"{head.file}: left out, because it has the same game as {written[head.game]}")
 
 
 def _read_extents(part: Part) -> dict[str, Extent]:
@@ -271,7 +240,8 @@ def _read_extents(part: Part) -> dict[str, Extent]:
 def _extent_of(file: Path) -> Extent:
     try:
         replay = open_exportable(file)
-        return Extent(replay.game_end.reason != "incomplete", len(replay.frames))
+        frames = len(replay.frames)
+        return Extent(replay.game_end.reason not in ("incomplete", "error") and frames > 0, frames)
     except (FormatError, SourceError) as error:
         message, code = describe_error(file, error)
         return Extent(code=code, problem=message)
@@ -285,18 +255,19 @@ def _read_head(found: FoundReplay, query: GameQuery) -> Head:
     file = path_text(found.path)
     try:
         game_id, settings = _start_of(found)
+        game = game_name(game_id, settings)
         if query.text:
             from slpstream.game.record import record_of  # needs the store, which others do without
 
             if not is_match(query, found.path, record_of(read_game(found.path))):
-                return Head(file, game_id, wanted=False)
+                return Head(file, game, wanted=False)
         players_of(settings)
     except (FormatError, SourceError) as error:
         message, code = describe_error(found.path, error)
         return Head(file, "", code, message)
     except NotForTraining as reason:
         return Head(file, "", 0, f"{file}: left out, because it has {reason}")
-    return Head(file, game_id, extent=None if found.data is None else _extent_of(found.path))
+    return Head(file, game, extent=None if found.data is None else _extent_of(found.path))
 
 
 def _start_of(found: FoundReplay) -> tuple[str, Any]:
@@ -333,7 +304,8 @@ def _write_part(part: Part, heads: Sequence[Head], out: Path, options: Options) 
         return len(heads)
     with PartWriter(out, part.number, max_bytes=options.shard_bytes) as writer:
         for file, replay, rows in games:
-            split = split_of(replay.game_id, seed=options.seed, validation=options.validation)
+            game = game_name(replay.game_id, replay.settings)
+            split = split_of(game, seed=options.seed, validation=options.validation)
             writer.add(rows, {"gameId": replay.game_id, "split": split, **_facts(replay, file)})
         writer.finish(problems)
     return len(heads)

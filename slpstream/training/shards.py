@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import sys
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from io import FileIO
@@ -20,6 +21,7 @@ from typing import Any, Self
 import numpy as np
 import pyarrow as pa
 
+from slpstream.formats.slippi.game_start import Settings
 from slpstream.training.columns import COLUMNS
 from slpstream.training.rows import Rows
 from slpstream.training.windows import INDEX
@@ -104,9 +106,20 @@ class _FileWithHoles(FileIO):
         super().close()
 
 
-def split_of(game_id: str, *, seed: int, validation: float) -> str:
-    """`validation` for this share of all games, `train` for the others. It depends on the seed and the id alone."""
-    digest = hashlib.sha256(f"{seed}:{game_id}".encode()).digest()
+def game_name(game_id: str, settings: Settings) -> str:
+    """What all copies of a game have in common: its number in an online session, or else its id.
+
+    The id depends on the names of the players too, which anonymised copies do not have.
+    """
+    match = settings.match_info
+    if not match.session_id:
+        return game_id
+    return f"{match.session_id}:{match.game_number or 0}:{match.tiebreaker_number or 0}"  # UNSET is false
+
+
+def split_of(game: str, *, seed: int, validation: float) -> str:
+    """`validation` for this share of all games, `train` for the others. It depends on the seed and the name alone."""
+    digest = hashlib.sha256(f"{seed}:{game}".encode()).digest()
     return "validation" if int.from_bytes(digest[:6]) < validation * (1 << 48) else "train"
 
 
@@ -157,6 +170,7 @@ class PartWriter:
     def finish(self, problems: Iterable[tuple[int, str]]) -> None:
         """Write the list of the part's games, which makes it complete. Raises `OSError`."""
         self._close()
+        sync(self._folder)
         content = json.dumps({"games": self._games, "problems": list(problems)}, indent=1)
         write_whole(list_of(self._folder, self._number), content)
 
@@ -174,6 +188,7 @@ class PartWriter:
         self._writer.close()
         self._sink.close()
         self._file.close()
+        sync(self._temporary)
         self._temporary.replace(self._folder / self._name)
         self._writer = self._sink = self._file = None
         self._shards += 1
@@ -186,10 +201,23 @@ def list_of(folder: Path, number: int) -> Path:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a file so that it is never there in part. Raises `OSError`."""
+    """Write a file so that it is never there in part, not even after a power cut. Raises `OSError`."""
     temporary = path.with_name(f".{path.name}.tmp")
     temporary.write_text(text, encoding="utf-8", newline="\n")
+    sync(temporary)
     temporary.replace(path)
+
+
+def sync(path: Path) -> None:
+    """Write a file, or the names in a folder, from the memory of the system to the disk. Raises `OSError`."""
+    is_folder = path.is_dir()
+    if is_folder and sys.platform == "win32":
+        return  # which cannot open folders
+    descriptor = os.open(path, os.O_RDONLY if is_folder else os.O_RDWR)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def listed(folder: Path, parts: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -212,5 +240,6 @@ def finish_set(folder: Path, parts: int, description: Mapping[str, Any]) -> dict
         "games": games,
         "problems": problems,
     }
-    write_whole(folder / INDEX, json.dumps(index, indent=1, ensure_ascii=False))
+    write_whole(folder / INDEX, json.dumps(index, indent=1))
+    sync(folder)
     return index

@@ -22,8 +22,8 @@ import pyarrow.parquet as pq
 
 from slpstream.formats.slippi.game_start import Settings
 from slpstream.training.columns import MAX_ITEMS, PLAYERS
-from slpstream.training.rows import Rows
-from slpstream.training.shards import GAMES, META, list_of, listed, write_whole
+from slpstream.training.rows import Rows, players_of
+from slpstream.training.shards import GAMES, META, list_of, listed, sync, write_whole
 
 _INTERNAL_STAGE = {2: 8, 3: 18, 8: 6, 28: 26, 31: 24, 32: 25}
 """libmelee's number of a stage by the one in Game Start, for the stages of tournaments; 0 for all others."""
@@ -163,8 +163,10 @@ def _has_sane_values(rows: Rows) -> bool:
 
 
 def meta(settings: Settings, rows: Rows, *, last_frame: int, winners: Sequence[int]) -> dict[str, Any]:
-    """The entry of the game in `meta.json`, without its files."""
+    """The entry of the game in `meta.json`, without its files. `winners` are player indices; `winner` there is the
+    place of a player in `players`."""
     match = settings.match_info
+    indices = players_of(settings)
     reason = unfit(settings, rows, last_frame)
     return {
         "lastFrame": last_frame,
@@ -179,7 +181,7 @@ def meta(settings: Settings, rows: Rows, *, last_frame: int, winners: Sequence[i
         "stage": settings.stage_id,
         "timer": settings.starting_timer_seconds,
         "is_teams": settings.is_teams,
-        "winner": winners[0] if len(winners) == 1 else None,
+        "winner": indices.index(winners[0]) if len(winners) == 1 and winners[0] in indices else None,
         "valid": True,
         "is_training": not reason,
         "not_training_reason": reason,
@@ -221,6 +223,10 @@ class GameFiles:
 
     def finish(self, problems: Iterable[tuple[int, str]]) -> None:
         """Write the list of the part's games, which makes it complete. Raises `OSError`."""
+        games = self._folder / GAMES
+        for game in self._games:  # all at once, which takes less time than each after it was written
+            sync(games / game["slp_md5"])
+        sync(games)
         content = json.dumps({"games": self._games, "problems": list(problems)}, indent=1)
         write_whole(list_of(self._folder, self._number), content)
 
@@ -229,4 +235,4 @@ def write_meta(folder: Path, parts: int) -> None:
     """Write the list of all games, by which slippi-ai chooses. Raises `OSError`."""
     ours = ("gameId", "frames")
     games = [{key: value for key, value in game.items() if key not in ours} for game in listed(folder, parts)[0]]
-    write_whole(folder / META, json.dumps(games, indent=1, ensure_ascii=False))
+    write_whole(folder / META, json.dumps(games, indent=1))

@@ -25,6 +25,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 INDEX = "index.json"
+_WINDOWS_AT_ONCE = 1 << 16
+"""Windows whose places are Python's numbers, which take ten times the memory of numpy's."""
 Array = npt.NDArray[Any]
 
 
@@ -133,11 +135,13 @@ class TrainingSet:
         numbers, starts = self._all_windows(frames, stride or frames, seed)
         games = self.games
         opened: list[_Columns | None] = [None] * len(games)
-        for number, start in zip(numbers.tolist(), starts.tolist(), strict=True):
-            found = opened[number]
-            if found is None:
-                found = opened[number] = self._columns(number)
-            yield Window(games[number], found, start, frames)
+        for first in range(0, len(numbers), _WINDOWS_AT_ONCE):
+            some = slice(first, first + _WINDOWS_AT_ONCE)
+            for number, start in zip(numbers[some].tolist(), starts[some].tolist(), strict=True):
+                found = opened[number]
+                if found is None:
+                    found = opened[number] = self._columns(number)
+                yield Window(games[number], found, start, frames)
 
     def batches(
         self,
@@ -215,7 +219,10 @@ class TrainingSet:
     def _shard(self, name: str) -> pa.RecordBatchFileReader:
         found = self._shards.get(name)
         if found is None:
-            found = self._shards[name] = pa.ipc.open_file(pa.memory_map(str(self.folder / name)))
+            # The buffer stays mapped. The file is closed, because thousands of open ones would be too many.
+            with pa.memory_map(str(self.folder / name)) as file:
+                mapped = file.read_buffer()
+            found = self._shards[name] = pa.ipc.open_file(pa.BufferReader(mapped))
         return found
 
 

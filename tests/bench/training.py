@@ -1,7 +1,7 @@
 """Training sets: a zip of 1,000 replays to shards, compared with slippi-ai's steps, and windows read from the shards.
 
 The replays are the shared ones of two players that the peer can read as well, over and over. Each copy has a random
-seed of its own (four bytes of Game Start), so no game is there twice; nothing else is changed. Ours is the command
+seed and a number of its own in Game Start, so no game is there twice; nothing else is changed. Ours is the command
 `slpstream export --to training` on the archive, the peer `tests.bench.training_peer` on the same archive. They take
 turns on the same two cores, with two worker processes each, and the figures are ratios of the time from start to end.
 The shards have every column of the layout; the files of `--layout slippi-ai` are those that the peer writes as well.
@@ -35,7 +35,8 @@ from typing import NamedTuple
 from slpstream.api import open_replay
 from slpstream.formats.slippi.commands import GAME_START
 from slpstream.formats.slippi.container import HEADER_BYTES
-from slpstream.formats.slippi.framing import width_of_event_payloads
+from slpstream.formats.slippi.framing import read_event_payloads, width_of_event_payloads
+from slpstream.formats.slippi.game_start import set_field
 from slpstream.model.errors import FormatError
 from slpstream.training.columns import PLAYERS
 from slpstream.training.windows import TrainingSet
@@ -60,8 +61,6 @@ PLAYER_COLUMNS = (
     *(f"{p}_pre_{name}" for p in PLAYERS for name in _INPUTS),
 )
 """The columns that slippi-ai's rows are made of, without followers and items."""
-_RANDOM_SEED_AT = 0x13D
-"""Of four bytes, counted from the command byte of Game Start."""
 _MEASURED_FRAMES, _SHORT_FRAMES = 2_000_000, 1_000
 _MILLION = 1e6
 
@@ -151,19 +150,22 @@ def write_archive(archive: Path, paths: Sequence[Path], count: int) -> int:
     originals = [path.read_bytes() for path in paths]
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as opened:
         for number, data in enumerate(islice(cycle(originals), count)):
-            opened.writestr(f"Game_{number:05}.slp", with_random_seed(data, number))
+            opened.writestr(f"Game_{number:05}.slp", as_another_game(data, number))
             size_bytes += len(data)
     return size_bytes
 
 
-def with_random_seed(replay: bytes, seed: int) -> bytes:
-    """The replay with another random seed in Game Start."""
-    width = width_of_event_payloads(replay, HEADER_BYTES, HEADER_BYTES)
-    at = HEADER_BYTES + (width or 0)
+def as_another_game(replay: bytes, number: int) -> bytes:
+    """The replay with another random seed in Game Start and, where it has one, another number in its session."""
+    width = width_of_event_payloads(replay, HEADER_BYTES, HEADER_BYTES) or 0
+    sizes = read_event_payloads(replay[HEADER_BYTES : HEADER_BYTES + width]).sizes
+    at = HEADER_BYTES + width
     if replay[at] != GAME_START:
         raise ValueError("the event after Event Payloads is not Game Start")
-    at += _RANDOM_SEED_AT
-    return replay[:at] + seed.to_bytes(4) + replay[at + 4 :]
+    start = bytearray(replay[at : at + 1 + sizes[GAME_START]])
+    set_field(start, "random_seed", number)
+    set_field(start, "game_number", number)
+    return replay[:at] + start + replay[at + len(start) :]
 
 
 def _export(archive: Path, out: Path, *options: str) -> Took:

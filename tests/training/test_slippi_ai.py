@@ -14,11 +14,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from click.testing import CliRunner
 
 from slpstream.api import open_replay
+from slpstream.cli.export import command
 from slpstream.training import slippi_ai
 from tests.formats.slippi.built import Built
-from tests.shared_data import IN_CI, SHARED, SLP
+from tests.shared_data import IN_CI, SHARED, SLP, needs_shared
 
 VLADFI = os.environ.get("SLPSTREAM_PEPPI_VLADFI", "")
 REFERENCE = Path(__file__).with_name("slippi_ai_reference.py")
@@ -78,8 +80,8 @@ def test_a_file_is_a_zlib_stream_around_plain_parquet(tmp_path: Path) -> None:
 def test_rows_equal_those_of_slippi_ai(tmp_path: Path) -> None:
     replays = sorted([*SLP.glob("*.slp"), *(SHARED / "controllers").glob("*.slp")])
     environment = {**os.environ, "PYTHONPATH": VLADFI}
-    command = [sys.executable, str(REFERENCE), str(tmp_path), *map(str, replays)]
-    run = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
+    reference = [sys.executable, str(REFERENCE), str(tmp_path), *map(str, replays)]
+    run = subprocess.run(reference, env=environment, check=True, capture_output=True, text=True)
     compared = 0
     for path in replays:
         expected_file = tmp_path / f"{path.stem}.npz"
@@ -107,8 +109,8 @@ def test_the_folder_is_the_one_that_slippi_ai_trains_on(tmp_path: Path) -> None:
     data = Built((3, 16, 0)).frames(-123, 200).end().closed()
     (games / "a.slp").write_bytes(data)
     out = tmp_path / "out"
-    command = [sys.executable, "-m", "slpstream", "export", "--to", "training", "--layout", "slippi-ai"]
-    subprocess.run([*command, "--revisions", "first", "-o", str(out), str(games)], check=True, capture_output=True)
+    arguments = ["--to", "training", "--layout", "slippi-ai", "--jobs", "1", "-o", str(out), str(games)]
+    assert CliRunner().invoke(command, arguments).exit_code == 0
     (entry,) = json.loads((out / "meta.json").read_text())
     file = out / "games" / entry["slp_md5"]
     assert entry["pq_size"] == file.stat().st_size
@@ -117,3 +119,24 @@ def test_the_folder_is_the_one_that_slippi_ai_trains_on(tmp_path: Path) -> None:
     assert not entry["is_training"]
     assert entry["not_training_reason"] == "shorter than 3600 frames"
     assert [player["port"] for player in entry["players"]] == [0, 1]
+
+
+@pytest.mark.parametrize(("winners", "winner"), [([2], 1), ([0], 0), ([0, 2], None), ([], None), ([1], None)])
+def test_the_winner_is_a_place_among_the_players(tmp_path: Path, winners: list[int], winner: int | None) -> None:
+    path = tmp_path / "a.slp"
+    path.write_bytes(Built(characters={0: 2, 2: 20}).frames(-123, -100).end().closed())
+    replay = open_replay(path)
+    rows = replay.training_rows(sending="first")
+    entry = slippi_ai.meta(replay.settings, rows, last_frame=-100, winners=winners)
+    assert [player["port"] for player in entry["players"]] == [0, 2]
+    assert entry["winner"] == winner
+
+
+@needs_shared
+@pytest.mark.parametrize("name", ["nintendont", "actionEdgeCases", "gnwActions", "realtimeTest", "v3.13"])
+def test_the_winner_of_a_real_game_is_one_of_two(tmp_path: Path, name: str) -> None:
+    arguments = ["--to", "training", "--layout", "slippi-ai", "--jobs", "1", "-o", str(tmp_path / "set")]
+    assert CliRunner().invoke(command, [*arguments, str(SLP / f"{name}.slp")]).exit_code == 0
+    [entry] = json.loads((tmp_path / "set" / "meta.json").read_text())
+    [winner] = open_replay(SLP / f"{name}.slp").game_end.winners
+    assert entry["players"][entry["winner"]]["port"] == winner.player_index

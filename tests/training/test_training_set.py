@@ -11,17 +11,22 @@ import subprocess
 import sys
 import tarfile
 import time
+import tracemalloc
 import zipfile
 from collections import Counter
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from click.testing import CliRunner
 
 from slpstream.api import open_replay
+from slpstream.cli.export import command
+from slpstream.cli.training_folder import prepare
+from slpstream.training import windows
 from slpstream.training.columns import COLUMNS
 from slpstream.training.windows import IncompleteSet, TrainingSet
 from tests.formats.slippi.built import Built
@@ -41,15 +46,25 @@ def write_games(folder: Path, count: int = 12) -> None:
     (folder / "text.slp").write_text("no replay")
 
 
-def export(games: Path, out: Path, *options: str, jobs: int = 1) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "slpstream", "export", "--to", "training", "--shard-mib", "1"]
-    return subprocess.run(
-        [*command, "--jobs", str(jobs), "-o", str(out), *options, str(games)],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=_ENVIRONMENT,
-    )
+class Ran(NamedTuple):
+    """What an export has printed, and its exit code."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def export(games: Path, out: Path, *options: str, jobs: int = 1) -> Ran:
+    """Run the command: in this process, or with two workers in processes of their own."""
+    arguments = ["--to", "training", "--shard-mib", "1", "--jobs", str(jobs), "-o", str(out), *options, str(games)]
+    if jobs == 1:
+        result = CliRunner().invoke(command, arguments)
+        if result.exception is not None and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        return Ran(result.exit_code, result.stdout, result.stderr)
+    started = [sys.executable, "-m", "slpstream", "export", *arguments]
+    done = subprocess.run(started, capture_output=True, text=True, check=False, env=_ENVIRONMENT)
+    return Ran(done.returncode, done.stdout, done.stderr)
 
 
 def content(out: Path) -> dict[str, bytes]:
@@ -98,6 +113,21 @@ def test_the_most_complete_copy_of_a_game_counts(tmp_path: Path) -> None:
     assert Path(longest.facts["file"]).name == "2-whole.slp"
 
 
+@pytest.mark.parametrize("damage", ["undeclared event", "no frames"])
+def test_a_damaged_copy_takes_no_game_away(tmp_path: Path, damage: str) -> None:
+    games = tmp_path / "games"
+    games.mkdir()
+    damaged = Built((3, 16, 0))
+    if damage == "undeclared event":
+        damaged.frames(-123, 100).raw(b"\xee")
+    (games / "1-damaged.slp").write_bytes(damaged.end().closed())
+    (games / "2-whole.slp").write_bytes(Built((3, 16, 0)).frames(-123, 200).end().closed())
+    assert open_replay(games / "1-damaged.slp").game_id == open_replay(games / "2-whole.slp").game_id
+    run = export(games, tmp_path / "set")
+    [game] = TrainingSet(tmp_path / "set").games
+    assert Path(game.facts["file"]).name == "2-whole.slp", run.stderr
+
+
 def test_a_damaged_copy_in_a_zip_takes_no_game_away(tmp_path: Path) -> None:
     whole = Built((3, 16, 0)).frames(-123, 600).end().closed()
     archive = tmp_path / "games.zip"
@@ -125,6 +155,44 @@ def test_a_copy_that_was_cut_off_in_a_tar_takes_no_game_away(tmp_path: Path) -> 
     run = export(archive, tmp_path / "set")
     [game] = TrainingSet(tmp_path / "set").games
     assert game.facts["file"].endswith("::2.slp"), run.stderr
+
+
+def named_game(name: str, last: int = 100, **rows: Any) -> bytes:
+    """A game in which a player has this name."""
+    built = Built((3, 16, 0))
+    players = [PlayerSetup(index=0, character_id=2, display_name=name), PlayerSetup(index=1, character_id=20)]
+    built.parts[1] = built.writer.event(game_start((3, 16, 0), players=players, stage_id=8, **rows))
+    return built.frames(-123, last).end().closed()
+
+
+def test_an_anonymised_copy_is_the_same_game(tmp_path: Path) -> None:
+    games = tmp_path / "games"
+    games.mkdir()
+    session: dict[str, Any] = {"session_id": "mode.unranked-1", "game_number": 1}
+    (games / "1.slp").write_bytes(named_game("Diamond Player", **session))
+    (games / "2.slp").write_bytes(named_game("Mango", **session))
+    (games / "3-next.slp").write_bytes(named_game("Mango", **session | {"game_number": 2}))
+    (games / "4-tiebreaker.slp").write_bytes(named_game("Mango", **session, tiebreaker_number=1))
+    (games / "5-offline.slp").write_bytes(named_game("Diamond Player"))
+    (games / "6-offline.slp").write_bytes(named_game("Mango"))
+    run = export(games, tmp_path / "set")
+    written = [Path(game.facts["file"]).name for game in TrainingSet(tmp_path / "set").games]
+    assert written == ["1.slp", "3-next.slp", "4-tiebreaker.slp", "5-offline.slp", "6-offline.slp"]
+    assert "2.slp: left out, because it has the same game as" in run.stderr
+
+
+def test_an_anonymised_copy_is_on_the_same_side_of_the_split(tmp_path: Path) -> None:
+    splits = []
+    for name in ("Mango", "Diamond Player"):
+        games = tmp_path / name
+        games.mkdir()
+        for number in range(1, 9):
+            data = named_game(name, -100, session_id="mode.unranked-1", game_number=number)
+            (games / f"{number}.slp").write_bytes(data)
+        export(games, tmp_path / f"set of {name}", "--validation", "0.5")
+        splits.append([game.split for game in TrainingSet(tmp_path / f"set of {name}").games])
+    assert splits[0] == splits[1]
+    assert set(splits[0]) == {"train", "validation"}
 
 
 def test_rows_in_shards_are_those_of_the_replays(games: Path, finished: Path) -> None:
@@ -183,12 +251,12 @@ def test_the_seed_decides_the_split(games: Path, finished: Path, tmp_path: Path)
 def test_a_run_that_was_killed_20_times_gives_the_same_files(games: Path, finished: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     chance = random.Random(5)
-    command = [sys.executable, "-m", "slpstream", "export", "--to", "training", "--shard-mib", "1", "--jobs", "2"]
-    command += ["--validation", "0.3", "--seed", "7", "-o", str(out), str(games)]
+    started = [sys.executable, "-m", "slpstream", "export", "--to", "training", "--shard-mib", "1", "--jobs", "2"]
+    started += ["--validation", "0.3", "--seed", "7", "-o", str(out), str(games)]
     killed = 0
     while killed < 20:
         run = subprocess.Popen(
-            command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True, env=_ENVIRONMENT
+            started, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True, env=_ENVIRONMENT
         )
         while run.poll() is None and not (out / "plan.json").exists():
             time.sleep(0.01)
@@ -200,15 +268,62 @@ def test_a_run_that_was_killed_20_times_gives_the_same_files(games: Path, finish
         if (out / "index.json").exists() and not (out / "plan.json").exists():
             for file in out.iterdir():  # complete before it was killed: begin again
                 file.unlink()
-    last = subprocess.run(command, capture_output=True, text=True, check=False, env=_ENVIRONMENT)
+    last = subprocess.run(started, capture_output=True, text=True, check=False, env=_ENVIRONMENT)
     assert last.returncode == 1, last.stderr
     assert content(out) == content(finished)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="folders cannot be synchronised there")
+@pytest.mark.parametrize("layout", ["training", "slippi-ai"])
+def test_a_list_is_on_the_disk_after_all_that_it_lists(
+    games: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, layout: str
+) -> None:
+    out = tmp_path / "set"
+    lasting: dict[int, int] = {}
+    """The sizes of the files that are on the disk, by inode."""
+    fsync, replace = os.fsync, Path.replace
+
+    def synced(descriptor: int) -> None:
+        fsync(descriptor)
+        lasting[os.fstat(descriptor).st_ino] = os.fstat(descriptor).st_size
+        if os.fstat(descriptor).st_ino in {path.stat().st_ino for path in (out, out / "games") if path.exists()}:
+            named.clear()
+
+    named: set[str] = set()
+    """The names that were given since their folder was synchronised last."""
+
+    def replaced(file: Path, target: Path) -> Path:
+        assert "plan.json" not in named
+        if target.suffix:  # the files of games follow when their part is complete
+            assert lasting.pop(file.stat().st_ino) == file.stat().st_size
+        if target.parent.name == "parts":
+            listed = json.loads(file.read_text())["games"]
+            names = {game.get("shard") or game["slp_md5"] for game in listed}
+            assert not names & named
+            if layout == "slippi-ai":
+                paths = [out / "games" / name for name in names]
+                assert all(lasting[path.stat().st_ino] == path.stat().st_size for path in paths)
+        named.add(target.name)
+        return replace(file, target)
+
+    def unlinked(file: Path, **options: bool) -> None:
+        assert not named & {"plan.json", "index.json", "meta.json"}
+        unlink(file, **options)
+
+    unlink = Path.unlink
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", synced)
+        patched.setattr(Path, "replace", replaced)
+        patched.setattr(Path, "unlink", unlinked)
+        assert export(games, out, "--layout", layout).returncode == 1
+    assert lasting
 
 
 def test_another_export_is_not_continued(games: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     (out / "parts").mkdir(parents=True)
-    (out / "plan.json").write_text('{"form": 0}')
+    (out / "plan.json").write_text('{"form": 0, "layout": "training"}')
+    (out / "parts" / "part-00000.json").write_text('{"games": [], "problems": []}')
     run = export(games, out)
     assert run.returncode == 2
     assert "holds part of another export" in run.stderr
@@ -216,6 +331,106 @@ def test_another_export_is_not_continued(games: Path, tmp_path: Path) -> None:
     again = export(games, out)
     assert again.returncode == 2
     assert "holds an earlier export" in again.stderr
+
+
+def files_below(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("layout", ["training", "slippi-ai"])
+@pytest.mark.parametrize("name", ["plan.json", "index.json", "shard-00000-000.arrow", "parts/part-00000.json"])
+def test_files_of_others_are_never_removed(tmp_path: Path, layout: str, name: str) -> None:
+    folder = tmp_path / "project"
+    (folder / "games").mkdir(parents=True)
+    (folder / "games" / "Game_1.slp").write_bytes(Built((3, 16, 0)).frames(-123, -100).end().closed())
+    (folder / name).parent.mkdir(exist_ok=True)
+    (folder / name).write_text('{"form": "mine", "layout": "training"}')
+    if layout == "slippi-ai":
+        (folder / name).rename(folder / "meta.json")
+    before = files_below(folder)
+    for options in ((), ("--overwrite",)):
+        run = export(folder / "games", folder, "--layout", layout, *options)
+        assert run.returncode == 2
+        assert "not made by an export to this folder" in run.stderr
+        assert files_below(folder) == before
+
+
+def test_overwrite_removes_only_what_an_export_has_made(tmp_path: Path) -> None:
+    out, games = tmp_path / "project", tmp_path / "project" / "games"
+    games.mkdir(parents=True)
+    (games / "Game_1.slp").write_bytes(Built((3, 16, 0)).frames(-123, -100).end().closed())
+    others = {"meta.json", "games/Game_1.slp", f"games/{'0' * 32}", "shard.arrow", ".note.tmp", "parts/note"}
+    (out / "parts").mkdir()
+    for name in others - {"games/Game_1.slp"}:
+        (out / name).write_text(name)
+    for options in ((), ("--overwrite",)):
+        run = export(games, out, *options)
+        assert run.returncode == 0, run.stderr
+        assert set(files_below(out)) == others | {"index.json", "shard-00000-000.arrow"}
+    run = export(games, out, "--overwrite", "--layout", "slippi-ai")
+    assert run.returncode == 2
+    assert "meta.json: not made by an export to this folder" in run.stderr
+    assert len(TrainingSet(out).games) == 1
+
+
+def test_games_of_slippi_ai_are_overwritten_by_their_names(tmp_path: Path) -> None:
+    replay, out = tmp_path / "Game_1.slp", tmp_path / "set"
+    replay.write_bytes(Built((3, 16, 0)).frames(-123, -100).end().closed())
+    assert export(replay, out, "--layout", "slippi-ai").returncode == 0
+    [entry] = json.loads((out / "meta.json").read_text())
+    (out / "games" / "note").touch()
+    replay.write_bytes(Built((3, 16, 0)).frames(-123, -90).end().closed())
+    assert export(replay, out, "--layout", "slippi-ai").returncode == 2
+    assert export(replay, out, "--layout", "slippi-ai", "--overwrite").returncode == 0
+    [other] = json.loads((out / "meta.json").read_text())
+    assert other["slp_md5"] != entry["slp_md5"]
+    assert {path.name for path in (out / "games").iterdir()} == {other["slp_md5"], "note"}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names of files are text on this system")
+@pytest.mark.parametrize("layout", ["training", "slippi-ai"])
+def test_a_name_that_is_not_utf_8_is_in_the_list(tmp_path: Path, layout: str) -> None:
+    replay, out = tmp_path / os.fsdecode(b"Game_\xe9.slp"), tmp_path / "set"
+    replay.write_bytes(Built((3, 16, 0)).frames(-123, -100).end().closed())
+    run = export(replay, out, "--layout", layout)
+    assert run.returncode == 0, run.stderr
+    [game] = json.loads((out / "index.json").read_text())["games"]
+    assert replay.name in game.get("file", game.get("name"))
+    if layout == "slippi-ai":
+        [entry] = json.loads((out / "meta.json").read_text())
+        assert entry["name"] == game["name"]
+
+
+def test_a_replay_is_not_removed_before_it_is_read(games: Path, tmp_path: Path) -> None:
+    out = tmp_path / "set"
+    assert export(games / "Game_00.slp", out, "--layout", "slippi-ai").returncode == 0
+    [file] = (out / "games").iterdir()
+    before = files_below(out)
+    run = export(file, out, "--overwrite")
+    assert run.returncode == 2
+    assert "would be removed before it is read" in run.stderr
+    assert files_below(out) == before
+
+
+def test_a_kill_while_a_set_is_overwritten_leaves_no_index(
+    games: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "set"
+    assert export(games / "Game_00.slp", out).returncode == 0
+    left = []
+
+    def unlink(path: Path, **_: bool) -> None:
+        left.append(path.name)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(Path, "unlink", unlink)
+        prepare(out, {"form": 1, "layout": "training"}, [], overwrite=True)
+    assert left == ["shard-00000-000.arrow"]
+    with pytest.raises(IncompleteSet):
+        TrainingSet(out)
+    assert "holds part of another export" in export(games / "Game_00.slp", out).stderr
+    assert export(games / "Game_00.slp", out, "--overwrite").returncode == 0
 
 
 def test_only_games_that_match_a_query_as_find_finds_them(games: Path, tmp_path: Path) -> None:
@@ -339,6 +554,32 @@ def test_windows_are_views_of_the_mapped_file(finished: Path) -> None:
             assert not matrix.flags.writeable
             assert not matrix.flags.owndata
     assert pa.total_allocated_bytes() - before < 64 * 1024
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="counts the descriptors of this process in /proc")
+def test_mapped_shards_keep_no_descriptors(finished: Path) -> None:
+    data = TrainingSet(finished)
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    read = list(data.windows(16, seed=1))
+    assert len({window.game.shard for window in read}) > 2
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
+    assert read[0]["frame"][0] >= -123
+
+
+def test_the_places_of_millions_of_windows_take_little_memory(finished: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = TrainingSet(finished)
+    expected = [(window.game.game_id, window.start) for window in data.windows(16, seed=1)]
+    monkeypatch.setattr(windows, "_WINDOWS_AT_ONCE", 7)
+    assert [(window.game.game_id, window.start) for window in data.windows(16, seed=1)] == expected
+    monkeypatch.undo()
+    data.games = [data.games[0]._replace(frames=64 * 100)] * 10_000
+    tracemalloc.start()
+    try:
+        next(data.windows(64))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 60 * 1_000_000  # bytes a window; with all places as numbers of Python, more than 90
 
 
 def test_batches_are_the_same_windows(finished: Path) -> None:
