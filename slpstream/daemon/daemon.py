@@ -245,7 +245,13 @@ class Daemon:
                 marked = StationMarks(index, self.hub, self._keeps)
                 self.seats = seated = await trio.to_thread.run_sync(self._make_seats, index, state)
                 self._handover = handed_on = Handover(
-                    config.handover, index, self.sets, self._keeps, self.metrics, self.errors
+                    config.handover,
+                    index,
+                    self.sets,
+                    self._keeps,
+                    self.metrics,
+                    self.errors,
+                    self._has_read_old_files,
                 )
                 if self.bracket is not None:
                     handed_on.bracket_of = self.bracket.context_of

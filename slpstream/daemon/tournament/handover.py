@@ -42,8 +42,9 @@ _RETRY_SECONDS = 30.0
 _MAX_WAITING = 500
 _MAX_DONE = 5000
 _LOOK_PAUSE_SECONDS = 5.0
-_EARLIER_MS = 3_600_000
-"""How much longer ago a set can have begun that is looked at."""
+_PATIENT_SECONDS = 60.0
+"""How long old files are read before sets are handed on. The newest ones are read first."""
+_POLL_SECONDS = 0.2
 _MAX_AGE_SECONDS = 12 * 3600.0
 """Sets that ended earlier are old ones that a station has found in its folder, and are not handed on by themselves."""
 
@@ -73,13 +74,16 @@ class Handover:
         has_station: Callable[[str], bool],
         metrics: Metrics,
         errors: InternalErrors | None = None,
+        has_read_old_files: Callable[[], bool] = lambda: True,
     ) -> None:
+        """`has_read_old_files` returns whether the index has all games of the stations."""
         self._config = config
         self._index = index
         self._sets = sets
         self._has_station = has_station
         self._metrics = metrics
         self._errors = errors or InternalErrors()
+        self._has_read_old_files = has_read_old_files
         self._templates = Templates(
             config.replay_name, config.zip_name, datetime.now().astimezone().tzinfo or Templates().zone
         )
@@ -162,6 +166,9 @@ class Handover:
         self._remembered = _decoded(await self._index.remembered(_KEY))
         for set_id in self._remembered.waiting:
             self._due.setdefault(set_id, trio.current_time())
+        with trio.move_on_after(_PATIENT_SECONDS):  # a set of which some games are not known yet looks like another one
+            while not self._has_read_old_files():  # noqa: ASYNC110 -- stations and the index have no common event
+                await trio.sleep(_POLL_SECONDS)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._look_for_ever)
             await self._hand_on_for_ever()
@@ -183,7 +190,7 @@ class Handover:
     async def _look(self, station: str) -> None:
         oldest_ms = int((time.time() - _MAX_AGE_SECONDS) * 1000)
         try:
-            found = await self._sets.sets_since(station, oldest_ms - _EARLIER_MS)
+            found = await self._sets.sets_since(station, oldest_ms)
         except StoreError as error:
             self._log.warning("earlier sets cannot be read", station=station, what=str(error))
             self.games_changed(station)

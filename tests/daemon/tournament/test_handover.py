@@ -108,7 +108,12 @@ class Venue:
 
 
 @asynccontextmanager
-async def venue(folder: Path, *stations: str, delay_seconds: float = 0.0) -> AsyncIterator[Venue]:
+async def venue(
+    folder: Path,
+    *stations: str,
+    delay_seconds: float = 0.0,
+    has_read_old_files: Callable[[], bool] = lambda: True,
+) -> AsyncIterator[Venue]:
     hub = Hub()
     for station in stations or ("main",):
         hub.add(Channel(station, no_archive))
@@ -122,7 +127,8 @@ async def venue(folder: Path, *stations: str, delay_seconds: float = 0.0) -> Asy
     index = GameIndex(open_database(folder / FILE_NAME), None, on_change=games_changed)
     metrics = Metrics()
     config = HandoverConfig(folder=str(folder / "zips"), delay_seconds=delay_seconds)
-    handover = Handover(config, index, board, lambda station: True, metrics, InternalErrors(strict=False))
+    errors = InternalErrors(strict=False)
+    handover = Handover(config, index, board, lambda station: True, metrics, errors, has_read_old_files)
     board.listen(handover.set_changed)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(index.run)
@@ -311,6 +317,26 @@ async def test_end_of_a_set_whose_beginning_is_read_later_is_not_handed_on_alone
         here.handover._work.set()
         await here.until(lambda: here.handover.waiting == 0)
         assert [len(names) for names in here.zips().values()] == [4]
+
+
+async def test_sets_are_handed_on_once_old_files_were_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_POLL_SECONDS", 0.01)
+    read: list[Path] = []
+    async with venue(tmp_path, has_read_old_files=lambda: bool(read)) as here:
+        here.play_set(5)
+        await here.until(lambda: here.handover._over)
+        assert here.zips() == {}
+        first = here.play(0)  # now the second game of these three ends the set
+        newest = open_replay(tmp_path / "main" / "Game_10.slp").game_id
+        score = await here.board.score("main")
+        assert (score.set_id, score.state) == (newest, "running")
+        read.append(first)
+        await here.until(here.zips)
+        await here.until(lambda: open_replay(first).game_id in here.handover._remembered.done)
+        await here.until(lambda: not here.handover.waiting)
+        assert list(here.zips()) == [f"{NAME}.zip"]
+        with zipfile.ZipFile(here.folder / "zips" / f"{NAME}.zip") as archive:
+            assert document(archive)["startMs"] == round(1000 * DAY), "it begins with the game that was read last"
 
 
 async def test_zip_by_the_id_of_a_later_game_has_what_the_bracket_knows(tmp_path: Path) -> None:
