@@ -1,10 +1,13 @@
-"""Random valid queries for situations, from the grammar of `docs/data/situations.md`."""
+"""Random valid queries for situations, from the grammar of `docs/data/situations.md` or from what happens in a game."""
 
 from __future__ import annotations
 
+import math
 import random
+from typing import Any, NamedTuple
 
-from tests.search.situations.reference import LONG_NAMES, MOVES, PLACES, STATES
+from tests.search.situations.games import Game
+from tests.search.situations.reference import CHARACTERS, LONG_NAMES, MOVES, PLACES, STATES
 
 _WORDS = [*MOVES, *LONG_NAMES, *STATES, *PLACES, "hit", "kill", "grab"]
 _FREQUENT = [
@@ -29,7 +32,7 @@ _HYPHENS = {"spotdodge": "spot-dodge", "missedtech": "missed-tech", "neutralb": 
 class Queries:
     """A stream of random queries for one seed."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int | str) -> None:
         self._random = random.Random(seed)
 
     def query(self) -> str:
@@ -92,3 +95,114 @@ class Queries:
         )
         bound = choose([f"<{low}", f"<={low}", f">{low}", f">= {low}", f"{low}..{low + choose([1, 40, 0.5])}"])
         return f"{subject}{measure}:{bound}"
+
+
+_HITS = ["hit", "kill", "grab", "throw", "aerial", "tilt", "smash", "special", "opponent.hitstun", "opponent.thrown"]
+_COMMON = [
+    *(f"{subject}{word}" for subject in ("", "own.", "opponent.") for word in _FREQUENT),
+    *("idle", "dash", "fall", "jump", "attacking", "opponent.landing", "starts:aerial", "opponent.starts:jab"),
+    *("percent:>20", "own.percent:30..60", "own.stocks:2..3", "x:<-10.5", "opponent.x:-20..20", "y:>=15", "frame:>300"),
+    *("!air", "(hitstun | tumble)", "(!shield, ground)", "time:10..20"),
+]
+_RARE = [
+    *(f"{subject}{word}" for subject in ("", "opponent.") for word in (*MOVES, *LONG_NAMES, *STATES, *PLACES)),
+    *(f"starts:{word}" for word in (*MOVES, *LONG_NAMES)),
+    *(f"state:{state}" for state in _STATES),
+    *(f"{word}, for:{frames}f" for word in (*STATES, *PLACES) for frames in (2, 8, 20)),
+]
+_COMMON_STEPS, _RARE_STEPS = 20, 40
+"""How many of these are looked for in a game, besides the hits."""
+_LIMITS = [(300, ""), (300, ""), (45, "within:45f"), (90, "within:1.5s"), (math.inf, "within:any")]
+
+
+class _Happening(NamedTuple):
+    """Something that happens in a game: the frame, and the words of the step."""
+
+    number: int
+    words: str
+
+
+class OccurringQueries:
+    """A stream of random queries that find something in a game, because their steps are drawn from what happens in it.
+
+    Nearly all of them do; a condition that is added to a step can hold before the step happens.
+    """
+
+    def __init__(self, game: Game) -> None:
+        self._random = random.Random(game.name)
+        self._players = {player.player_index: player for player in game.settings.players}
+        self._frames = {frame.number: frame for frame in game.final_frames()}
+        self._happenings: dict[tuple[int, int], list[_Happening]] = {}
+        rare = self._random.sample(_RARE, _RARE_STEPS)
+        for words in [*_HITS, *self._random.sample(_COMMON, _COMMON_STEPS), *rare]:
+            for found in game.replay.situations(words):
+                pair = found.player_index, found.opponent_index
+                self._happenings.setdefault(pair, []).append(_Happening(found.frames[0], words))
+
+    def __bool__(self) -> bool:
+        """Whether anything happens."""
+        return bool(self._happenings)
+
+    def query(self) -> str:
+        choose = self._random.choice
+        pair = choose(sorted(self._happenings))
+        happenings = self._happenings[pair]
+        count = self._random.choices([1, 2, 3, 4], [3, 5, 2, 1])[0]
+        now = self._one_of(happenings)
+        steps = [self._step(now, pair)]
+        while len(steps) < count:
+            frames, limit = choose(
+                [(300, ""), (300, ""), (45, "within:45f"), (90, "within:1.5s"), (math.inf, "within:any")]
+            )
+            later = [each for each in happenings if 0 < each.number - now.number <= frames]
+            if not later:
+                break
+            now = self._one_of(later)
+            parts = [self._step(now, pair), *([limit] if limit else [])]
+            self._random.shuffle(parts)
+            steps.append(", ".join(parts))
+        text = " -> ".join(steps)
+        return f"{self._who(pair)}: {text}" if self._random.random() < 0.4 else text
+
+    def _one_of(self, happenings: list[_Happening]) -> _Happening:
+        """One of them: first the words and then the frame, so that what is rare comes as well."""
+        words = self._random.choice(sorted({each.words for each in happenings}))
+        return self._random.choice([each for each in happenings if each.words == words])
+
+    def _step(self, now: _Happening, pair: tuple[int, int]) -> str:
+        """The words of a step, often with further ones that are true in the same frame."""
+        kind = self._random.random()
+        if "for:" in now.words or kind < 0.4:
+            return now.words
+        if kind < 0.5:
+            low, high = now.number - self._random.randint(1, 90), now.number + self._random.randint(0, 90)
+            bound = f"time:{low / 60:.2f}..{high / 60 + 0.01:.2f}" if low > 0 else f"frame:{low}..{high}"
+            return f"{bound}, {now.words}"
+        if kind < 0.6:
+            return f"{now.words} | {self._random.choice([*MOVES])}"
+        if kind < 0.7:
+            return f"({now.words}, !{self._random.choice([*MOVES])})"
+        return f"{now.words}, {self._bound(now.number, pair)}"
+
+    def _bound(self, number: int, pair: tuple[int, int]) -> str:
+        """A bound of the player or of the opponent that holds in a frame."""
+        choose = self._random.choice
+        whose = choose([0, 1])
+        post: Any = self._frames[number].entry.players[pair[whose]].post
+        name = choose(["percent", "stocks", "x", "y"])
+        value = {"percent": post.percent, "stocks": post.stocks_remaining, "x": post.position_x, "y": post.position_y}[
+            name
+        ]
+        low, high = math.floor(value), math.ceil(value)
+        bound = choose([f"{low}..{high}", f">={low}", f"<={high}", f">{low - 0.5}", f"<{high + 20}"])
+        return f"{('own', 'opponent')[whose]}.{name}:{bound}"
+
+    def _who(self, pair: tuple[int, int]) -> str:
+        own, other = (self._name(self._players[index]) for index in pair)
+        return self._random.choice([own, f"{own} vs {other}", f"any vs {other}", f"peach | {own} vs any"])
+
+    def _name(self, player: Any) -> str:
+        names = [f"port{player.port}", f"P{player.port}"]
+        names += [name for name, number in CHARACTERS.items() if number == player.character_id and name.isalpha()]
+        names += [f'"{name}"' for name in (player.display_name, player.nametag) if name.isascii() and name.isalnum()]
+        return self._random.choice(names)

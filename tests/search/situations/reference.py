@@ -128,7 +128,7 @@ _BEING_HIT = {
     *range(0x126, 0x131),
     *range(0x147, 0x153),
 }
-_CHARACTERS = {
+CHARACTERS = {
     key: int(id)
     for id, row in json.loads((NAMES / "characters.json").read_text(encoding="utf-8"))["rows"].items()
     for key in (row["name"], row["short_name"])
@@ -190,13 +190,14 @@ class Search:
         stage = _STAGES.get(str(settings.stage_id), {})
         self.edge = stage.get("outline", {}).get("edge")
         self.known: dict[tuple[str, int, int, int], bool] = {}
+        self.posts = [
+            {who: player.post for who, player in frame.entry.players.items() if player.post is not UNSET}
+            for frame in frames
+        ]
 
     def post(self, row: int, who: int) -> Any:
         """A player's Post-Frame Update; `None` if the player is not in the frame, or there is no such frame."""
-        if row < 0:
-            return None
-        found = self.frames[row].entry.players.get(who)
-        return None if found is None or found.post is UNSET else found.post
+        return None if row < 0 else self.posts[row].get(who)
 
     def both(self, row: int) -> bool:
         return self.post(row, self.player) is not None and self.post(row, self.opponent) is not None
@@ -426,7 +427,7 @@ def step_of(words: list[str], *, first: bool) -> Step:
     for part in [part for part in parts if part[0].startswith(("for:", "within:"))]:
         parts.remove(part)
         name, value = part[0].split(":")
-        frames = float("inf") if value == "any" else float(value[:-1]) * (60 if value.endswith("s") else 1)
+        frames = float("inf") if value == "any" else round(float(value[:-1]) * (60 if value.endswith("s") else 1), 6)
         if name == "for":
             held = round(frames)
         else:
@@ -457,7 +458,7 @@ def _fits(player: Any, word: str) -> bool:
     port = re.fullmatch(r"(?:port|p)([1-4])", word)
     if port is not None:
         return bool(player.port == int(port[1]))
-    plain = {re.sub(r"[^\w&]", "", name.lower()): id for name, id in _CHARACTERS.items()}
+    plain = {re.sub(r"[^\w&]", "", name.lower()): id for name, id in CHARACTERS.items()}
     return bool(player.character_id == plain[word.replace("-", "")])
 
 

@@ -1,21 +1,24 @@
 """Situations found in columns and frame by frame equal those of a brute-force search, in all shared replays.
 
-500 random queries and those of the documentation are spread over the replays, several for each.
+500 random queries are spread over the replays: a few for each, and many for some small ones in which much happens. Most
+of them are made of what happens in the replay, so that they find something.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 
 import pytest
 
+from slpstream.api import open_replay
 from slpstream.search.situations import LiveSituations, Occurrence, parsed
 from tests.project import ROOT
 from tests.search.situations import reference
 from tests.search.situations.games import Game, game_of, replays_of_all_kinds
-from tests.search.situations.queries import Queries
+from tests.search.situations.queries import OccurringQueries, Queries
 from tests.shared_data import needs_shared
 
 RANDOM_QUERIES = 500
@@ -24,13 +27,41 @@ DOCUMENTED = [
     for match in re.findall(r"^\| `(.+?)` \| .*$", (ROOT / "docs/data/situations.md").read_text("utf-8"), re.MULTILINE)
 ]
 EXAMPLES = DOCUMENTED[: DOCUMENTED.index("hit")]
-QUICK_BYTES = 1_000_000
+QUICK_BYTES = 300_000
 OFTEN = ["kill", "upthrow -> upair", "grab -> throw", "offstage -> ledge-grab", "opponent.shield -> grab"]
 
 
-def random_queries() -> list[str]:
-    queries = Queries(23)
-    return [queries.query() for _ in range(RANDOM_QUERIES)]
+BUSY = (
+    "itemExport.slp",
+    "realtimeTest.slp",
+    "v3.16.slp",
+    "v3.18.slp",
+    "banned_c_stick_analog_player_1.slp",
+    "handwarmers~Game_8C56C529AEAA_20231020T183249.slp",
+    "nonlegal~digital~crouch_uptilt~crouch_uptilt_unnerfed.slp",
+    "nonlegal~digital~sdi~sdi_tas_neutral_cardinal.slp",
+)
+"""Small replays that have the queries which are left when each replay has its share."""
+SHARE, PLAIN_SHARE = 4, 1
+"""How many queries each replay has, and how many of these are made without a look at the replay."""
+
+
+def numbers_of_queries() -> dict[Path, int]:
+    """How many random queries each replay has."""
+    numbers = dict.fromkeys(replays_of_all_kinds(), SHARE)
+    busy = [path for path in numbers if path.name in BUSY]
+    for left in range(RANDOM_QUERIES - sum(numbers.values())):
+        numbers[busy[left % len(busy)]] += 1
+    return numbers
+
+
+@cache
+def random_queries(path: Path) -> list[str]:
+    """The random queries of a replay."""
+    number = numbers_of_queries()[path]
+    occurring, plain = OccurringQueries(game_of(path)), Queries(path.name)
+    plain_number = number * PLAIN_SHARE // SHARE if occurring else number
+    return [plain.query() if each < plain_number else occurring.query() for each in range(number)]
 
 
 def live(game: Game, query: str) -> list[Occurrence]:
@@ -49,27 +80,35 @@ def test_examples_of_the_page_are_valid() -> None:
 
 
 def test_random_queries_are_valid() -> None:
-    for query in random_queries():
-        parsed(query)
+    queries = Queries(23)
+    for _ in range(RANDOM_QUERIES):
+        parsed(queries.query())
 
 
 def cases() -> list[object]:
-    """The replays with their numbers. Large ones are slow."""
+    """The replays. Large ones are slow."""
     marks = {True: [pytest.mark.slow], False: []}
     return [
-        pytest.param(number, path, id=path.name, marks=marks[path.stat().st_size > QUICK_BYTES])
-        for number, path in enumerate(replays_of_all_kinds())
+        pytest.param(path, id=path.name, marks=marks[path.stat().st_size > QUICK_BYTES])
+        for path in replays_of_all_kinds()
     ]
 
 
 @needs_shared
-@pytest.mark.parametrize(("number", "path"), cases())
-def test_equal_to_the_reference(number: int, path: Path) -> None:
+@pytest.mark.parametrize("path", cases())
+def test_equal_to_the_reference(path: Path) -> None:
     game = game_of(path)
     frames = game.final_frames()
-    share = random_queries()[number :: len(replays_of_all_kinds())]
-    assert share
-    for query in [*OFTEN, *share]:
+    for query in [*OFTEN, *random_queries(path)]:
         expected = reference.situations(query, game.settings, frames)
         assert plain(live(game, query)) == expected, query
         assert plain(game.replay.situations(query)) == expected, query
+
+
+@needs_shared
+def test_random_queries_find_something() -> None:
+    assert sum(numbers_of_queries().values()) == RANDOM_QUERIES
+    small = [path for path in replays_of_all_kinds() if path.name in BUSY or path.stat().st_size <= QUICK_BYTES]
+    found = [query for path in small for query in random_queries(path) if open_replay(path).situations(query)]
+    assert len(found) >= 200
+    assert sum("->" in query for query in found) >= 100
