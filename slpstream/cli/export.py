@@ -106,10 +106,8 @@ def _parse_tables(context: click.Context, parameter: click.Parameter, value: str
 @click.option(
     "--revisions",
     type=click.Choice(["last", "all", "first"]),
-    default="last",
-    show_default=True,
-    help="Only the last revision of each frame, or all of them; for training also the first, which the player saw and "
-    "slippi-ai trains on.",
+    help="Only the last revision of each frame, or all of them; for training also the first, which the player saw.  "
+    "[default: last; first with `--layout slippi-ai`]",
 )
 @click.option(
     "--tables",
@@ -155,7 +153,7 @@ def command(
     kind: FileKind | Literal["training"],
     out: Path,
     jobs: int | None,
-    revisions: Literal["last", "all", "first"],
+    revisions: Literal["last", "all", "first"] | None,
     tables: tuple[str, ...],
     overwrite: bool,
     shard_mib: int,
@@ -184,6 +182,7 @@ def command(
 
         if revisions == "all":
             fail("--to training: --revisions is first or last", 2)
+        revisions = revisions or ("first" if layout == "slippi-ai" else "last")
         wanted = training_set.Options(layout, revisions, shard_mib << 20, seed, validation, *wanted_games)
         training_set.export(files, out, wanted, jobs=jobs or _cores(), overwrite=overwrite)
         return
@@ -195,7 +194,7 @@ def command(
     if not archives:
         jobs = min(jobs, sum(1 for _ in _parts(each_replay(files))))
     parts = _parts(each_replay(files, by_name=jobs > 1))
-    options = Options(out, kind, revisions, tables)
+    options = Options(out, kind, revisions or "last", tables)
     code, replays, games, rows = 0, 0, 0, dict.fromkeys(tables, 0)
     with progress_bar("exporting", None if archives else len(files), shown=True) as update:
         results = _export_in_processes(options, parts, jobs, update) if jobs > 1 else _export(options, parts, update)

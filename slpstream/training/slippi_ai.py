@@ -2,7 +2,7 @@
 
 One Parquet file a replay, named by the MD5 of the replay's bytes, with one struct column `root`; `games/` has these
 files and `meta.json` what slippi-ai chooses them by. Characters and the stage in a row have their internal ids, and the
-stage in `meta.json` its external one, as there. Rows are made from the first sending of each frame.
+stage in `meta.json` its external one, as there. slippi-ai makes rows from the first sending of each frame.
 """
 
 from __future__ import annotations

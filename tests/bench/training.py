@@ -93,7 +93,7 @@ def _exports(archive: Path, what: str, peer: str, cores: int, form: Form) -> lis
     out = archive.parent
     commands: dict[str, Callable[[], Took]] = {
         "training": lambda: _export(archive, out / "training"),
-        "slippi-ai": lambda: _export(archive, out / "slippi-ai", "--layout", "slippi-ai", "--revisions", "first"),
+        "slippi-ai": lambda: _export(archive, out / "slippi-ai", "--layout", "slippi-ai"),
     }
     if peer:
         commands["peer"] = lambda: _parsed_by_peer(archive, out / "peer", peer)

@@ -19,7 +19,7 @@ from click.testing import CliRunner
 from slpstream.api import open_replay
 from slpstream.cli.export import command
 from slpstream.training import slippi_ai
-from tests.formats.slippi.built import Built
+from tests.formats.slippi.built import ONLINE, Built
 from tests.shared_data import IN_CI, SHARED, SLP, needs_shared
 
 VLADFI = os.environ.get("SLPSTREAM_PEPPI_VLADFI", "")
@@ -119,6 +119,20 @@ def test_the_folder_is_the_one_that_slippi_ai_trains_on(tmp_path: Path) -> None:
     assert not entry["is_training"]
     assert entry["not_training_reason"] == "shorter than 3600 frames"
     assert [player["port"] for player in entry["players"]] == [0, 1]
+
+
+def test_the_first_sending_counts_unless_another_is_wanted(tmp_path: Path) -> None:
+    replay = tmp_path / "a.slp"
+    built = Built((3, 16, 0), major_scene=ONLINE).frames(-123, -101, finalized=-110)
+    replay.write_bytes(built.frames(-105, -90, percent=50.0).end().closed())
+    for options, percent in (((), 0), (("--revisions", "last"), 50), (("--revisions", "first"), 0)):
+        arguments = ["--to", "training", "--layout", "slippi-ai", "--jobs", "1", "--overwrite", *options]
+        assert CliRunner().invoke(command, [*arguments, "-o", str(tmp_path / "set"), str(replay)]).exit_code == 0
+        [entry] = json.loads((tmp_path / "set" / "meta.json").read_text())
+        content = zlib.decompress((tmp_path / "set" / "games" / entry["slp_md5"]).read_bytes())
+        percents = leaves(pq.read_table(pa.BufferReader(content))["root"].combine_chunks())["p0.percent"].to_pylist()
+        assert percents[:18] == [0] * 18
+        assert percents[18:] == [percent] * 5 + [50] * 11
 
 
 @pytest.mark.parametrize(("winners", "winner"), [([2], 1), ([0], 0), ([0, 2], None), ([], None), ([1], None)])
