@@ -90,7 +90,7 @@ def _layout_of(file: Path) -> str:
 
 
 def _named(out: Path, layout: str) -> Iterator[tuple[Path, bool]]:
-    """What has a name that exports with this layout give, and whether it is a file that was not finished."""
+    """The files whose names exports with this layout give, and whether each is a file that was not finished."""
     for folder in (out, out / PARTS, out / GAMES):
         for path in sorted(folder.glob("*")):
             unfinished = _UNFINISHED.fullmatch(path.name)

@@ -107,7 +107,7 @@ class _FileWithHoles(FileIO):
 
 
 def game_name(game_id: str, settings: Settings) -> str:
-    """What all copies of a game have in common: its number in an online session, or else its id.
+    """The key that all copies of a game share: its number in an online session, or else its id.
 
     The id depends on the names of the players too, which anonymised copies do not have.
     """

@@ -62,7 +62,7 @@ class _Start(msgspec.Struct):
 
 
 class _Known(NamedTuple):
-    """What a notice is about. Several findings can share it, such as two directions in which a rim is not reached."""
+    """The subject of a notice. Several findings can share it, such as two directions in which a rim is not reached."""
 
     check: str
     part: str
