@@ -21,7 +21,7 @@ Result = TypeVar("Result")
 
 CONTEXT: SpawnContext = multiprocessing.get_context("spawn")
 """Spawned processes, because forked ones would inherit locks held by threads that do not exist in them."""
-MAX_BYTES_AHEAD = 64 << 20
+MAX_BYTES_AHEAD = 32 << 20
 
 
 @contextmanager

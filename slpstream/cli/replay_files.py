@@ -13,6 +13,9 @@ from slpstream.sources.archives.names import holds_replay, is_archive
 if TYPE_CHECKING:
     from slpstream.api import Replay
 
+MAX_HELD_BYTES = 16 << 20
+"""Of replays that were read with their archive, in a part. Several parts are in memory at once."""
+
 
 class ReplayFile(NamedTuple):
     """A file for a command to read."""
@@ -73,7 +76,8 @@ def each_replay(
     By default these are the endings of all formats.
 
     Members come in the order of their archive and are read in passing, each archive once. With `by_name` members of zip
-    archives are not read, because other processes can do that. A member that cannot be read comes with its error.
+    archives are not read, because other processes can do that; those of archives in them are. A member that cannot be
+    read comes with its error.
     """
     if endings is None:
         from slpstream.formats.registry import suffixes
@@ -90,11 +94,11 @@ def _members(archive: Path, endings: tuple[str, ...], *, by_name: bool) -> Itera
     from slpstream.sources.archives.members import members
     from slpstream.system.member_paths import path_text
 
-    for member in members(archive, endings):
+    for member in members(archive, endings, by_name=by_name):
         path = member.path
         if member.problem is not None:
             yield FoundReplay(path, in_folder=True, error=Unreadable(path_text(path), member.problem))
-        elif by_name:
+        elif by_name and not member.nested:
             yield FoundReplay(path, in_folder=True, size_bytes=member.size_bytes)
         else:
             try:
@@ -109,18 +113,28 @@ def _members(archive: Path, endings: tuple[str, ...], *, by_name: bool) -> Itera
 
 
 def in_parts(
-    replays: Iterable[FoundReplay], *, max_files: int, max_bytes: int | None = None
+    replays: Iterable[FoundReplay],
+    *,
+    max_files: int,
+    max_bytes: int | None = None,
+    max_held_bytes: int | None = None,
 ) -> Iterator[tuple[FoundReplay, ...]]:
-    """Divide replays into parts, in their order and by their sizes alone. A larger replay is a part of its own."""
+    """Divide replays into parts, in their order and by their sizes alone. A larger replay is a part of its own.
+
+    `max_held_bytes` limits the replays that were read with their archive.
+    """
     part: list[FoundReplay] = []
-    part_bytes = 0
+    part_bytes = held_bytes = 0
     for found in replays:
         size = found.size_bytes or size_bytes_of(found.path) if max_bytes is not None else 0
-        if part and (len(part) == max_files or (max_bytes is not None and part_bytes + size > max_bytes)):
+        held = len(found.data or b"")
+        is_full = len(part) == max_files or (max_bytes is not None and part_bytes + size > max_bytes)
+        if part and (is_full or (max_held_bytes is not None and held_bytes + held > max_held_bytes)):
             yield tuple(part)
-            part, part_bytes = [], 0
+            part, part_bytes, held_bytes = [], 0, 0
         part.append(found)
         part_bytes += size
+        held_bytes += held
     if part:
         yield tuple(part)
 

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TypeVar
 
 from slpstream.cli.process_pool import map_in_order, process_pool
-from slpstream.cli.replay_files import FoundReplay, bytes_sent, in_parts
+from slpstream.cli.replay_files import MAX_HELD_BYTES, FoundReplay, bytes_sent, in_parts
 
 Result = TypeVar("Result")
 
@@ -19,7 +19,7 @@ def examined(
     examine: Callable[[FoundReplay], Result], replays: Iterable[FoundReplay], *, jobs: int, per_task: int
 ) -> Iterator[Result]:
     """Yield `examine(replay)` for each replay, in order, computed by `jobs` processes, `per_task` replays at once."""
-    parts = in_parts(replays, max_files=per_task)
+    parts = in_parts(replays, max_files=per_task, max_held_bytes=MAX_HELD_BYTES)
     with process_pool(jobs) as pool:
         for part in map_in_order(pool, partial(_each, examine), parts, ahead=_AHEAD * jobs, size_bytes=bytes_sent):
             yield from part.result()

@@ -22,6 +22,7 @@ from slpstream.cli.game_query import GameQuery, is_match
 from slpstream.cli.process_pool import map_in_order, process_pool
 from slpstream.cli.progress import progress_bar
 from slpstream.cli.replay_files import (
+    MAX_HELD_BYTES,
     FoundReplay,
     ReplayFile,
     at_hand,
@@ -49,7 +50,7 @@ from slpstream.training.windows import INDEX
 Layout = Literal["training", "slippi-ai"]
 Result = TypeVar("Result")
 
-_FORM = 6
+_FORM = 7
 """Form of the shards and of the index. It changes whenever the same replays would give other files."""
 _BYTES_PER_REPLAY_BYTE = 2
 """About how much larger the rows of a game are than its replay."""
@@ -172,7 +173,8 @@ def _parts(files: Sequence[ReplayFile], options: Options) -> Iterator[Part]:
     about = sum(size_bytes_of(file.path) * (_PACKED_TIMES if is_archive(file.path.name) else 1) for file in files)
     limit = min(options.shard_bytes // _BYTES_PER_REPLAY_BYTE, max(about // _LEAST_PARTS, _LEAST_PART_BYTES))
     replays = each_replay(files, by_name=True)
-    for number, part in enumerate(in_parts(replays, max_files=_PART_FILES, max_bytes=limit)):
+    parts = in_parts(replays, max_files=_PART_FILES, max_bytes=limit, max_held_bytes=MAX_HELD_BYTES)
+    for number, part in enumerate(parts):
         yield Part(number, part)
 
 

@@ -28,6 +28,9 @@ from slpstream.model.errors import FormatError, Unsupported, WrongFormat
 _HEADER = struct.Struct(">6I")
 _COUNT = struct.Struct(">I")
 _ENTRY_BYTES = 3
+_MAX_EVENTS = 4 << 20
+"""A game of eight minutes with four players and many items has about 700,000."""
+_EVENTS_AT_ONCE = 1 << 16
 _METADATA_STARTS = (b"U\x08metadata", b"}")
 
 Decompress = Callable[[bytes, int], bytes]
@@ -38,7 +41,8 @@ def unpack(data: bytes, decompress: Decompress, max_bytes: int) -> bytes:
     """The replay in the bytes of a `.slpz` file.
 
     Raises `FormatError` for a file that is damaged or not one of these, also for one that would be larger than
-    `max_bytes`: the size in the header is checked before anything is allocated.
+    `max_bytes`: the size in the header is checked before anything is allocated. Takes about twice as much memory as
+    the replay has.
     """
     if len(data) < _HEADER.size:
         raise WrongFormat("not a slpz file: shorter than its header", offset=len(data))
@@ -62,8 +66,12 @@ def unpack(data: bytes, decompress: Decompress, max_bytes: int) -> bytes:
         raise FormatError(
             f"the compressed block has another size than the {block_bytes:,} bytes of the header", offset=20
         )
-    events = data[payloads_at:metadata_at] + _events(block, sizes, block_at)
-    return container.header(len(events)) + events + metadata
+    order, rows = _rows(block, sizes, block_at)
+    del block
+    events = _in_order(order, rows, sizes)
+    rows.clear()
+    head = data[payloads_at:metadata_at]
+    return b"".join((container.header(len(head) + len(events)), head, events, metadata))
 
 
 def _sizes(event: bytes, offset: int) -> dict[int, int]:
@@ -74,14 +82,20 @@ def _sizes(event: bytes, offset: int) -> dict[int, int]:
     return {event[at]: int.from_bytes(event[at + 1 : at + _ENTRY_BYTES], "big") for at in entries}
 
 
-def _events(block: bytes, sizes: dict[int, int], offset: int) -> bytes:
-    """The events in the order of the file, from a decompressed block. `offset` is that of the block in its file."""
+def _rows(block: bytes, sizes: dict[int, int], offset: int) -> tuple[bytes, dict[int, bytearray]]:
+    """The commands in the order of the file, and the events of each one after the other, from a decompressed block.
+
+    `offset` is that of the block in its file.
+    """
     (count,) = _COUNT.unpack_from(block)
     if count > len(block) - _COUNT.size:
         raise FormatError(f"{count:,} events do not fit into the compressed block", offset=offset)
+    if count > _MAX_EVENTS:
+        raise FormatError(
+            f"{count:,} events are more than any game has, at most {_MAX_EVENTS:,} are read", offset=offset
+        )
     order = block[_COUNT.size : _COUNT.size + count]
     at = _COUNT.size + count
-    widths = [0] * 256
     columns: list[tuple[int, int, int]] = []
     for command in sorted(set(order)):
         size = sizes.get(command)
@@ -89,23 +103,32 @@ def _events(block: bytes, sizes: dict[int, int], offset: int) -> bytes:
             raise FormatError(f"command 0x{command:02x} is not declared", offset=offset, command=command)
         times = order.count(command)
         columns.append((command, times, at))
-        widths[command] = 1 + size
         at += size * times
     if at != len(block):
         raise FormatError("the events do not fill the compressed block", offset=offset)
-    payloads = {}
+    found = {}
     for command, times, first in columns:
-        width = widths[command]
+        width = 1 + sizes[command]
         rows = bytearray(width * times)
         rows[::width] = bytes([command]) * times
         for column in range(1, width):
             begin = first + (column - 1) * times
             rows[column::width] = block[begin : begin + times]
-        payloads[command] = rows
-    taken = [0] * 256
-    events = []
-    for command in order:
-        width, begin = widths[command], taken[command]
-        events.append(payloads[command][begin : begin + width])
-        taken[command] = begin + width
-    return b"".join(events)
+        found[command] = rows
+    return order, found
+
+
+def _in_order(order: bytes, rows: dict[int, bytearray], sizes: dict[int, int]) -> bytearray:
+    """The events in the order of the file."""
+    widths, taken = [0] * 256, [0] * 256
+    for command in rows:
+        widths[command] = 1 + sizes[command]
+    events = bytearray()
+    for first_event in range(0, len(order), _EVENTS_AT_ONCE):
+        some = []
+        for command in order[first_event : first_event + _EVENTS_AT_ONCE]:
+            width, begin = widths[command], taken[command]
+            some.append(rows[command][begin : begin + width])
+            taken[command] = begin + width
+        events += b"".join(some)
+    return events

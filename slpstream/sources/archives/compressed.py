@@ -3,30 +3,33 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Mapping
+import struct
+from collections.abc import Mapping
+from functools import partial
 from pathlib import PurePath
 from typing import BinaryIO
 
 from slpstream.formats.slippi import container, slpz
 from slpstream.sources.archives.names import REFUSED, is_compressed, is_slpz
 from slpstream.sources.archives.streams import (
-    MAX_MEMBER_BYTES,
     Budget,
-    Decompressor,
+    NewDecompressor,
     gzip_decompressor,
     read_whole,
     unpacked,
     unreadable,
+    window_bytes,
     xz_decompressor,
     zstd_decompressor,
 )
 
-_DECOMPRESSORS: Mapping[bytes, Callable[[], Decompressor]] = {
+_DECOMPRESSORS: Mapping[bytes, NewDecompressor] = {
     b"\x1f\x8b": gzip_decompressor,
     b"\x28\xb5\x2f\xfd": zstd_decompressor,
     b"\xfd7zXZ\0": xz_decompressor,
+    **{struct.pack("<L", 0x184D2A50 + number): zstd_decompressor for number in range(16)},
 }
-"""By the first bytes, because names are wrong more often."""
+"""By the first bytes, because names are wrong more often. `pzstd` begins with a zstd frame that decoders skip."""
 _SLIPPC = REFUSED[".zlp"]
 _VERSION_OFFSET = 2
 """Of the version in the payload of Game Start; its fourth byte is the encoder's version in slippc's files, else 0."""
@@ -38,26 +41,30 @@ def read_replay(name: str, stream: BinaryIO, size_bytes: int | None = None, budg
 
     Raises `OSError` for a file that cannot be decompressed or is too large, and `FormatError` for a damaged `.slpz`.
     """
+    budget = Budget(size_bytes or 0) if budget is None else budget
     if not is_compressed(name):
-        return read_whole(stream, size_bytes)
+        return read_whole(stream, size_bytes, budget.max_member_bytes)
     refusal = REFUSED.get(PurePath(name).suffix.lower())
     if refusal is not None:
         raise unreadable(refusal)
     if is_slpz(name):
-        return slpz.unpack(read_whole(stream, size_bytes), _decompress_block, MAX_MEMBER_BYTES)
+        max_bytes = budget.max_member_bytes * 2 // 3  # they are in memory in several forms
+        packed = read_whole(stream, size_bytes, max_bytes // 2)
+        return slpz.unpack(packed, partial(_decompress_block, budget), max_bytes)
     head = stream.read(max(map(len, _DECOMPRESSORS)))
     for magic, new_decompressor in _DECOMPRESSORS.items():
         if head.startswith(magic):
             source: BinaryIO = io.BufferedReader(_Rest(head, stream))
-            data = read_whole(unpacked(source, new_decompressor, budget=budget))
+            max_bytes = budget.inside(window_bytes(new_decompressor, budget)).max_member_bytes
+            data = read_whole(unpacked(source, new_decompressor, budget), max_bytes=max_bytes)
             if new_decompressor is xz_decompressor and _is_of_slippc(data):
                 raise unreadable(_SLIPPC)
             return data
     raise unreadable("not compressed by gzip, zstd or xz, although it has such a name")
 
 
-def _decompress_block(frame: bytes, size_bytes: int) -> bytes:
-    stream = unpacked(io.BytesIO(frame), zstd_decompressor)
+def _decompress_block(budget: Budget, frame: bytes, size_bytes: int) -> bytes:
+    stream = unpacked(io.BytesIO(frame), zstd_decompressor, budget.inside(3 * budget.max_member_bytes // 2))
     return stream.read(size_bytes + 1)
 
 

@@ -15,5 +15,7 @@ class Entry(NamedTuple):
     open: Callable[[], BinaryIO]
     problem: str | None = None
     """Why it cannot be read, where that is known from its header."""
+    memory_bytes: int = 0
+    """How much memory its stream takes."""
     whole: Callable[[], bytes | None] | None = None
     """Reads it at once, which is faster; `None` when it is not what the archive claims, which `open` has to tell."""

@@ -6,6 +6,7 @@ members after it follow where the archive allows it.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import io
 import os
@@ -18,12 +19,15 @@ from slpstream.sources.archives.entry import Entry
 from slpstream.sources.archives.names import holds_replay, is_archive, is_compressed
 from slpstream.sources.archives.seven_zip import SevenZipArchive
 from slpstream.sources.archives.streams import (
+    MAX_FILE_BYTES,
     Budget,
-    Decompressor,
+    NewDecompressor,
     gzip_decompressor,
     read_whole,
+    too_large,
     unpacked,
     unreadable,
+    window_bytes,
     xz_decompressor,
     zstd_decompressor,
 )
@@ -33,7 +37,7 @@ from slpstream.system.files import open_regular
 from slpstream.system.member_paths import SEPARATOR, member_path, path_text
 
 _MAX_NAME_BYTES = 4096
-_TARS: Mapping[str, Callable[[], Decompressor]] = {
+_TARS: Mapping[str, NewDecompressor] = {
     ".tar.gz": gzip_decompressor,
     ".tgz": gzip_decompressor,
     ".tar.zst": zstd_decompressor,
@@ -52,6 +56,8 @@ class Member(NamedTuple):
     read: Callable[[], bytes]
     """Returns the replay, decompressed. Raises `OSError`, and `FormatError` for a damaged `.slpz`."""
     problem: str | None = None
+    nested: bool = False
+    """Whether it is in an archive in the archive, which reading it by its name reads from the beginning."""
 
 
 class _Archive(Protocol):
@@ -59,15 +65,16 @@ class _Archive(Protocol):
         """The entries in order."""
 
 
-def members(path: Path, endings: tuple[str, ...] | None) -> Iterator[Member]:
+def members(path: Path, endings: tuple[str, ...] | None, *, by_name: bool = False) -> Iterator[Member]:
     """The replays with these lower-case endings in an archive on disk, with `None` all files in it.
 
-    Blocks. Errors of the archive become a member with a problem.
+    With `by_name`, those that are not nested are read by their names, not here, and count with the sizes that they
+    claim. Blocks. Errors of the archive become a member with a problem.
     """
     try:
         with open_regular(path) as file:
             budget = Budget(os.fstat(file.fileno()).st_size)
-            yield from _members(path, "", path.name, file, budget, endings, nested=False)
+            yield from _members(path, "", path.name, file, budget, endings, nested=False, by_name=by_name)
     except OSError as error:
         yield _problem(path, error.strerror or "cannot be read")
 
@@ -121,7 +128,15 @@ def no_such_member(path: Path) -> FileNotFoundError:
 
 
 def _members(
-    path: Path, prefix: str, kind: str, file: BinaryIO, budget: Budget, endings: tuple[str, ...] | None, *, nested: bool
+    path: Path,
+    prefix: str,
+    kind: str,
+    file: BinaryIO,
+    budget: Budget,
+    endings: tuple[str, ...] | None,
+    *,
+    nested: bool,
+    by_name: bool = False,
 ) -> Iterator[Member]:
     """`prefix` is the name of the archive in its own archive, with `::`, and `kind` a name with its ending."""
     seen: set[int] = set()
@@ -131,6 +146,8 @@ def _members(
         if not inner and not holds_replay(name, endings):
             continue
         problem = _name_problem(entry.name, name)
+        if problem is None and entry.size_bytes > MAX_FILE_BYTES:
+            problem = "it is damaged: it claims a size that no file has"
         key = hash(name)
         if problem is None and key in seen:
             problem = "there is another file of this name before it, which counts"
@@ -138,7 +155,10 @@ def _members(
         if problem is not None:
             yield _problem(member_path(path, prefix + _printable(name)), problem)
         elif not inner or entry.problem is not None:
-            yield _member(path, prefix, name, entry, budget)
+            if by_name and entry.size_bytes <= budget.max_member_bytes:
+                with contextlib.suppress(OSError):  # which ends below
+                    budget.take(entry.size_bytes)
+            yield _member(path, prefix, name, entry, budget, nested=nested)
         elif nested:
             yield _problem(member_path(path, prefix + name), "archives are read only one level deep")
         else:
@@ -150,25 +170,31 @@ def _members(
 
 def _nested(path: Path, name: str, entry: Entry, budget: Budget, endings: tuple[str, ...] | None) -> Iterator[Member]:
     """The replays in an archive in the archive. Where it must be sought in and cannot be, it is read into memory."""
+    budget = budget.inside(entry.memory_bytes)
     try:
         with entry.open() as stream:
             file = stream
             if not name.lower().endswith((*_TARS, ".tar")) and not stream.seekable():
+                max_bytes = budget.max_member_bytes
+                if entry.size_bytes > max_bytes:
+                    size = f"more than {max_bytes >> 20} MiB"
+                    raise too_large(f"an archive of {size} in an archive, which is not read; unpack it first")
                 file = io.BytesIO(read_whole(stream, entry.size_bytes))
+                budget = budget.inside(entry.size_bytes)
             yield from _members(path, name + SEPARATOR, name, file, budget, endings, nested=True)
     except OSError as error:
         yield _problem(member_path(path, name), error.strerror or "cannot be read")
 
 
-def _member(path: Path, prefix: str, name: str, entry: Entry, budget: Budget) -> Member:
+def _member(path: Path, prefix: str, name: str, entry: Entry, budget: Budget, *, nested: bool = False) -> Member:
     def read() -> bytes:
         data = None if entry.whole is None or is_compressed(name) else entry.whole()
         if data is not None:
             return data
         with entry.open() as stream:
-            return read_replay(name, stream, entry.size_bytes, budget)
+            return read_replay(name, stream, entry.size_bytes, budget.inside(entry.memory_bytes))
 
-    return Member(member_path(path, prefix + name), entry.size_bytes, read, entry.problem)
+    return Member(member_path(path, prefix + name), entry.size_bytes, read, entry.problem, nested)
 
 
 def _problem(path: Path, problem: str) -> Member:
@@ -184,7 +210,7 @@ def _opened(name: str, file: BinaryIO, budget: Budget) -> _Archive:
         return SevenZipArchive(file, budget)
     for ending, new_decompressor in _TARS.items():
         if lower.endswith(ending):
-            return TarArchive(unpacked(file, new_decompressor, budget=budget))
+            return TarArchive(unpacked(file, new_decompressor, budget), window_bytes(new_decompressor, budget))
     return TarArchive(file)
 
 

@@ -12,13 +12,15 @@ import struct
 import zlib
 from array import array
 from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate
 from typing import Any, BinaryIO, NamedTuple
 
 from slpstream.sources.archives.entry import Entry
 from slpstream.sources.archives.streams import (
-    MAX_WINDOW_BYTES,
+    MAX_FILE_BYTES,
     Budget,
     Decompressor,
+    NewDecompressor,
     Part,
     deflate_decompressor,
     read_whole,
@@ -26,6 +28,7 @@ from slpstream.sources.archives.streams import (
     too_large,
     unpacked,
     unreadable,
+    window_bytes,
     zstd_decompressor,
 )
 
@@ -34,7 +37,10 @@ _MAGIC = b"7z\xbc\xaf\x27\x1c"
 _MAX_HEADER_BYTES = 32 << 20
 """Size limit of the header, packed or not. That of 200,000 replays has 20 MB."""
 _MAX_COUNT = 1 << 20
-_MAX_CODERS = 4
+_MAX_CODERS = 32
+_MAX_METHODS = 4096
+"""Limit of the different ways in which the blocks of an archive are compressed. Usual archives have a few."""
+_MAX_PACKED_HEADERS = 4
 (
     _END, _HEADER, _ARCHIVE_PROPERTIES, _ADDITIONAL_STREAMS, _MAIN_STREAMS, _FILES, _PACK_INFO, _UNPACK_INFO,
     _SUBSTREAMS, _SIZE, _CRC, _FOLDER, _UNPACK_SIZE, _UNPACK_COUNT, _EMPTY_STREAM, _EMPTY_FILE, _ANTI, _NAMES,
@@ -63,16 +69,20 @@ class _Coder(NamedTuple):
 class _Folder(NamedTuple):
     """A block of files that are compressed together."""
 
-    coders: Sequence[_Coder]
+    coders: tuple[_Coder, ...]
     """In the order in which they are applied when unpacking."""
+    packed: int
+    """The number of its packed streams. Blocks that can be read have one; BCJ2 has four."""
     problem: str | None
 
 
 class _Streams(NamedTuple):
     """Where the packed blocks are, and what is in them."""
 
-    offset: int
-    packed_sizes: Sequence[int]
+    places: Sequence[int]
+    """Where each packed stream begins, and where the last one ends."""
+    first_streams: Sequence[int]
+    """The number of each block's first packed stream."""
     folders: Sequence[_Folder]
     folder_sizes: Sequence[int]
     counts: Sequence[int]
@@ -103,7 +113,7 @@ class SevenZipArchive:
         self._directories: Sequence[int] = ()
         self._links: Sequence[int] = ()
         self._count = 0
-        for _ in range(_MAX_CODERS):  # a packed header can contain a packed header
+        for _ in range(_MAX_PACKED_HEADERS):  # a packed header can contain a packed header
             if not header or header[0] != _ENCODED_HEADER:
                 break
             fields = _Fields(header, 1)
@@ -185,21 +195,21 @@ class SevenZipArchive:
             if place is None or streams is None:
                 raise unreadable("the archive is damaged: files without data")
             if block is None or block.number != place.folder:
-                block = _Block(self, streams, place.folder)
+                block = _Block(self, streams, place.folder, self._budget)
             problem = streams.folders[place.folder].problem
             if self._links[i]:
                 problem = "it is a link, not a file"
-            yield Entry(name, place.size_bytes, block.opener(place), problem)
+            yield Entry(name, place.size_bytes, block.opener(place), problem, block.memory_bytes)
 
     def _folder(self, streams: _Streams, number: int) -> BinaryIO:
         """The unpacked bytes of a block."""
         folder = streams.folders[number]
         if folder.problem is not None:
             raise unreadable(folder.problem)
-        start = _SIGNATURE.size + streams.offset + sum(streams.packed_sizes[:number])
-        size_bytes = streams.packed_sizes[number]
-        stream: BinaryIO = io.BufferedReader(Part(self._file, size_bytes, start=start))
-        return _decoded(stream, folder.coders, streams.folder_sizes[number], self._budget)
+        first = streams.first_streams[number]
+        start, end = streams.places[first : first + 2]
+        stream: BinaryIO = io.BufferedReader(Part(self._file, end - start, start=start))
+        return _decoded(stream, folder, streams.folder_sizes[number], self._budget)
 
 
 class _Place(NamedTuple):
@@ -214,10 +224,11 @@ class _Place(NamedTuple):
 class _Block:
     """One block while its files are read. It is unpacked only as far as files are opened."""
 
-    def __init__(self, archive: SevenZipArchive, streams: _Streams, number: int) -> None:
+    def __init__(self, archive: SevenZipArchive, streams: _Streams, number: int, budget: Budget) -> None:
         self._archive = archive
         self._streams = streams
         self.number = number
+        self.memory_bytes = _memory_bytes(streams.folders[number], streams.folder_sizes[number], budget)
         self._stream: BinaryIO | None = None
         self._part: Part | None = None
         self._at = 0
@@ -267,8 +278,22 @@ def _is_link(attributes: int) -> bool:
     return bool(attributes & _REPARSE_POINT) or mode & _MODE_KIND == _LINK_MODE
 
 
-def _decoded(stream: BinaryIO, coders: Sequence[_Coder], size_bytes: int, budget: Budget) -> BinaryIO:
-    """The stream with its coders undone."""
+def _memory_bytes(folder: _Folder, size_bytes: int, budget: Budget) -> int:
+    """How much memory unpacking a block takes."""
+    for coder in folder.coders:
+        if coder.method in (_LZMA, _LZMA2):
+            return min(_window_bytes(coder), size_bytes)
+        if coder.method in _NEW:
+            return window_bytes(_NEW[coder.method], budget)
+    return 0
+
+
+def _decoded(stream: BinaryIO, folder: _Folder, size_bytes: int, budget: Budget) -> BinaryIO:
+    """The stream with the coders of its block undone."""
+    window = _memory_bytes(folder, size_bytes, budget)
+    if window > budget.max_window_bytes:
+        raise too_large(f"unpacking it takes {window >> 20} MiB of memory, more than {budget.max_window_bytes >> 20}")
+    coders = folder.coders
     at = 0
     while at < len(coders):
         coder = coders[at]
@@ -280,20 +305,20 @@ def _decoded(stream: BinaryIO, coders: Sequence[_Coder], size_bytes: int, budget
             while at < len(coders) and (coders[at].method == _DELTA or coders[at].method in _BRANCHES):
                 filters.insert(0, _filter(coders[at], size_bytes))
                 at += 1
-            stream = unpacked(stream, _raw_lzma(filters), budget=budget, repeated=False)
+            stream = unpacked(stream, _raw_lzma(filters), budget, repeated=False)
         else:
-            stream = unpacked(stream, _NEW[coder.method], budget=budget, repeated=coder.method == _ZSTD)
+            stream = unpacked(stream, _NEW[coder.method], budget, repeated=coder.method == _ZSTD)
     return stream
 
 
-def _raw_lzma(filters: list[dict[str, Any]]) -> Callable[[], Decompressor]:
+def _raw_lzma(filters: list[dict[str, Any]]) -> NewDecompressor:
     import lzma  # noqa: PLC0415 -- loaded only for those who have such an archive
 
-    return lambda: lzma.LZMADecompressor(lzma.FORMAT_RAW, filters=filters)
+    return lambda _max_window_bytes: lzma.LZMADecompressor(lzma.FORMAT_RAW, filters=filters)
 
 
 def _filter(coder: _Coder, size_bytes: int) -> dict[str, Any]:
-    """A filter of Python's `lzma`. No file refers to more than what has been unpacked before."""
+    """A filter of Python's `lzma`."""
     properties = coder.properties
     try:
         if coder.method == _DELTA:
@@ -301,27 +326,31 @@ def _filter(coder: _Coder, size_bytes: int) -> dict[str, Any]:
         if coder.method in _BRANCHES:
             return {"id": _BRANCHES[coder.method]}
         if coder.method == _LZMA2:
-            window = 0xFFFFFFFF if properties[0] >= 40 else (2 | properties[0] & 1) << properties[0] // 2 + 11
             found: dict[str, Any] = {"id": 0x21}
         else:
-            window = int.from_bytes(properties[1:5], "little")
             first = properties[0]
             found = {"id": 0x4000000000000001, "lc": first % 9, "lp": first // 9 % 5, "pb": first // 45}
     except IndexError as error:
         raise unreadable("the header of the archive is damaged") from error
-    window = min(window, max(size_bytes, 4096))
-    if window > MAX_WINDOW_BYTES:
-        raise too_large(f"unpacking it takes {window >> 20} MiB of memory, more than {MAX_WINDOW_BYTES >> 20}")
-    return {**found, "dict_size": max(window, 4096)}
+    return {**found, "dict_size": max(min(_window_bytes(coder), size_bytes), 4096)}
 
 
-def _bzip2() -> Decompressor:
+def _window_bytes(coder: _Coder) -> int:
+    """The window of LZMA or LZMA2 by its properties. No file refers to more than what has been unpacked before."""
+    properties = coder.properties
+    if coder.method == _LZMA:
+        return int.from_bytes(properties[1:5], "little")
+    exponent = properties[0] if properties else 0
+    return 0xFFFFFFFF if exponent >= 40 else (2 | exponent & 1) << exponent // 2 + 11
+
+
+def _bzip2(_max_window_bytes: int) -> Decompressor:
     import bz2  # noqa: PLC0415 -- loaded only for those who have such an archive
 
     return bz2.BZ2Decompressor()
 
 
-_NEW: dict[bytes, Callable[[], Decompressor]] = {
+_NEW: dict[bytes, NewDecompressor] = {
     _DEFLATE: deflate_decompressor, _BZIP2: _bzip2, _ZSTD: zstd_decompressor,
 }  # fmt: skip
 
@@ -329,21 +358,32 @@ _NEW: dict[bytes, Callable[[], Decompressor]] = {
 class _Fields:
     """Reads the fields of a header. Every count is checked against the bytes that are left."""
 
-    __slots__ = ("_at", "_data")
+    __slots__ = ("_data", "at")
 
     def __init__(self, data: bytes, at: int) -> None:
         self._data = data
-        self._at = at
+        self.at = at
 
     def take(self, size_bytes: int) -> bytes:
-        data = self._data[self._at : self._at + size_bytes]
+        data = self._data[self.at : self.at + size_bytes]
         if len(data) != size_bytes:
             raise unreadable("the header of the archive is damaged")
-        self._at += size_bytes
+        self.at += size_bytes
         return data
 
+    def skip(self, data: bytes) -> bool:
+        """Whether these bytes follow, which are skipped then."""
+        found = self._data.startswith(data, self.at)
+        if found:
+            self.at += len(data)
+        return found
+
+    def since(self, start: int) -> bytes:
+        """What was read since a place."""
+        return self._data[start : self.at]
+
     def rest(self) -> bytes:
-        return self.take(len(self._data) - self._at)
+        return self.take(len(self._data) - self.at)
 
     def byte(self) -> int:
         return self.take(1)[0]
@@ -363,7 +403,7 @@ class _Fields:
     def count(self) -> int:
         """The number of things, of which each takes at least a bit of the header."""
         found = self.number()
-        if found > 8 * (len(self._data) - self._at):
+        if found > 8 * (len(self._data) - self.at):
             raise unreadable("the header of the archive is damaged")
         if found > _MAX_COUNT:
             raise too_large(f"it has {found:,} files, more than {_MAX_COUNT:,}")
@@ -384,9 +424,9 @@ def _streams(fields: _Fields) -> _Streams:
     offset = 0
     packed_sizes: array[int] = array("Q")
     folders: list[_Folder] = []
-    folder_sizes: list[int] = []
-    folder_crcs: list[int] = []
-    counts: list[int] | None = None
+    folder_sizes: array[int] = array("Q")
+    folder_crcs: array[int] = array("q")
+    counts: array[int] | None = None
     sizes: array[int] | None = None
     crcs: array[int] | None = None
     while (kind := fields.byte()) != _END:
@@ -406,11 +446,13 @@ def _streams(fields: _Fields) -> _Streams:
             counts, sizes, crcs = _substreams(fields, folder_sizes, folder_crcs)
         else:
             raise unreadable("the header of the archive is damaged")
-    if len(packed_sizes) < len(folders):
+    first_streams = array("L", accumulate((folder.packed for folder in folders), initial=0))
+    if len(packed_sizes) < first_streams[-1] or _SIGNATURE.size + offset + sum(packed_sizes) > MAX_FILE_BYTES:
         raise unreadable("the header of the archive is damaged")
+    places = array("Q", accumulate(packed_sizes, initial=_SIGNATURE.size + offset))
     if counts is None or sizes is None or crcs is None:
-        counts, sizes, crcs = [1] * len(folders), array("Q", folder_sizes), array("q", folder_crcs)
-    return _Streams(offset, packed_sizes, folders, folder_sizes, counts, sizes, crcs)
+        counts, sizes, crcs = array("Q", [1]) * len(folders), folder_sizes, folder_crcs
+    return _Streams(places, first_streams, folders, folder_sizes, counts, sizes, crcs)
 
 
 def _numbers(fields: _Fields, count: int) -> array[int]:
@@ -420,22 +462,34 @@ def _numbers(fields: _Fields, count: int) -> array[int]:
     return found
 
 
-def _checksums(fields: _Fields, count: int) -> list[int]:
-    return [fields.uint32() if known else -1 for known in fields.defined(count)]
+def _checksums(fields: _Fields, count: int) -> array[int]:
+    return array("q", (fields.uint32() if known else -1 for known in fields.defined(count)))
 
 
-def _folders(fields: _Fields) -> tuple[list[_Folder], list[int], list[int]]:
+def _folders(fields: _Fields) -> tuple[list[_Folder], array[int], array[int]]:
     """The blocks, the sizes that they unpack to, and their checksums."""
     if fields.byte() != _FOLDER:
         raise unreadable("the header of the archive is damaged")
     count = fields.count()
     if fields.byte():
         raise unreadable("an archive of this kind is not read")
-    found = [_folder(fields) for _ in range(count)]
+    known: dict[tuple[_Folder, int, int], tuple[_Folder, int, int]] = {}
+    found = []
+    folder = None
+    definition = b""
+    for _ in range(count):
+        if folder is None or not fields.skip(definition):
+            start = fields.at
+            parsed = _folder(fields)
+            definition = fields.since(start)
+            folder = known.setdefault(parsed, parsed)
+        found.append(folder)
+        if len(known) > _MAX_METHODS:
+            raise too_large("its files are compressed in too many different ways")
     if fields.byte() != _UNPACK_SIZE:
         raise unreadable("the header of the archive is damaged")
-    sizes = [[fields.number() for _ in range(coders)][main] for _, coders, main in found]
-    crcs = [-1] * count
+    sizes = array("Q", ([fields.number() for _ in range(coders)][main] for _, coders, main in found))
+    crcs = array("q", [-1]) * count
     while (part := fields.byte()) != _END:
         if part != _CRC:
             raise unreadable("the header of the archive is damaged")
@@ -466,37 +520,41 @@ def _folder(fields: _Fields) -> tuple[_Folder, int, int]:
     if inputs > 32 or outputs > 32:
         raise unreadable("the header of the archive is damaged")
     bonds = {fields.number(): fields.number() for _ in range(outputs - 1)}
-    packed = inputs - len(bonds)
+    packed = inputs - outputs + 1
+    if outputs < 1 or packed < 1:
+        raise unreadable("the header of the archive is damaged")
     if packed > 1:
         for _ in range(packed):
             fields.number()
     elif problem is None and len(bonds) != count - 1:
         problem = "it is compressed in a way that is not read"
-    main = next((i for i in range(count) if i not in bonds.values()), 0)
+    main = next((i for i in range(outputs) if i not in bonds.values()), 0)
     order = [main]
     while problem is None and order[-1] in bonds:
         following = bonds[order[-1]]
         if following >= count or following in order:
             raise unreadable("the header of the archive is damaged")
         order.append(following)
-    chain = [coders[i] for i in reversed(order)] if problem is None else coders
+    chain = tuple(coders[i] for i in reversed(order)) if problem is None else ()
     methods = [coder.method for coder in chain]
+    if problem is None and sum(method in (_LZMA, _LZMA2, *_NEW) for method in methods) > 1:
+        problem = "it is compressed several times, which is not read"
     for before, method in zip([None, *methods], methods, strict=False):
         # liblzma undoes these only together with LZMA2, and the first one's end is not marked in plain LZMA
         alone = method in _BRANCHES and (_LZMA2 not in methods or before == _COPY)
         if problem is None and (alone or (method == _DELTA and not {_LZMA, _LZMA2} & set(methods))):
             problem = "it is compressed in a way that is not read"
-    return _Folder(chain, problem), outputs, main
+    return _Folder(chain, packed, problem), outputs, main
 
 
 def _substreams(
     fields: _Fields, folder_sizes: Sequence[int], folder_crcs: Sequence[int]
-) -> tuple[list[int], array[int], array[int]]:
+) -> tuple[array[int], array[int], array[int]]:
     """How many files are in each block, their sizes and their checksums."""
-    counts = [1] * len(folder_sizes)
+    counts = array("Q", [1]) * len(folder_sizes)
     part = fields.byte()
     if part == _UNPACK_COUNT:
-        counts = [fields.count() for _ in folder_sizes]
+        counts = array("Q", (fields.count() for _ in folder_sizes))
         part = fields.byte()
     sizes: array[int] = array("Q")
     for count, size_bytes in zip(counts, folder_sizes, strict=True):
@@ -514,7 +572,7 @@ def _substreams(
         part = fields.byte()
     inherited = [count == 1 and crc32 >= 0 for count, crc32 in zip(counts, folder_crcs, strict=True)]
     unknown = sum(count for count, known in zip(counts, inherited, strict=True) if not known)
-    read = [-1] * unknown
+    read = array("q", [-1]) * unknown
     while part != _END:
         if part != _CRC:
             raise unreadable("the header of the archive is damaged")

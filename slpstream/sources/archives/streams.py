@@ -17,9 +17,13 @@ MAX_MEMBER_BYTES = 48 << 20
 """Size limit of a replay in an archive. A game of eight minutes with four players has less than half of it."""
 MAX_WINDOW_BYTES = 64 << 20
 """Size limit of the memory in which a decompressor keeps what it has unpacked; the strongest usual settings need it."""
+_MEMORY_BYTES = 128 << 20
+"""What unpacking may take at a time: windows, archives in archives, and two replays, of which one is kept."""
 _CHUNK_BYTES = 64 * 1024
 _MAX_RATIO = 200
 _SPARED_BYTES = 256 << 20
+MAX_FILE_BYTES = (1 << 63) - 1
+"""No place in a file is beyond it, whatever a header claims."""
 
 
 class Decompressor(Protocol):
@@ -52,23 +56,49 @@ def too_large(text: str) -> OSError:
 
 
 class Budget:
-    """How many bytes an archive of a certain size may unpack to. Replays compress to a tenth, bombs to a thousandth."""
+    """How many bytes an archive of a certain size may unpack to, and how much memory that may take at a time.
 
-    __slots__ = ("_left_bytes",)
+    Replays compress to a tenth, bombs to a thousandth.
+    """
+
+    __slots__ = ("_memory_bytes", "_outer", "_unpacked_bytes")
 
     def __init__(self, packed_bytes: int) -> None:
-        self._left_bytes = _SPARED_BYTES + _MAX_RATIO * packed_bytes
+        self._unpacked_bytes = _SPARED_BYTES + _MAX_RATIO * packed_bytes
+        """How many further bytes may be unpacked."""
+        self._memory_bytes = _MEMORY_BYTES
+        self._outer: Budget | None = None
+
+    def inside(self, memory_bytes: int) -> Budget:
+        """The same budget while so much of its memory is taken: for what is in an archive in the archive."""
+        found = Budget(0)
+        found._memory_bytes = self._memory_bytes - memory_bytes
+        found._outer = self
+        return found
 
     def take(self, size_bytes: int) -> None:
         """Count unpacked bytes. Raises `OSError` when there were too many."""
-        self._left_bytes -= size_bytes
-        if self._left_bytes < 0:
+        if self._outer is not None:
+            self._outer.take(size_bytes)
+            return
+        self._unpacked_bytes -= size_bytes
+        if self._unpacked_bytes < 0:
             raise too_large(f"it unpacks to more than {_MAX_RATIO} times its size")
 
     @property
     def spent(self) -> bool:
         """Whether too many bytes were unpacked."""
-        return self._left_bytes < 0
+        return self._unpacked_bytes < 0 if self._outer is None else self._outer.spent
+
+    @property
+    def max_window_bytes(self) -> int:
+        """Size limit of the memory in which a decompressor keeps what it has unpacked, a power of two."""
+        return min(MAX_WINDOW_BYTES, 1 << (self._memory_bytes // 2).bit_length() - 1)
+
+    @property
+    def max_member_bytes(self) -> int:
+        """Size limit of a replay."""
+        return min(MAX_MEMBER_BYTES, self._memory_bytes // 2)
 
 
 class Inflate:
@@ -97,29 +127,38 @@ class Inflate:
         return found
 
 
-def gzip_decompressor() -> Decompressor:
+NewDecompressor = Callable[[int], Decompressor]
+"""Makes a decompressor. Its argument is the size limit of the memory in which it keeps what it has unpacked."""
+
+
+def gzip_decompressor(_max_window_bytes: int) -> Decompressor:
     """A decompressor for one gzip member."""
     return Inflate(16 + zlib.MAX_WBITS)
 
 
-def deflate_decompressor() -> Decompressor:
+def deflate_decompressor(_max_window_bytes: int) -> Decompressor:
     """A decompressor for deflated bytes without a header."""
     return Inflate(-zlib.MAX_WBITS)
 
 
-def xz_decompressor() -> Decompressor:
+def xz_decompressor(max_window_bytes: int) -> Decompressor:
     """A decompressor for one xz stream."""
     import lzma  # noqa: PLC0415 -- loaded only for those who have such a file
 
-    return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=MAX_WINDOW_BYTES + (2 << 20))
+    return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=max_window_bytes + (2 << 20))
 
 
-def zstd_decompressor() -> Decompressor:
+def zstd_decompressor(max_window_bytes: int) -> Decompressor:
     """A decompressor for one zstd frame. Raises `OSError` where zstd is not installed."""
     zstd = zstd_module()
-    options = {zstd.DecompressionParameter.window_log_max: MAX_WINDOW_BYTES.bit_length() - 1}
+    options = {zstd.DecompressionParameter.window_log_max: max_window_bytes.bit_length() - 1}
     found: Decompressor = zstd.ZstdDecompressor(options=options)
     return found
+
+
+def window_bytes(new_decompressor: NewDecompressor, budget: Budget) -> int:
+    """How much memory to count for a decompressor, of which it is not known before."""
+    return budget.max_window_bytes if new_decompressor in (xz_decompressor, zstd_decompressor) else 0
 
 
 def zstd_module() -> Any:
@@ -143,18 +182,10 @@ def _damage() -> tuple[type[Exception], ...]:
 
 
 class Unpacked(io.RawIOBase):
-    """The unpacked bytes of a compressed stream. Several streams one after the other count as one, as for `gzip -d`.
-
-    `max_bytes` is the number of compressed bytes to read from `source`, `None` for all.
-    """
+    """The unpacked bytes of a compressed stream. With `repeated`, several streams one after the other count as one."""
 
     def __init__(
-        self,
-        source: BinaryIO,
-        new_decompressor: Callable[[], Decompressor],
-        *,
-        budget: Budget | None = None,
-        repeated: bool = True,
+        self, source: BinaryIO, new_decompressor: NewDecompressor, budget: Budget, *, repeated: bool = True
     ) -> None:
         self._source = source
         self._new = new_decompressor
@@ -162,6 +193,8 @@ class Unpacked(io.RawIOBase):
         self._repeated = repeated
         self._decompressor: Decompressor | None = None
         self._next = b""
+        self._ended = False
+        """Whether a stream has ended, so that zeros may follow."""
 
     def readable(self) -> bool:
         """True."""
@@ -173,9 +206,8 @@ class Unpacked(io.RawIOBase):
         try:
             found = self._read(min(len(view), _CHUNK_BYTES))
         except _damage() as error:
-            raise unreadable(_damage_text(error)) from error
-        if self._budget is not None:
-            self._budget.take(len(found))
+            raise unreadable(_damage_text(error, self._budget)) from error
+        self._budget.take(len(found))
         view[: len(found)] = found
         return len(found)
 
@@ -186,7 +218,11 @@ class Unpacked(io.RawIOBase):
                 self._next = b""
                 if not data:
                     return b""
-                self._decompressor = self._new()
+                if self._ended:
+                    data = data.lstrip(b"\0")
+                    if not data:
+                        continue
+                self._decompressor = self._new(self._budget.max_window_bytes)
             else:
                 data = b""
                 if self._decompressor.needs_input and not self._decompressor.eof:
@@ -195,28 +231,23 @@ class Unpacked(io.RawIOBase):
                         raise unreadable("the compressed data end early")
             found = self._decompressor.decompress(data, max_bytes)
             if self._decompressor.eof:
-                self._next = self._decompressor.unused_data.lstrip(b"\0") if self._repeated else b""
+                self._next = self._decompressor.unused_data if self._repeated else b""
                 self._source = self._source if self._repeated else io.BytesIO()
+                self._ended = True
                 self._decompressor = None
             if found:
                 return found
 
 
-def _damage_text(error: Exception) -> str:
+def _damage_text(error: Exception, budget: Budget) -> str:
     if "memory" in str(error).lower() or "Frame requires too much" in str(error):
-        return f"unpacking it takes more than {MAX_WINDOW_BYTES >> 20} MiB of memory"
+        return f"unpacking it takes more than {budget.max_window_bytes >> 20} MiB of memory"
     return "the compressed data are damaged"
 
 
-def unpacked(
-    source: BinaryIO,
-    new_decompressor: Callable[[], Decompressor],
-    *,
-    budget: Budget | None = None,
-    repeated: bool = True,
-) -> BinaryIO:
-    """The same as a file that can be read in pieces of any size."""
-    raw = Unpacked(source, new_decompressor, budget=budget, repeated=repeated)
+def unpacked(source: BinaryIO, new_decompressor: NewDecompressor, budget: Budget, *, repeated: bool = True) -> BinaryIO:
+    """The unpacked bytes of a compressed stream, as a file that can be read in pieces of any size."""
+    raw = Unpacked(source, new_decompressor, budget, repeated=repeated)
     return io.BufferedReader(raw, _CHUNK_BYTES)
 
 
@@ -224,11 +255,14 @@ class Part(io.RawIOBase):
     """The next `size_bytes` of a stream, as a file of its own. It can be sought where `seekable` is true.
 
     `crc32` is the checksum of these bytes where it is known; it is checked when they have been read to the end.
+    Raises `OSError` for a place or a size that no file has.
     """
 
     def __init__(
         self, source: BinaryIO, size_bytes: int, *, start: int | None = None, crc32: int | None = None
     ) -> None:
+        if (start or 0) + size_bytes > MAX_FILE_BYTES:
+            raise unreadable("the archive is damaged: it claims a size that no file has")
         self._source = source
         self._size_bytes = size_bytes
         self._start = start
@@ -276,12 +310,13 @@ class Part(io.RawIOBase):
 
 def read_whole(stream: BinaryIO, size_bytes: int | None = None, max_bytes: int = MAX_MEMBER_BYTES) -> bytes:
     """Read a stream to its end. Raises `OSError` if it is longer than `max_bytes`, or claims to be."""
+    reason = "more than any replay has" if max_bytes == MAX_MEMBER_BYTES else "more than there is memory for"
     if size_bytes is not None and size_bytes > max_bytes:
-        raise too_large(f"{size_bytes:,} bytes are more than any replay has")
+        raise too_large(f"{size_bytes:,} bytes are {reason}")
     collected = io.BytesIO()
     while chunk := stream.read(_CHUNK_BYTES):
         if collected.tell() + len(chunk) > max_bytes:
-            raise too_large(f"it unpacks to more than {max_bytes:,} bytes, more than any replay has")
+            raise too_large(f"it unpacks to more than {max_bytes:,} bytes, {reason}")
         collected.write(chunk)
     return collected.getvalue()
 

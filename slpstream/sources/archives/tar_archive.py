@@ -18,16 +18,21 @@ from slpstream.sources.archives.streams import Part, skip, unreadable
 _BLOCK_BYTES = tarfile.BLOCKSIZE
 _MAX_EXTENSION_BYTES = 1 << 20
 """Size limit of the records that carry long names."""
+_MAX_SIZE_DIGITS = 19
+"""Of the largest file size."""
+_SPARSE_MORE, _SPARSE_STILL_MORE = 482, 504
+"""Where the header of a file with holes, and each block after it, tell that another block follows."""
 _EXTENSIONS = {tarfile.XHDTYPE, tarfile.SOLARIS_XHDTYPE, tarfile.GNUTYPE_LONGNAME}
 _SKIPPED = {tarfile.XGLTYPE, tarfile.GNUTYPE_LONGLINK}
 _REGULAR = {tarfile.REGTYPE, tarfile.AREGTYPE, tarfile.CONTTYPE}
 
 
 class TarArchive:
-    """A tar archive in a stream that need not be seekable."""
+    """A tar archive in a stream that need not be seekable. `memory_bytes` is how much memory the stream takes."""
 
-    def __init__(self, file: BinaryIO) -> None:
+    def __init__(self, file: BinaryIO, memory_bytes: int = 0) -> None:
         self._file = file
+        self._memory_bytes = memory_bytes
         self._go_forward: Callable[[int], None] = partial(skip, file)
         if file.seekable():
             self._end = file.seek(0, io.SEEK_END)
@@ -35,8 +40,9 @@ class TarArchive:
             self._go_forward = self._seek_forward
 
     def _seek_forward(self, size_bytes: int) -> None:
-        if self._file.seek(size_bytes, io.SEEK_CUR) > self._end:
+        if size_bytes > self._end - self._file.tell():
             raise unreadable("the archive ends early")
+        self._file.seek(size_bytes, io.SEEK_CUR)
 
     def entries(self) -> Iterator[Entry]:
         """The entries in order. Raises `OSError` where the archive is damaged."""
@@ -56,7 +62,7 @@ class TarArchive:
             padded_bytes = -(-size_bytes // _BLOCK_BYTES) * _BLOCK_BYTES
             if info.type in _REGULAR and not sparse:
                 part = Part(self._file, size_bytes)
-                yield Entry(name, size_bytes, partial(io.BufferedReader, part))
+                yield Entry(name, size_bytes, partial(io.BufferedReader, part), memory_bytes=self._memory_bytes)
                 self._go_forward(padded_bytes - part.tell())
                 continue
             if not info.isdir():
@@ -75,6 +81,12 @@ class TarArchive:
             raise unreadable("the archive is damaged, or not a tar archive") from error
         if info.size < 0:
             raise unreadable("the archive is damaged: a size below zero")
+        more = info.type == tarfile.GNUTYPE_SPARSE and block[_SPARSE_MORE]
+        while more:  # further blocks with the places of holes
+            block = self._file.read(_BLOCK_BYTES)
+            if len(block) < _BLOCK_BYTES:
+                raise unreadable("the archive ends early")
+            more = block[_SPARSE_STILL_MORE]
         return info
 
     def _extension(self, info: tarfile.TarInfo, padded_bytes: int) -> dict[str, str]:
@@ -95,6 +107,7 @@ class TarArchive:
             key, _, value = data[at + len(length) + 1 : at + int(length) - 1].partition(b"=")
             found[key.decode("utf-8", "surrogateescape")] = value.decode("utf-8", "surrogateescape")
             at += int(length)
-        if not found.get("size", "0").isdigit():
+        size = found.get("size", "0")
+        if not (size.isascii() and size.isdigit() and len(size) <= _MAX_SIZE_DIGITS):
             raise unreadable("the archive is damaged: a size that is no number")
         return found

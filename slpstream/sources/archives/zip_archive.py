@@ -17,13 +17,14 @@ from typing import BinaryIO, NamedTuple
 
 from slpstream.sources.archives.entry import Entry
 from slpstream.sources.archives.streams import (
-    MAX_MEMBER_BYTES,
     Budget,
     Decompressor,
+    NewDecompressor,
     Part,
     deflate_decompressor,
     unpacked,
     unreadable,
+    window_bytes,
     zstd_decompressor,
 )
 
@@ -40,6 +41,8 @@ _LOCAL_MAGIC = b"PK\x03\x04"
 _MAX_COMMENT_BYTES = 0xFFFF
 _PIECE_BYTES = 256 * 1024
 """Read at once from the directory; no entry is larger."""
+_WHOLE_BYTES = 16 << 20
+"""Size limit of files that are unpacked in one go, for which their packed bytes are held too."""
 _USUAL_BYTES = 512
 """Of one entry of the directory."""
 _ENCRYPTED = 1 << 0 | 1 << 6 | 1 << 13
@@ -49,14 +52,14 @@ _EXTRA_ZIP64 = 1
 _FULL16, _FULL32 = 0xFFFF, 0xFFFFFFFF
 
 
-def _bzip2_decompressor() -> Decompressor:
+def _bzip2_decompressor(_max_window_bytes: int) -> Decompressor:
     import bz2  # noqa: PLC0415 -- loaded only for those who have such a file
 
     return bz2.BZ2Decompressor()
 
 
 _STORED, _DEFLATED = 0, 8
-_METHODS: Mapping[int, Callable[[], Decompressor]] = {
+_METHODS: Mapping[int, NewDecompressor] = {
     _DEFLATED: deflate_decompressor,
     12: _bzip2_decompressor,
     93: zstd_decompressor,
@@ -85,8 +88,8 @@ class ZipArchive:
         """The open archive. It can be replaced by another opening of the same file."""
         self.budget = budget
         """How much the files that are opened from now on may unpack to."""
-        size_bytes = file.seek(0, io.SEEK_END)
-        tail_at = max(0, size_bytes - _END.size - _MAX_COMMENT_BYTES)
+        self._size_bytes = file.seek(0, io.SEEK_END)
+        tail_at = max(0, self._size_bytes - _END.size - _MAX_COMMENT_BYTES)
         file.seek(tail_at)
         tail = file.read()
         at = tail.rfind(_END_MAGIC)
@@ -103,7 +106,7 @@ class ZipArchive:
         self._end = end
         if self._start < 0 or self._shift < 0:
             raise unreadable("the directory of the archive is damaged")
-        self._places: array[int] | None = None
+        self._table: _Table | None = None
 
     def _end64(self, end: int) -> tuple[int, int, int, int] | None:
         """The number of entries, size and offset of the directory, and where it ends; `None` without Zip64."""
@@ -124,36 +127,30 @@ class ZipArchive:
         return count, directory_bytes, offset, at
 
     def entries(self) -> Iterator[Entry]:
-        """The entries in the order of the directory. Raises `OSError` where it is damaged."""
+        """The entries in the order of the directory. Raises `OSError` where it is damaged.
+
+        Bombs have many entries for the same packed bytes, which no program writes.
+        """
+        packed_bytes = 0
         for _, header in self._headers():
+            if header.packed_bytes <= self._start:  # others are refused when they are opened
+                packed_bytes += header.packed_bytes
+            if packed_bytes > self._start:
+                raise unreadable("the archive is damaged: its files overlap")
             yield self._entry(header)
 
     def find(self, name: str, normalised: Callable[[str], str]) -> Entry | None:
         """The first entry whose normalised name is `name`; `None` if there is none.
 
-        Places of names are kept in a table of 16 bytes for each, which is made at the first call.
+        Places of names are kept in a table of 32 bytes for each, which is made at the first call.
         """
-        if self._places is None:
-            self._places = self._places_of_names(normalised)
-        places = self._places
-        slot = hash(name) % len(places)
-        while places[slot]:
-            header = self._header_at(places[slot] - 1)
-            if header is not None and normalised(header.name) == name:
-                return self._entry(header)
-            slot = (slot + 1) % len(places)
-        return None
-
-    def _places_of_names(self, normalised: Callable[[str], str]) -> array[int]:
-        """A hash table with open addressing: the position of each entry plus one, 0 where there is none."""
-        count = sum(1 for _ in self._headers())
-        places = array("Q", bytes(8 * (2 * count + 1)))
-        for at, header in self._headers():
-            slot = hash(normalised(header.name)) % len(places)
-            while places[slot]:
-                slot = (slot + 1) % len(places)
-            places[slot] = at + 1
-        return places
+        if self._table is None:
+            self._table = _Table(sum(1 for _ in self._headers()))
+            for at, header in self._headers():
+                self._table.add(normalised(header.name), at)
+        place = self._table.find(name)
+        found = None if place is None else self._header_at(place)
+        return self._entry(found) if found is not None and normalised(found.name) == name else None
 
     def _header_at(self, at: int) -> _Header | None:
         for size_bytes in (_USUAL_BYTES, _PIECE_BYTES):
@@ -190,11 +187,19 @@ class ZipArchive:
         elif header.method != _STORED and header.method not in _METHODS:
             method = _UNREAD_METHODS.get(header.method, f"method {header.method}")
             problem = f"it is compressed by {method}, which is not read"
-        return Entry(header.name, header.size_bytes, partial(self._open, header), problem, partial(self._whole, header))
+        new_decompressor = _METHODS.get(header.method)
+        return Entry(
+            header.name,
+            header.size_bytes,
+            partial(self._open, header),
+            problem,
+            0 if new_decompressor is None else window_bytes(new_decompressor, self.budget),
+            partial(self._whole, header) if header.method == _DEFLATED else None,
+        )
 
     def _whole(self, header: _Header) -> bytes | None:
-        """A deflated file, unpacked in one go; `None` where something is wrong with it or it is not deflated."""
-        if header.method != _DEFLATED or max(header.packed_bytes, header.size_bytes) > MAX_MEMBER_BYTES:
+        """A deflated file, unpacked in one go; `None` where something is wrong with it or it is large."""
+        if max(header.packed_bytes, header.size_bytes) > min(_WHOLE_BYTES, self.budget.max_member_bytes):
             return None
         self.file.seek(self._start_of(header))
         packed = self.file.read(header.packed_bytes)
@@ -215,19 +220,54 @@ class ZipArchive:
             part = Part(self.file, header.size_bytes, start=start, crc32=header.crc32)
             return io.BufferedReader(part)
         packed: BinaryIO = io.BufferedReader(Part(self.file, header.packed_bytes, start=start))
-        stream = unpacked(packed, _METHODS[header.method], budget=self.budget, repeated=False)
+        stream = unpacked(packed, _METHODS[header.method], self.budget, repeated=False)
         return io.BufferedReader(Part(stream, header.size_bytes, crc32=header.crc32))
 
     def _start_of(self, header: _Header) -> int:
-        """Where the packed bytes of a file begin."""
+        """Where the packed bytes of a file begin. Raises `OSError` if they are not in the archive."""
         offset = self._shift + header.offset
-        self.file.seek(offset)
-        local = self.file.read(_LOCAL.size)
+        local = b""
+        if offset < self._size_bytes:
+            self.file.seek(offset)
+            local = self.file.read(_LOCAL.size)
         if len(local) < _LOCAL.size or not local.startswith(_LOCAL_MAGIC):
             raise unreadable("it is damaged: there is no file at its place")
         name_bytes, extra_bytes = _LOCAL.unpack(local)[-2:]
         start: int = offset + _LOCAL.size + name_bytes + extra_bytes
+        if start + header.packed_bytes > self._size_bytes:
+            raise unreadable("the archive ends in it")
+        if header.method == _STORED and header.packed_bytes != header.size_bytes:
+            raise unreadable("it is damaged: it is not compressed, and claims two sizes")
         return start
+
+
+class _Table:
+    """The places of names, by open addressing. Of equal names the first one counts.
+
+    It has hashes instead of the names, and takes equal hashes for equal names.
+    """
+
+    def __init__(self, count: int) -> None:
+        self._hashes = array("q", bytes(8 * (2 * count + 1)))
+        self._places = array("Q", bytes(8 * (2 * count + 1)))
+        """Plus one; 0 in empty slots."""
+
+    def add(self, name: str, place: int) -> None:
+        slot = self._slot(name)
+        if not self._places[slot]:
+            self._hashes[slot], self._places[slot] = hash(name), place + 1
+
+    def find(self, name: str) -> int | None:
+        found = self._places[self._slot(name)]
+        return found - 1 if found else None
+
+    def _slot(self, name: str) -> int:
+        """The slot of a name, or the empty one for it."""
+        key, places = hash(name), self._places
+        slot = key % len(places)
+        while places[slot] and self._hashes[slot] != key:
+            slot = (slot + 1) % len(places)
+        return slot
 
 
 def _parse(data: bytes, at: int) -> tuple[_Header, int] | None:

@@ -100,6 +100,18 @@ def test_damaged_sections_are_refused(payloads: bytes, start: bytes, metadata: b
         unpack(assemble(payloads, start, metadata, plain))
 
 
+def test_more_events_than_any_game_has_are_refused() -> None:
+    """Each of them would take more memory than its bytes."""
+    payloads = bytes([0x35, 7, 0x36, 0, 2, 0x37, 0, 0])
+    for count, refused in ((4 << 20, False), ((4 << 20) + 1, True)):
+        packed = assemble(payloads, _START, b"}", struct.pack(">I", count) + b"\x37" * count)
+        if refused:
+            with pytest.raises(FormatError, match="4,194,305 events are more than any game has"):
+                unpack(packed, 8 << 20)
+        else:
+            assert unpack(packed, 8 << 20).count(b"\x37") == count + 1
+
+
 def test_a_replay_without_metadata_comes_back() -> None:
     assert unpack(assemble(_PAYLOADS, _START, b"", block([b"\x37abc"]))).endswith(b"\x37abc")
 

@@ -1,4 +1,4 @@
-"""Whatever an archive claims or unpacks to, `slpstream info` stays below 200 MB and prints a line for each problem.
+"""Whatever an archive claims or unpacks to, commands stay below 200 MB and print a line for each problem.
 
 Bombs are made by repeating compressed pieces, which takes no time.
 """
@@ -7,19 +7,32 @@ from __future__ import annotations
 
 import gzip
 import lzma
+import random
 import struct
 import subprocess
 import sys
 import tarfile
+import zipfile
 import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 from tests.formats.slippi.built import Built
 from tests.formats.slippi.slpz_writer import assemble, pack
-from tests.sources.archives.packing import Files, seven_zipped, tarred, zstd
+from tests.sources.archives.packing import (
+    Block,
+    Coder,
+    Files,
+    blocks_7z,
+    seven_zipped,
+    tarred,
+    zipped,
+    zstd,
+    zstd_with_window,
+)
 
 MAX_BYTES = 200_000_000
 GOOD = Built((3, 18, 0)).frames(-123, -110).end().closed()
@@ -27,6 +40,8 @@ _PIECE = bytes(4 << 20)
 _TIMEOUT_SECONDS = 300
 _PEAK = "peak = lambda: int(re.search(r'VmHWM:\\s+(\\d+)', open('/proc/self/status').read())[1])\n"
 """The peak of memory in KiB. Unlike `ru_maxrss`, it does not begin with that of the parent process."""
+_WINDOW_LOG = 26
+"""The largest window that is read: 64 MiB."""
 
 
 def deflated(pieces: int) -> bytes:
@@ -81,61 +96,191 @@ def _checked_7z(data: bytes, **fields: int) -> bytes:
     return data[:8] + struct.pack("<L", zlib.crc32(start)) + start + data[32:]
 
 
-def _huge_window_7z() -> bytes:
-    """A 7z archive whose LZMA2 wants 4 GB."""
-    plain = seven_zipped({"a.slp": GOOD}, filters=[{"id": 0x21, "preset": 1}])
-    header = bytearray(plain)
-    at = header.rindex(b"\x21\x21\x01")
-    header[at + 3] = 40
-    return bytes(header)
+def _pax(size: str) -> bytes:
+    """A tar archive whose pax header claims a size."""
+    record = f" size={size}\n".encode()
+    length = len(record)
+    while len(str(length)) + len(record) != length:
+        length = len(str(length)) + len(record)
+    data = str(length).encode() + record
+    return _claiming_tar(len(data), tarfile.XHDTYPE) + data + bytes(-len(data) % 512) + tarred({"good.slp": GOOD})
+
+
+def _lying_zip(**lies: int) -> bytes:
+    """A zip archive whose first member, which is stored, lies in its Zip64 field. The second one is good."""
+    data = bytearray(zipped({"bomb.slp": GOOD, "good.slp": GOOD}, zipfile.ZIP_STORED))
+    at = data.index(b"PK\1\2")
+    extra = struct.pack("<2H3Q", 1, 24, lies.get("size", len(GOOD)), len(GOOD), lies.get("offset", 0))
+    data[at + 20 : at + 28] = b"\xff" * 8  # both sizes
+    data[at + 42 : at + 46] = b"\xff" * 4  # offset
+    data[at + 30 : at + 32] = struct.pack("<H", len(extra))
+    past_name = at + 46 + len("bomb.slp")
+    data[past_name:past_name] = extra
+    end = data.index(b"PK\5\6")
+    data[end + 12 : end + 16] = struct.pack("<L", end - at)
+    return bytes(data)
+
+
+_LZMA = Coder(b"\3\1\1", b"\x5d" + struct.pack("<L", 64 << 20))
+
+
+def _deep_7z() -> bytes:
+    """A block that is compressed four times, which takes 64 MB each time."""
+    bonds = [(number, number + 1) for number in range(3)]
+    return blocks_7z(
+        [Block("bomb.slp", [bytes(1000)], 1 << 30, [_LZMA] * 4, bonds), Block("good.slp", [GOOD], len(GOOD))]
+    )
+
+
+def _noise(size_bytes: int) -> bytes:
+    """Bytes that cannot be compressed, so that a decompressor fills its window with them."""
+    return random.Random(1).randbytes(size_bytes)
+
+
+def _window_tar(files: Files) -> bytes:
+    """A `.tar.zst` that takes as much memory as is allowed before its files begin."""
+    return zstd_with_window(tarred({"noise": _noise(70 << 20), **files}), _WINDOW_LOG)
+
+
+def _windows_in_windows(inner_bytes: int) -> bytes:
+    """A `.tar.zst` of a zip of a `.slp.zst` that the zip compresses again: three windows at once."""
+    once = zstd_with_window(_noise(inner_bytes), _WINDOW_LOG)
+    twice = zstd_with_window(once, _WINDOW_LOG)
+    inner = bytearray(zipped({"bomb.slp.zst": twice}, zipfile.ZIP_STORED))
+    for at, method_at in ((inner.index(b"PK\3\4"), 8), (inner.index(b"PK\1\2"), 10)):
+        facts = struct.pack("<3L", zlib.crc32(once), len(twice), len(once))
+        inner[at + method_at + 6 : at + method_at + 18] = facts
+        inner[at + method_at : at + method_at + 2] = struct.pack("<H", 93)
+    return _window_tar({"in.zip": bytes(inner)})
+
+
+def _tiny_events(size_bytes: int) -> bytes:
+    """A `.slpz` of events without payload, of which each takes a byte."""
+    count = size_bytes // 2
+    return assemble(
+        b"\x35\x07\x36\0\2\x37\0\1", b"\x36ab", b"}", struct.pack(">I", count) + b"\x37" * count + bytes(count)
+    )
+
+
+def _noisy_slpz(size_bytes: int) -> bytes:
+    count = size_bytes // 0x8001
+    block = struct.pack(">I", count) + b"\x37" * count + _noise(count * 0x8000)
+    return assemble(b"\x35\x07\x36\0\2\x37\x80\0", b"\x36ab", b"}", block)
+
+
+class Bomb(NamedTuple):
+    """An archive or a compressed replay."""
+
+    file: str
+    """Its name."""
+    make: Callable[[], bytes]
+    lines: int = 1
+    """How many problems it has."""
+    rows: int = 0
+    """How many good replays."""
 
 
 _ZEROS = deflated(500)  # 2 GB
-BOMBS: Mapping[str, tuple[str, Callable[[], bytes]]] = {
-    "a member of 2 GB": ("a.zip", lambda: zip_of({"bomb.slp": (_ZEROS, 2 << 30), "good.slp": _small(GOOD)})),
-    "2 GB that claim to be 2 kB": ("a.zip", lambda: zip_of({"bomb.slp": (_ZEROS, 2000), "good.slp": _small(GOOD)})),
-    "overlapping members": ("a.zip", lambda: zip_of({"bomb.slp": (deflated(12), 12 << 22)}, copies=2000)),
-    "a zip in a zip": (
+_MANY_ZEROS = deflated(11)  # 46 MB
+BOMBS: Mapping[str, Bomb] = {
+    "a member of 2 GB": Bomb(
+        "a.zip", lambda: zip_of({"bomb.slp": (_ZEROS, 2 << 30), "good.slp": _small(GOOD)}), rows=1
+    ),
+    "2 GB that claim to be 2 kB": Bomb(
+        "a.zip", lambda: zip_of({"bomb.slp": (_ZEROS, 2000), "good.slp": _small(GOOD)}), rows=1
+    ),
+    "overlapping members": Bomb("a.zip", lambda: zip_of({"bomb.slp": (_MANY_ZEROS, 11 << 22)}, copies=2000), lines=2),
+    "members that are bombs together": Bomb(
+        "a.zip", lambda: zip_of({f"bomb{i}.slp": (_MANY_ZEROS, 11 << 22) for i in range(60)}), lines=19
+    ),
+    "compressed members": Bomb(
+        "a.zip", lambda: zipped(dict.fromkeys([f"{i}.slp.gz" for i in range(30)], gzip.compress(_PIECE) * 11)), lines=7
+    ),
+    "a zip in a zip": Bomb(
         "a.zip",
         lambda: zip_of({"in.zip": _small(zip_of({"bomb.slp": (_ZEROS, 2 << 30)})), "good.slp": _small(GOOD)}),
+        rows=1,
     ),
-    "a zip of 2 GB in a zip": ("a.zip", lambda: zip_of({"bomb.zip": (_ZEROS, 2 << 30), "good.slp": _small(GOOD)})),
-    "gzip": ("bomb.slp.gz", lambda: gzip.compress(_PIECE) * 500),
-    "zstd": ("bomb.slp.zst", lambda: zstd(_PIECE) * 2000),
-    "xz": ("bomb.slp.xz", lambda: lzma.compress(_PIECE, preset=0) * 500),
-    "zstd with a window of 1 GB": ("bomb.slp.zst", lambda: _patched(zstd(GOOD), 4, b"\0\xa0")),
-    "tar.gz without an end": ("a.tar.gz", lambda: gzip.compress(_claiming_tar(8 << 30)) + gzip.compress(_PIECE) * 500),
-    "tar with a size of 8 GB": ("a.tar", lambda: _claiming_tar(8 << 30)),
-    "tar.zst of zeros": ("a.tar.zst", lambda: zstd(_claiming_tar(8 << 34)) + zstd(_PIECE) * 2000),
-    "tar with a name of 4 GB": (
+    "a zip of 2 GB in a zip": Bomb(
+        "a.zip", lambda: zip_of({"bomb.zip": (_ZEROS, 2 << 30), "good.slp": _small(GOOD)}), rows=1
+    ),
+    "zip with an offset of 8 EB": Bomb("a.zip", lambda: _lying_zip(offset=1 << 63), rows=1),
+    "zip with a size of 16 EB": Bomb("a.zip", lambda: _lying_zip(size=(1 << 64) - 1), rows=1),
+    "zip with a stored member of 1 TB": Bomb("a.zip", lambda: _lying_zip(size=1 << 40), rows=1),
+    "gzip": Bomb("bomb.slp.gz", lambda: gzip.compress(_PIECE) * 500),
+    "zstd": Bomb("bomb.slp.zst", lambda: zstd(_PIECE) * 2000),
+    "xz": Bomb("bomb.slp.xz", lambda: lzma.compress(_PIECE, preset=0) * 500),
+    "zstd with a window of 1 GB": Bomb("bomb.slp.zst", lambda: _patched(zstd(GOOD), 4, b"\0\xa0")),
+    "tar.gz without an end": Bomb(
+        "a.tar.gz", lambda: gzip.compress(_claiming_tar(8 << 30)) + gzip.compress(_PIECE) * 500, lines=2
+    ),
+    "tar with a size of 8 GB": Bomb("a.tar", lambda: _claiming_tar(8 << 30), lines=2),
+    "tar with a size of 1 YB": Bomb("a.tar", lambda: _claiming_tar(1 << 80)),
+    "tar.gz with a size of 1 YB": Bomb("a.tar.gz", lambda: gzip.compress(_claiming_tar(1 << 80))),
+    "tar with a pax size of 30 digits": Bomb("a.tar", lambda: _pax("1" + 30 * "0")),
+    "tar with a pax size of 5,000 digits": Bomb("a.tar", lambda: _pax(5000 * "9")),
+    "tar with a pax size that is no number": Bomb("a.tar", lambda: _pax("²")),
+    "tar with a pax size of 8 EB": Bomb("a.tar", lambda: _pax(str(1 << 63))),
+    "tar.zst of zeros": Bomb("a.tar.zst", lambda: zstd(_claiming_tar(8 << 34)) + zstd(_PIECE) * 2000, lines=2),
+    "tar with a name of 4 GB": Bomb(
         "a.tar.gz",
         lambda: gzip.compress(_claiming_tar(4 << 30, tarfile.GNUTYPE_LONGNAME)) + gzip.compress(_PIECE) * 100,
     ),
-    "tar with a pax header of 4 GB": (
+    "tar with a pax header of 4 GB": Bomb(
         "a.tar.gz",
         lambda: gzip.compress(_claiming_tar(4 << 30, tarfile.XHDTYPE)) + gzip.compress(_PIECE) * 100,
     ),
-    "7z of 100 MB": ("a.7z", lambda: seven_zipped({"bomb.slp": bytes(100 << 20), "good.slp": GOOD})),
-    "7z with a window of 4 GB": ("a.7z", _huge_window_7z),
-    "7z with a list of 1 EB": ("a.7z", lambda: _checked_7z(seven_zipped({"a.slp": GOOD}), size=1 << 60)),
-    "7z with a list elsewhere": ("a.7z", lambda: _checked_7z(seven_zipped({"a.slp": GOOD}), offset=1 << 62)),
-    "slpz that claims 4 GB": ("bomb.slpz", lambda: _patched(pack(GOOD), 20, b"\xff\xff\xff\xff")),
-    "slpz that claims 47 MB of 2 GB": (
-        "bomb.slpz",
-        lambda: assemble(b"\x35\4\x36\0\2", b"\x36ab", b"}", b"", size=47 << 20) + zstd(_PIECE) * 500,
+    "large members and a large window": Bomb(
+        "a.tar.zst", lambda: _window_tar({f"{i}.slp": _noise(31 << 20) for i in range(3)}), lines=3
     ),
-}  # fmt: skip
-"""Bombs: the name of the file, and the function that makes it."""
+    "larger members and a large window": Bomb(
+        "a.tar.zst", lambda: _window_tar({f"{i}.slp": _noise(47 << 20) for i in range(3)}), lines=3
+    ),
+    "large members": Bomb("a.tar", lambda: tarred({f"{i}.slp": _noise(47 << 20) for i in range(3)}), lines=3),
+    "windows in windows": Bomb("a.tar.zst", lambda: _windows_in_windows(31 << 20)),
+    "windows in windows around 46 MB": Bomb("a.tar.zst", lambda: _windows_in_windows(46 << 20)),
+    "7z of 100 MB": Bomb("a.7z", lambda: seven_zipped({"bomb.slp": bytes(100 << 20), "good.slp": GOOD}), rows=1),
+    "7z with a window of 4 GB": Bomb(
+        "a.7z",
+        lambda: blocks_7z(
+            [Block("a.slp", [b"\0"], 4 << 30, [Coder(b"\x21", b"\x28")]), Block("good.slp", [GOOD], len(GOOD))]
+        ),
+        rows=1,
+    ),
+    "7z that is compressed several times": Bomb("a.7z", _deep_7z, rows=1),
+    "7z of 300,000 blocks": Bomb(
+        "a.7z",
+        lambda: blocks_7z([*[Block("", [b""], 0)] * 300_000, Block("good.slp", [GOOD], len(GOOD))]),
+        lines=0,
+        rows=1,
+    ),
+    "7z of blocks of 200,000 kinds": Bomb(
+        "a.7z", lambda: blocks_7z([Block("a.slp", [b""], 0, [Coder(struct.pack("<L", i))]) for i in range(200_000)])
+    ),
+    "7z with a place at 8 EB": Bomb("a.7z", lambda: blocks_7z([Block("a.slp", [GOOD], len(GOOD))], offset=1 << 63)),
+    "7z with a list of 1 EB": Bomb("a.7z", lambda: _checked_7z(seven_zipped({"a.slp": GOOD}), size=1 << 60)),
+    "7z with a list elsewhere": Bomb("a.7z", lambda: _checked_7z(seven_zipped({"a.slp": GOOD}), offset=1 << 62)),
+    "slpz that claims 4 GB": Bomb("bomb.slpz", lambda: _patched(pack(GOOD), 20, b"\xff\xff\xff\xff")),
+    "slpz that claims 30 MB of 2 GB": Bomb(
+        "bomb.slpz",
+        lambda: assemble(b"\x35\4\x36\0\2", b"\x36ab", b"}", b"", size=30 << 20) + zstd(_PIECE) * 500,
+    ),
+    "slpz of 15 million events": Bomb("bomb.slpz", lambda: _tiny_events(30 << 20)),
+    "slpz of 4 million events": Bomb("bomb.slpz", lambda: _tiny_events(8 << 20)),
+    "slpz of noise": Bomb("bomb.slpz", lambda: _noisy_slpz(15 << 20)),
+}
 
 
-def info(path: Path) -> tuple[list[str], list[str], int]:
-    """Lines of stdout and stderr of `slpstream info`, and its peak of memory in bytes."""
+def measured(*arguments: str | Path) -> tuple[list[str], list[str], int]:
+    """Lines of stdout and stderr of a command, and the peak of memory of its largest process in bytes."""
     program = (
-        f"import atexit, re, runpy, sys\n{_PEAK}"
-        "atexit.register(lambda: print(f'peak {peak()}', file=sys.stderr))\n"
-        "runpy.run_module('slpstream', run_name='__main__')\n"
+        f"import atexit, re, resource, runpy, sys\n{_PEAK}"
+        "processes = lambda: max(peak(), resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)\n"
+        "if __name__ == '__main__':\n"
+        "    atexit.register(lambda: print(f'peak {processes()}', file=sys.stderr))\n"
+        "    runpy.run_module('slpstream', run_name='__main__')\n"
     )
-    command = [sys.executable, "-c", program, "info", "--json", str(path)]
+    command = [sys.executable, "-c", program, *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT_SECONDS, check=False)
     lines = done.stderr.splitlines()
     peaks = [line for line in lines if line.startswith("peak ")]
@@ -145,16 +290,63 @@ def info(path: Path) -> tuple[list[str], list[str], int]:
 
 @pytest.mark.parametrize("bomb", BOMBS)
 def test_bombs_stay_below_the_limit(tmp_path: Path, bomb: str) -> None:
-    name, make = BOMBS[bomb]
-    path = tmp_path / name
-    path.write_bytes(make())
-    rows, problems, peak_bytes = info(path)
+    path = tmp_path / BOMBS[bomb].file
+    path.write_bytes(BOMBS[bomb].make())
+    rows, lines, peak_bytes = measured("info", "--json", path)
+    problems = [line for line in lines if " files in " not in line]
+    assert all(line.startswith(f"slpstream: {path}") for line in problems), lines
+    assert (len(rows), len(problems)) == (BOMBS[bomb].rows, BOMBS[bomb].lines), lines
     assert peak_bytes < MAX_BYTES
-    assert problems
-    assert all(line.startswith(f"slpstream: {path}") for line in problems if " files in " not in line)
-    assert not any("Traceback" in line for line in problems)
-    if b"good.slp" in path.read_bytes():
-        assert len(rows) == 1
+
+
+_IN_PROCESSES = (
+    "2 GB that claim to be 2 kB",
+    "zip with a size of 16 EB",
+    "overlapping members",
+    "members that are bombs together",
+    "zip with an offset of 8 EB",
+    "tar with a size of 1 YB",
+    "large members and a large window",
+    "windows in windows",
+    "slpz of 15 million events",
+)
+"""Bombs that are read by other commands too."""
+_SENT = ("large members and a large window",)
+"""Of these, replays of 31 MiB go from one process to another, with several copies on their way."""
+MAX_SENT_BYTES = 350_000_000
+
+
+@pytest.mark.parametrize("bomb", _IN_PROCESSES)
+def test_bombs_stay_below_the_limit_in_several_processes(tmp_path: Path, bomb: str) -> None:
+    path = tmp_path / BOMBS[bomb].file
+    path.write_bytes(BOMBS[bomb].make())
+    (tmp_path / "other.slp").write_bytes(GOOD)
+    out = tmp_path / "out"
+    rows, lines, peak_bytes = measured(
+        "export", "--to", "training", "--jobs", "2", "-o", out, path, tmp_path / "other.slp"
+    )
+    copies = [line for line in lines if "the same game as" in line]
+    max_bytes = MAX_SENT_BYTES if bomb in _SENT else MAX_BYTES
+    problems = [line for line in lines if line.startswith(f"slpstream: {path}") and line not in copies]
+    assert len(copies) == BOMBS[bomb].rows, lines
+    assert len(problems) == BOMBS[bomb].lines, lines
+    assert rows[-1].endswith(" of 1 games"), rows
+    assert peak_bytes < max_bytes
+
+
+@pytest.mark.parametrize("bomb", _IN_PROCESSES)
+def test_bombs_stay_below_the_limit_in_the_index(tmp_path: Path, bomb: str) -> None:
+    folder = tmp_path / "games"
+    folder.mkdir()
+    (folder / BOMBS[bomb].file).write_bytes(BOMBS[bomb].make())
+    (folder / "other.slp").write_bytes(GOOD)
+    config = tmp_path / "slpstream.toml"
+    config.write_text(f'[store]\nfolder = "{tmp_path / "state"}"\n')
+    rows, lines, peak_bytes = measured("reindex", folder, "--config", config)
+    broken = BOMBS[bomb].lines
+    good = 1 + BOMBS[bomb].rows
+    assert rows[0].startswith(f"{good + broken} files: {good} games, {broken} broken"), (rows, lines)
+    assert peak_bytes < MAX_BYTES
 
 
 MANY = 200_000
@@ -164,12 +356,29 @@ def _many(count: int) -> Files:
     return {f"folder/diamond-platinum-{number:032x}.slp": b"" for number in range(count)}
 
 
+def _equal_names_zip() -> bytes:
+    """All entries are the same one."""
+    data = zip_of(dict.fromkeys(list(_many(1)), (b"\x03\x00", 0)))
+    at, end = data.index(b"PK\1\2"), data.index(b"PK\6\6")
+    directory = MANY * data[at:end]
+    end64 = bytearray(data[end:])
+    struct.pack_into("<4Q", end64, 24, MANY, MANY, len(directory), at)
+    struct.pack_into("<Q", end64, end64.index(b"PK\6\7") + 8, at + len(directory))
+    return data[:at] + directory + bytes(end64)
+
+
 def _many_zip() -> bytes:
     return zip_of(dict.fromkeys(list(_many(1)), (b"\x03\x00", 0)), copies=MANY)
 
 
 @pytest.mark.parametrize(
-    ("name", "make"), [("a.zip", _many_zip), ("a.tar.gz", lambda: gzip.compress(tarred(_many(MANY)), 1))]
+    ("name", "make"),
+    [
+        ("a.zip", _many_zip),
+        ("equal.zip", _equal_names_zip),
+        ("a.tar.gz", lambda: gzip.compress(tarred(_many(MANY)), 1)),
+        ("a.7z", lambda: blocks_7z([Block(name, [b""], 0) for name in _many(MANY)])),
+    ],
 )
 def test_hundreds_of_thousands_of_members_stay_below_the_limit(
     tmp_path: Path, name: str, make: Callable[[], bytes]

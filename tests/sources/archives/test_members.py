@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import functools
 import gzip
+import hashlib
 import io
 import os
+import struct
 import tarfile
 import zipfile
+import zlib
 from pathlib import Path
 from unittest import mock
 
@@ -19,13 +22,24 @@ from slpstream.api import messages, open_replay, preview_replay, read_game
 from slpstream.model.errors import FormatError, SourceError, Unreadable
 from slpstream.sources.archives import streams
 from slpstream.sources.archives.members import members
-from slpstream.sources.archives.packed import head_of_member
+from slpstream.sources.archives.packed import head_of_member, keep, read_packed
 from slpstream.store import path_key
 from slpstream.system.member_paths import member_path, path_text, shown_name
 from tests.formats.slippi.built import Built
 from tests.formats.slippi.slpz_writer import Refused, pack
+from tests.marks import slow
 from tests.shared_data import SLP, needs_shared, replays
-from tests.sources.archives.packing import COMPRESSED, KINDS, seven_zipped, tarred, zipped, zstd
+from tests.sources.archives.packing import (
+    COMPRESSED,
+    KINDS,
+    Block,
+    Coder,
+    blocks_7z,
+    seven_zipped,
+    tarred,
+    zipped,
+    zstd,
+)
 
 ENDINGS = (".slp", ".slplog")
 
@@ -85,35 +99,83 @@ def test_a_member_is_read_by_its_name(tmp_path: Path, kind: str) -> None:
         open_replay(path)
 
 
+REAL_REPLAYS, SMALL_REPLAYS = 48, 13
+SMALL_BYTES = 100_000
+_ALL_KINDS = (*KINDS, *COMPRESSED)
+
+
+def game_id(path: Path) -> str:
+    """The id of the game, or why there is none."""
+    try:
+        return open_replay(path).game_id
+    except FormatError as error:
+        return str(error)
+
+
+def message_digest(path: Path) -> str:
+    """A digest of all messages, or why there are none."""
+    found = hashlib.sha256()
+    try:
+        for message in messages(path):
+            found.update(message.json())
+    except FormatError as error:
+        return str(error)
+    return found.hexdigest()
+
+
+def is_decoded(kind: str, number: int) -> bool:
+    """Whether the messages of a replay are compared for a kind.
+
+    They follow from the bytes, which are compared for each replay and kind. Each replay is decoded for one kind.
+    """
+    return number % len(_ALL_KINDS) == _ALL_KINDS.index(kind)
+
+
 @needs_shared
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_real_replays_come_back_from_every_kind(tmp_path: Path, kind: str) -> None:
     files = {path.name: path.read_bytes() for path in replays()}
-    path = written(tmp_path, kind, KINDS[kind](files))
-    assert read(path) == (files, [])
-    for name in list(files)[::12]:
-        assert [m.json() for m in messages(f"{path}::{name}")] == [m.json() for m in messages(SLP / name)]
+    assert len(files) == REAL_REPLAYS
+    archive = written(tmp_path, kind, KINDS[kind](files))
+    names = []
+    for number, member in enumerate(members(archive, ENDINGS)):
+        data = member.read()
+        keep(member.path, data)  # as commands do
+        plain = SLP / path_text(member.path).removeprefix(f"{archive}::")
+        assert data == read_packed(member.path) == files[plain.name]
+        assert game_id(member.path) == game_id(plain)
+        if is_decoded(kind, number):
+            assert message_digest(member.path) == message_digest(plain)
+        names.append(plain.name)
+    assert names == list(files)
 
 
 @needs_shared
+@pytest.mark.parametrize("max_bytes", [SMALL_BYTES, *slow(1 << 30)])
 @pytest.mark.parametrize("ending", COMPRESSED)
-def test_compressed_replays_are_the_replays(tmp_path: Path, ending: str) -> None:
-    for path in [path for path in replays() if path.stat().st_size < 100_000]:
+def test_compressed_replays_are_the_replays(tmp_path: Path, ending: str, max_bytes: int) -> None:
+    compared = refused = 0
+    for number, path in enumerate(replays()):
         plain = path.read_bytes()
+        if len(plain) > max_bytes:
+            continue
         try:
             packed = COMPRESSED[ending](plain)
         except Refused:
+            refused += 1
             continue
         compressed = written(tmp_path, f"{path.stem}{ending}", packed)
-        try:
-            expected = [message.json() for message in messages(path)]
-        except FormatError:
-            continue
-        assert [message.json() for message in messages(compressed)] == expected
-        assert open_replay(compressed).game_id == open_replay(path).game_id
-        archived = written(tmp_path, "a.zip", zipped({compressed.name: packed}))
-        assert read(archived)[0] == {compressed.name: plain}
+        assert read_packed(compressed) == plain
+        assert game_id(compressed) == game_id(path)
+        if is_decoded(ending, number) or max_bytes == SMALL_BYTES:
+            assert message_digest(compressed) == message_digest(path)
+        archived = written(tmp_path, "a.zip", zipped({compressed.name: packed}, zipfile.ZIP_STORED))
+        assert read(archived) == ({compressed.name: plain}, [])
+        compared += 1
+    assert compared + refused == (SMALL_REPLAYS if max_bytes == SMALL_BYTES else REAL_REPLAYS)
+    expected = 0 if ending != ".slpz" else 2 if max_bytes == SMALL_BYTES else 3
+    assert refused == expected
 
 
 def test_several_streams_one_after_the_other_are_one_replay(tmp_path: Path) -> None:
@@ -124,6 +186,89 @@ def test_several_streams_one_after_the_other_are_one_replay(tmp_path: Path) -> N
         assert [m.json() for m in messages(path)] == [m.json() for m in messages(written(tmp_path, "a.slp", data))], (
             ending
         )
+
+
+def test_zstd_frames_that_are_skipped_may_come_first(tmp_path: Path) -> None:
+    """`pzstd` writes one in front of each piece."""
+    skipped = struct.pack("<2L", 0x184D2A50, 4) + bytes(4)
+    for data in (skipped + zstd(game()), skipped + zstd(game()[:500]) + skipped + zstd(game()[500:])):
+        assert read(written(tmp_path, "a.zip", zipped({"a.slp.zst": data}))) == ({"a.slp.zst": game()}, [])
+
+
+@pytest.mark.parametrize("padding", [1, 1000, 200_000])
+def test_gzip_is_padded_with_zeros(tmp_path: Path, padding: int) -> None:
+    data = gzip.compress(game()) + bytes(padding)
+    again = data + gzip.compress(game(1))
+    path = written(tmp_path, "a.zip", zipped({"a.slp.gz": data, "b.slp.gz": again}))
+    assert read(path) == ({"a.slp.gz": game(), "b.slp.gz": game() + game(1)}, [])
+
+
+def test_files_with_many_holes_in_tar_are_one_line_and_the_rest_goes_on(tmp_path: Path) -> None:
+    """GNU tar writes further blocks with the places of holes after the header."""
+    info = tarfile.TarInfo("holes.slp")
+    info.type, info.size = tarfile.GNUTYPE_SPARSE, 700
+    header = bytearray(info.tobuf(tarfile.GNU_FORMAT))
+    header[482] = 1
+    header[148:156] = b"%06o\0 " % tarfile.calc_chksums(bytes(header))[0]  # type: ignore[attr-defined]
+    more = bytearray(b"x" * 512), bytearray(b"x" * 512)
+    more[0][504], more[1][504] = 1, 0
+    data = bytes(header) + more[0] + more[1] + bytes(1024) + tarred({"good.slp": game()})
+    path = written(tmp_path, "a.tar", data)
+    assert read(path) == ({"good.slp": game()}, ["holes.slp: it is a file with holes, which is not read"])
+    path.write_bytes(data[:1000])
+    assert read(path) == ({}, [f"{path}: the archive ends early"])
+
+
+_LZMA = Coder(b"\3\1\1", bytes(5))
+_BCJ2 = Coder(b"\3\3\1\x1b", inputs=4)
+_AES = Coder(b"\6\xf1\7\1", b"\x13")
+
+
+@pytest.mark.parametrize(
+    ("coders", "bonds", "problem"),
+    [
+        ([_BCJ2], [], "it is compressed by BCJ2, which is not read"),
+        ([_BCJ2, _LZMA, _LZMA, _LZMA], [(0, 1), (1, 2), (2, 3)], "it is compressed by BCJ2, which is not read"),
+        (
+            [_BCJ2, _LZMA, _LZMA, _LZMA, _AES, _AES, _AES, _AES],
+            [(0, 1), (1, 2), (2, 3), (4, 4), (5, 5), (6, 6), (3, 7)],
+            "it is encrypted",
+        ),
+    ],
+)
+def test_a_block_of_several_streams_in_7z_is_one_line_and_the_rest_goes_on(
+    tmp_path: Path, coders: list[Coder], bonds: list[tuple[int, int]], problem: str
+) -> None:
+    """7-Zip compresses programs by BCJ2, which has four packed streams."""
+    streams = [b"a" * 10, b"b" * 11, b"c" * 12, b"d" * 13]
+    program = Block("a.exe", streams, 100, coders, bonds)
+    files = [Block(f"{number}.slp", [game(number)], len(game(number))) for number in range(3)]
+    path = written(tmp_path, "a.7z", blocks_7z([files[0], program, files[1], program._replace(name="b.slp"), files[2]]))
+    assert read(path) == ({f"{i}.slp": game(i) for i in range(3)}, [f"b.slp: {problem}"])
+
+
+def test_a_block_without_a_result_in_7z_is_damage(tmp_path: Path) -> None:
+    data = bytearray(blocks_7z([Block("a.slp", [game()], len(game()), [_BCJ2._replace(inputs=2)])]))
+    at = data.rindex(b"\3\3\1\x1b\2\1") + 5
+    data[at] = 0
+    start = struct.pack("<QQL", *struct.unpack_from("<2Q", data, 12), zlib.crc32(data[32 + len(game()) :]))
+    data[8:32] = struct.pack("<L", zlib.crc32(start)) + start
+    path = written(tmp_path, "a.7z", bytes(data))
+    assert read(path) == ({}, [f"{path}: the header of the archive is damaged"])
+
+
+def test_a_large_archive_in_a_compressed_one_is_one_line(tmp_path: Path) -> None:
+    info = tarfile.TarInfo("in.zip")
+    info.size = (48 << 20) + 1
+    path = written(tmp_path, "a.tar.gz", gzip.compress(info.tobuf() + bytes(info.size + 511) + tarred(GAMES)))
+    line = "in.zip: an archive of more than 48 MiB in an archive, which is not read; unpack it first"
+    assert read(path) == (GAMES, [line])
+
+
+def test_large_archives_in_archives_that_can_be_sought_are_read(tmp_path: Path) -> None:
+    inner = zipped({**GAMES, "noise.bin": os.urandom(48 << 20)}, zipfile.ZIP_STORED)
+    path = written(tmp_path, "a.zip", zipped({"in.zip": inner}, zipfile.ZIP_STORED))
+    assert read(path) == ({f"in.zip::{name}": data for name, data in GAMES.items()}, [])
 
 
 @pytest.mark.parametrize("outer", ["stored.zip", "deflated.zip", "a.tar.gz", "lzma2.7z"])
