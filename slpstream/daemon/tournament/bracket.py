@@ -118,6 +118,7 @@ class DaemonBracket:
         made = self._kind.make(connection)
         with trio.move_on_after(_PATIENT_SECONDS):  # a set of which some games are not known yet looks like another one
             await self._until_old_files_are_read()
+        await self._refresh_passed()
         self.desk = desk = BracketDesk(
             self._config.kind,
             made,
@@ -135,6 +136,16 @@ class DaemonBracket:
             if not self._has_read_old_files():
                 await self._until_old_files_are_read()
                 await desk.take_up()
+
+    async def _refresh_passed(self) -> None:
+        """Make the newest sets again: they are published a moment after their games were read."""
+        for station in list(self._passed):
+            try:
+                score = await self._sets.score(station)
+            except StoreError as error:
+                self._log.warning("the newest set cannot be read", station=station, what=str(error))
+            else:
+                self._passed[station] = msgspec.to_builtins(score)
 
     async def _until_old_files_are_read(self) -> None:
         while not self._has_read_old_files():  # noqa: ASYNC110 -- stations and the index have no common event

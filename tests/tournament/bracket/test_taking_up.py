@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import trio
 
+from slpstream.config import check
+from slpstream.daemon.sets import StationSets
+from slpstream.daemon.tournament.bracket import DaemonBracket
+from slpstream.sets.scores import SetScore, SetSide
 from slpstream.store.reports import open_reports
+from slpstream.system.metrics import Metrics
 from slpstream.tournament.bracket import desk as desk_module
 from slpstream.tournament.bracket.desk import BracketDesk, StationSet
 from slpstream.tournament.bracket.queue import Rules
@@ -174,3 +179,39 @@ async def test_finished_sets_are_forgotten_here_as_in_the_store(
     assert kept == ["3", "4", "5", "a"]
     async with running(double, tmp_path, AUTOMATIC._replace(rules=Rules())) as desk:
         assert sorted(states(desk)) == kept
+
+
+class Sets:
+    """The sets of a daemon that has meanwhile read all games."""
+
+    async def score(self, station: str) -> SetScore:
+        await trio.lowlevel.checkpoint()
+        sides = [SetSide(score=score, won=score, players=[side]) for side, score in enumerate((2, 1))]
+        return SetScore(
+            set_id="b" * 32, state="over", best_of=3, wins_needed=2, players=[], score=[], sides=sides, games=[]
+        )
+
+    async def scores_since(self, station: str, since_ms: int) -> list[SetScore]:
+        return [await self.score(station)]
+
+
+@in_virtual_time
+async def test_parts_of_a_set_are_not_taken_for_sets_while_old_files_are_read(tmp_path: Path) -> None:
+    has_read: list[bool] = []
+    config = check({"bracket": {"kind": "webhook", "url": "http://127.0.0.1:9/"}}).bracket
+    bracket = DaemonBracket(
+        config, 3, Metrics(), cast(StationSets, Sets()), lambda: {"setup-1": "Setup 1"}, lambda: bool(has_read)
+    )
+    bracket.open(tmp_path)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(bracket.run)
+        await trio.sleep(10)
+        bracket.set_changed("setup-1", {**played("0"), "setId": "a" * 32})  # the only game that was read
+        await trio.sleep(10)
+        assert bracket.state().queue == []
+        has_read.append(True)
+        await until(lambda: bracket.desk is not None and len(bracket.desk.entries) > 0)
+        assert bracket.desk is not None
+        assert [(entry.played_id, entry.played.score) for entry in bracket.desk.entries] == [("b" * 32, (2, 1))]
+        nursery.cancel_scope.cancel()
+    bracket.close()
