@@ -26,7 +26,7 @@ START = 1_700_000_000.0
 STATIONS, SETS, KILLS = 50, 200, 50
 RUN_SECONDS = 150.0
 """How long a run lasts on average before it is killed."""
-BREAK_SECONDS = 2400.0
+BREAK_SECONDS = 3600.0
 """About how long a station is free between two sets, so that sets are played until after the last kill."""
 SILENT_FROM_SECONDS, SILENT_TO_SECONDS = 1800, 5400
 TROUBLES: tuple[Trouble, ...] = (
