@@ -5,12 +5,9 @@ from __future__ import annotations
 import io
 import json
 import os
-import random
-import signal
 import subprocess
 import sys
 import tarfile
-import time
 import tracemalloc
 import zipfile
 from collections import Counter
@@ -244,33 +241,6 @@ def test_the_seed_decides_the_split(games: Path, finished: Path, tmp_path: Path)
     assert len(TrainingSet(finished, split="validation").games) == splits["validation"]
     export(games, tmp_path / "other", "--validation", "0.3", "--seed", "8")
     assert [g.split for g in TrainingSet(tmp_path / "other").games] != [g.split for g in TrainingSet(finished).games]
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(sys.platform == "win32", reason="the test kills a group of processes with SIGKILL")
-def test_a_run_that_was_killed_20_times_gives_the_same_files(games: Path, finished: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    chance = random.Random(5)
-    started = [sys.executable, "-m", "slpstream", "export", "--to", "training", "--shard-mib", "1", "--jobs", "2"]
-    started += ["--validation", "0.3", "--seed", "7", "-o", str(out), str(games)]
-    killed = 0
-    while killed < 20:
-        run = subprocess.Popen(
-            started, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True, env=_ENVIRONMENT
-        )
-        while run.poll() is None and not (out / "plan.json").exists():
-            time.sleep(0.01)
-        time.sleep(chance.uniform(0, 1.5))
-        if run.poll() is None:
-            os.killpg(run.pid, signal.SIGKILL)
-            killed += 1
-        run.wait()
-        if (out / "index.json").exists() and not (out / "plan.json").exists():
-            for file in out.iterdir():  # complete before it was killed: begin again
-                file.unlink()
-    last = subprocess.run(started, capture_output=True, text=True, check=False, env=_ENVIRONMENT)
-    assert last.returncode == 1, last.stderr
-    assert content(out) == content(finished)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="folders cannot be synchronised there")
