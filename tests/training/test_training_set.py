@@ -25,9 +25,11 @@ from slpstream.cli.export import command
 from slpstream.cli.training_folder import prepare
 from slpstream.training import windows
 from slpstream.training.columns import COLUMNS
+from slpstream.training.rows import Sending
 from slpstream.training.windows import IncompleteSet, TrainingSet
-from tests.formats.slippi.built import Built
+from tests.formats.slippi.built import ONLINE, Built
 from tests.formats.slippi.writer import PlayerSetup, game_start
+from tests.shared_data import SLP, needs_shared
 
 _ENVIRONMENT = {**os.environ, "PYTHONHASHSEED": "random"}
 
@@ -203,6 +205,33 @@ def test_rows_in_shards_are_those_of_the_replays(games: Path, finished: Path) ->
             expected = rows[column.name]
             assert window[column.name].dtype == expected.dtype
             assert np.array_equal(window[column.name], expected, equal_nan=column.dtype == "f4"), column.name
+
+
+@pytest.mark.parametrize("sending", ["first", "last"])
+def test_shards_have_the_sending_that_is_wanted(tmp_path: Path, sending: Sending) -> None:
+    replay = tmp_path / "Game_1.slp"
+    built = Built((3, 16, 0), major_scene=ONLINE).frames(-123, -101, finalized=-110)
+    replay.write_bytes(built.frames(-105, -90, percent=50.0).end().closed())
+    assert export(replay, tmp_path / "set", "--revisions", sending).returncode == 0
+    game = TrainingSet(tmp_path / "set").game(0)
+    assert game["frame"].tolist() == list(range(-123, -89))
+    again = {"first": 0.0, "last": 50.0}[sending]  # of the frames that were sent twice
+    assert game["p0_post_percent"].tolist() == [0.0] * 18 + [again] * 5 + [50.0] * 11
+
+
+@needs_shared
+def test_shards_of_a_netplay_game_have_the_first_sendings(tmp_path: Path) -> None:
+    replay = SLP / "rollbackFrameTest.slp"
+    assert export(replay, tmp_path / "set", "--revisions", "first").returncode == 0
+    game = TrainingSet(tmp_path / "set").game(0)
+    first, last = (open_replay(replay).training_rows(sending=sending) for sending in ("first", "last"))
+    different = []
+    for column in COLUMNS:
+        equal_nan = column.dtype == "f4"
+        assert np.array_equal(game[column.name], first[column.name], equal_nan=equal_nan)
+        if not np.array_equal(first[column.name], last[column.name], equal_nan=equal_nan):
+            different.append(column.name)
+    assert len(different) > 10
 
 
 def test_shards_are_no_larger_than_asked_for(finished: Path) -> None:
