@@ -24,6 +24,8 @@ from tests.shared_data import IN_CI, SHARED, SLP, needs_shared
 
 VLADFI = os.environ.get("SLPSTREAM_PEPPI_VLADFI", "")
 REFERENCE = Path(__file__).with_name("slippi_ai_reference.py")
+TOY = os.environ.get("SLPSTREAM_SLIPPI_AI_TOY", "")
+SAMPLE, SAMPLE_ROWS = "6827921534249607dafa57e9a67f8df4", 6402
 LEAVES = 148
 """In the sample file of slippi-ai's repository, by the facts page."""
 NOT_COMPARED = ("randall.x", "randall.y", "fod_platforms.left", "fod_platforms.right")
@@ -101,6 +103,21 @@ def test_rows_equal_those_of_slippi_ai(tmp_path: Path) -> None:
         assert different == [], path.name
         compared += 1
     assert compared > 50, run.stderr
+
+
+@pytest.mark.skipif(not TOY, reason="SLPSTREAM_SLIPPI_AI_TOY does not name slippi-ai's toy_dataset; CI cannot have it")
+def test_rows_equal_those_of_the_sample_file(tmp_path: Path) -> None:
+    archive = Path(TOY) / "Raw" / "single_game.zip"
+    arguments = ["--to", "training", "--layout", "slippi-ai", "--jobs", "1", "-o", str(tmp_path), str(archive)]
+    assert CliRunner().invoke(command, arguments).exit_code == 0
+    columns = []
+    for folder in (tmp_path, Path(TOY)):
+        content = zlib.decompress((folder / "games" / SAMPLE).read_bytes())
+        columns.append(leaves(pq.read_table(pa.BufferReader(content))["root"].combine_chunks()))
+    ours, theirs = columns
+    assert len(ours) == len(theirs) == LEAVES
+    assert len(theirs["stage"]) == SAMPLE_ROWS
+    assert [name for name in theirs if not ours[name].equals(theirs[name])] == []
 
 
 def test_the_folder_is_the_one_that_slippi_ai_trains_on(tmp_path: Path) -> None:

@@ -5,12 +5,9 @@ from __future__ import annotations
 import io
 import json
 import os
-import random
-import signal
 import subprocess
 import sys
 import tarfile
-import time
 import tracemalloc
 import zipfile
 from collections import Counter
@@ -28,9 +25,11 @@ from slpstream.cli.export import command
 from slpstream.cli.training_folder import prepare
 from slpstream.training import windows
 from slpstream.training.columns import COLUMNS
+from slpstream.training.rows import Sending
 from slpstream.training.windows import IncompleteSet, TrainingSet
-from tests.formats.slippi.built import Built
+from tests.formats.slippi.built import ONLINE, Built
 from tests.formats.slippi.writer import PlayerSetup, game_start
+from tests.shared_data import SLP, needs_shared
 
 _ENVIRONMENT = {**os.environ, "PYTHONHASHSEED": "random"}
 
@@ -208,6 +207,33 @@ def test_rows_in_shards_are_those_of_the_replays(games: Path, finished: Path) ->
             assert np.array_equal(window[column.name], expected, equal_nan=column.dtype == "f4"), column.name
 
 
+@pytest.mark.parametrize("sending", ["first", "last"])
+def test_shards_have_the_sending_that_is_wanted(tmp_path: Path, sending: Sending) -> None:
+    replay = tmp_path / "Game_1.slp"
+    built = Built((3, 16, 0), major_scene=ONLINE).frames(-123, -101, finalized=-110)
+    replay.write_bytes(built.frames(-105, -90, percent=50.0).end().closed())
+    assert export(replay, tmp_path / "set", "--revisions", sending).returncode == 0
+    game = TrainingSet(tmp_path / "set").game(0)
+    assert game["frame"].tolist() == list(range(-123, -89))
+    again = {"first": 0.0, "last": 50.0}[sending]  # of the frames that were sent twice
+    assert game["p0_post_percent"].tolist() == [0.0] * 18 + [again] * 5 + [50.0] * 11
+
+
+@needs_shared
+def test_shards_of_a_netplay_game_have_the_first_sendings(tmp_path: Path) -> None:
+    replay = SLP / "rollbackFrameTest.slp"
+    assert export(replay, tmp_path / "set", "--revisions", "first").returncode == 0
+    game = TrainingSet(tmp_path / "set").game(0)
+    first, last = (open_replay(replay).training_rows(sending=sending) for sending in ("first", "last"))
+    different = []
+    for column in COLUMNS:
+        equal_nan = column.dtype == "f4"
+        assert np.array_equal(game[column.name], first[column.name], equal_nan=equal_nan)
+        if not np.array_equal(first[column.name], last[column.name], equal_nan=equal_nan):
+            different.append(column.name)
+    assert len(different) > 10
+
+
 def test_shards_are_no_larger_than_asked_for(finished: Path) -> None:
     data = TrainingSet(finished)
     row_bytes = sum(np.dtype(column.dtype).itemsize for column in COLUMNS)
@@ -244,33 +270,6 @@ def test_the_seed_decides_the_split(games: Path, finished: Path, tmp_path: Path)
     assert len(TrainingSet(finished, split="validation").games) == splits["validation"]
     export(games, tmp_path / "other", "--validation", "0.3", "--seed", "8")
     assert [g.split for g in TrainingSet(tmp_path / "other").games] != [g.split for g in TrainingSet(finished).games]
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(sys.platform == "win32", reason="the test kills a group of processes with SIGKILL")
-def test_a_run_that_was_killed_20_times_gives_the_same_files(games: Path, finished: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    chance = random.Random(5)
-    started = [sys.executable, "-m", "slpstream", "export", "--to", "training", "--shard-mib", "1", "--jobs", "2"]
-    started += ["--validation", "0.3", "--seed", "7", "-o", str(out), str(games)]
-    killed = 0
-    while killed < 20:
-        run = subprocess.Popen(
-            started, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True, env=_ENVIRONMENT
-        )
-        while run.poll() is None and not (out / "plan.json").exists():
-            time.sleep(0.01)
-        time.sleep(chance.uniform(0, 1.5))
-        if run.poll() is None:
-            os.killpg(run.pid, signal.SIGKILL)
-            killed += 1
-        run.wait()
-        if (out / "index.json").exists() and not (out / "plan.json").exists():
-            for file in out.iterdir():  # complete before it was killed: begin again
-                file.unlink()
-    last = subprocess.run(started, capture_output=True, text=True, check=False, env=_ENVIRONMENT)
-    assert last.returncode == 1, last.stderr
-    assert content(out) == content(finished)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="folders cannot be synchronised there")
