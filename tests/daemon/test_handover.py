@@ -138,7 +138,7 @@ def test_set_that_ended_while_no_daemon_ran(tmp_path: Path) -> None:
     for minute in (0, 5, 10):
         play(tmp_path, NOON + minute)
     with daemon_with(tmp_path) as daemon:
-        daemon.until(lambda: zips(tmp_path))
+        daemon.until(lambda: bool(zips(tmp_path)))
         daemon.until(lambda: "slpstream_handover_waiting_sets 0.0" in daemon.text("/metrics"))
         assert daemon.get("/v1/stations/main/set")["state"] == "running"
         assert zips(tmp_path) == ["Ann (Fox) vs Bob (Fox).zip"]
