@@ -296,7 +296,7 @@ class Part(io.RawIOBase):
         view = memoryview(buffer).cast("B")
         if self._start is not None:
             self._source.seek(self._start + self._at)
-        data = self._source.read(min(len(view), self._size_bytes - self._at))
+        data = self._source.read(min(len(view), self._size_bytes - self._at, _CHUNK_BYTES))
         if not data and self._at < self._size_bytes and len(view):
             raise unreadable("the archive ends in it")
         self._at += len(data)
@@ -313,7 +313,8 @@ def read_whole(stream: BinaryIO, size_bytes: int | None = None, max_bytes: int =
     reason = "more than any replay has" if max_bytes == MAX_MEMBER_BYTES else "more than there is memory for"
     if size_bytes is not None and size_bytes > max_bytes:
         raise too_large(f"{size_bytes:,} bytes are {reason}")
-    collected = io.BytesIO()
+    collected = io.BytesIO(stream.read(size_bytes or 0))  # at once, because growing takes more memory
+    collected.seek(0, io.SEEK_END)
     while chunk := stream.read(_CHUNK_BYTES):
         if collected.tell() + len(chunk) > max_bytes:
             raise too_large(f"it unpacks to more than {max_bytes:,} bytes, {reason}")
