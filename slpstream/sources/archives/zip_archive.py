@@ -22,6 +22,7 @@ from slpstream.sources.archives.streams import (
     NewDecompressor,
     Part,
     deflate_decompressor,
+    inflating_module,
     unpacked,
     unreadable,
     window_bytes,
@@ -203,12 +204,13 @@ class ZipArchive:
             return None
         self.file.seek(self._start_of(header))
         packed = self.file.read(header.packed_bytes)
-        decompressor = zlib.decompressobj(-zlib.MAX_WBITS)
+        inflating = inflating_module()
+        decompressor = inflating.decompressobj(-zlib.MAX_WBITS)
         try:
-            data = decompressor.decompress(packed, header.size_bytes + 1)
-        except zlib.error:
+            data: bytes = decompressor.decompress(packed, header.size_bytes + 1)
+        except inflating.error:
             return None
-        if not decompressor.eof or len(data) != header.size_bytes or zlib.crc32(data) != header.crc32:
+        if not decompressor.eof or len(data) != header.size_bytes or inflating.crc32(data) != header.crc32:
             return None
         self.budget.take(len(data))
         return data
