@@ -46,7 +46,7 @@ def write_games(folder: Path, count: int = 12) -> None:
 
 
 class Ran(NamedTuple):
-    """What an export has printed, and its exit code."""
+    """The output of an export, and its exit code."""
 
     returncode: int
     stdout: str

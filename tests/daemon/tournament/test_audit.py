@@ -65,7 +65,7 @@ def audit_of(
 
 
 def clocks(found: Audit) -> list[str]:
-    """What the setups show about their clocks."""
+    """The values of the setups' clocks."""
     return [value.text for setup in found.setups for value in setup.values if value.name == "clock"]
 
 

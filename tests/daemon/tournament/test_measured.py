@@ -1,4 +1,4 @@
-"""What only a daemon measures: the clock of a console and the pacing of its frames, from the files to the API."""
+"""Values that only a daemon measures: a console's clock and the pacing of its frames, from the files to the API."""
 
 from __future__ import annotations
 

@@ -278,7 +278,7 @@ async def test_a_pool_that_is_started_on_the_site_delays_little(tmp_path: Path) 
 
 @in_virtual_time
 async def test_an_id_that_another_set_has_is_not_adopted(tmp_path: Path) -> None:
-    """Two sets of the same entrants in the same round: a person says which one is left."""
+    """Two sets of the same entrants in the same round: a person chooses the one that is left."""
     double = pools()
     double.add(DoubleSet("again", 9, 4, list(double.sets["one"].entrants)))
     async with running(double, tmp_path, ASKS) as desk:

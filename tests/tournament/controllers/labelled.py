@@ -191,7 +191,7 @@ def _is_flagged(row: Row) -> bool:
 
 
 def health(row: Row) -> str:
-    """What the checks of health say: findings, then what cannot be judged; `-` for nothing to look at."""
+    """The results of the checks of health: findings, then what cannot be judged; `-` for nothing to look at."""
     found = [f for f in row.ours.findings if f.group == "health"]
     words = [f"{f.check} {f.confidence} ({f.part})" for f in found]
     unknown = {each.check for each in row.ours.not_judged} - {f.check for f in found}

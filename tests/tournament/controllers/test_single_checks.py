@@ -38,7 +38,7 @@ def feed(take: Callable[[Run], None], holds: Iterable[tuple[Point, int]]) -> Non
 
 
 def returning_to(points: Iterable[Point]) -> list[ControllerFinding | NotJudged]:
-    """What is said about a stick that comes to rest at these points, after a push each."""
+    """The findings about a stick that comes to rest at these points, after a push each."""
     rests = Rests("stick")
     feed(rests.take, [hold for point in points for hold in (((80, 0), 5), (point, 30))] + [((80, 0), 5)])
     return [each for each in rests.findings() if each.check == "rest"]
@@ -51,7 +51,7 @@ def test_rest_needs_returns_to_its_place() -> None:
 
 
 def pushed_to(peaks: Iterable[tuple[int, int]]) -> list[ControllerFinding | NotJudged]:
-    """What is said about pushes to the right, each to a peak for a number of frames, 10 frames apart."""
+    """The findings about pushes to the right, each to a peak for a number of frames, 10 frames apart."""
     rim = Rim("stick")
     feed(rim.take, [hold for peak, held in peaks for hold in (((peak, 0), held), ((0, 0), 10 - held))])
     return rim.findings()
