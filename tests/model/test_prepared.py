@@ -10,8 +10,9 @@ from collections.abc import Iterator, Mapping
 from tests.project import ROOT
 
 SOURCES = sorted((ROOT / "slpstream").rglob("*.py"))
-PARAMETERS = {"kind", "row"}
-"""Types that are parameters: of requests, which only the event loop reads, and of rows, which are prepared."""
+PARAMETERS = {"described", "kind", "row"}
+"""Types that are parameters: of `_converted`, whose calls count, of requests, which only the event loop reads, and of
+rows, which are prepared."""
 
 AT_ONCE = """
 import sys, threading, types
@@ -59,7 +60,7 @@ def decoded_types(tree: ast.Module) -> Iterator[str]:
         name = ast.unparse(call.func)
         if name in ("msgspec.json.decode", "msgspec.msgpack.decode"):
             types = [keyword.value for keyword in call.keywords if keyword.arg == "type"]
-        elif name == "msgspec.convert":
+        elif name in ("msgspec.convert", "_converted"):
             types = call.args[1:2]
         else:
             continue

@@ -253,12 +253,12 @@ class _Set(_Kept):
     event: Event | None = None
 
 
-def _converted(node: Any, type: type[Described]) -> Described:
+def _converted(node: Any, described: type[Described]) -> Described:
     """A node as a value. Numbers may be texts. Raises `msgspec.ValidationError`."""
     try:
-        return msgspec.convert(node, type)
+        return msgspec.convert(node, described)
     except msgspec.ValidationError:
-        return msgspec.convert(node, type, strict=False)  # not at first: it takes a name "null" for none
+        return msgspec.convert(node, described, strict=False)  # not at first: it takes a name "null" for none
 
 
 def _text(id: int | str | None) -> str:
