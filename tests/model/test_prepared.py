@@ -11,7 +11,7 @@ from tests.project import ROOT
 
 SOURCES = sorted((ROOT / "slpstream").rglob("*.py"))
 PARAMETERS = {"described", "kind", "row"}
-"""Types that are parameters: of `_converted`, whose calls count, of requests, which only the event loop reads, and of
+"""Types that are parameters: of `_described_by`, whose calls count, of requests, which only the event loop reads, and of
 rows, which are prepared."""
 
 AT_ONCE = """
@@ -60,7 +60,7 @@ def decoded_types(tree: ast.Module) -> Iterator[str]:
         name = ast.unparse(call.func)
         if name in ("msgspec.json.decode", "msgspec.msgpack.decode"):
             types = [keyword.value for keyword in call.keywords if keyword.arg == "type"]
-        elif name in ("msgspec.convert", "_converted"):
+        elif name in ("msgspec.convert", "_described_by"):
             types = call.args[1:2]
         else:
             continue

@@ -253,7 +253,7 @@ class _Set(_Kept):
     event: Event | None = None
 
 
-def _converted(node: Any, described: type[Described]) -> Described:
+def _described_by(node: Any, described: type[Described]) -> Described:
     """A node as a value. Numbers may be texts. Raises `msgspec.ValidationError`."""
     try:
         return msgspec.convert(node, described)
@@ -268,7 +268,7 @@ def _text(id: int | str | None) -> str:
 def event_of(node: Any) -> Event:
     """An event. Raises `Refused` for something else."""
     try:
-        return _converted(node, Event)
+        return _described_by(node, Event)
     except msgspec.ValidationError as error:
         raise Refused("unavailable", f"start.gg describes an event in an unknown way: {error}") from None
 
@@ -276,7 +276,7 @@ def event_of(node: Any) -> Event:
 def bracket_set_of(node: Any, event: Event | None = None) -> BracketSet:
     """A set as the neutral value. `event` is that of a set without one. Raises `Refused` for something else."""
     try:
-        found = _converted(node, _Set)
+        found = _described_by(node, _Set)
     except msgspec.ValidationError as error:
         raise Refused("unknown", f"start.gg describes a set in an unknown way: {error}") from None
     slots = [slot or _Slot() for slot in found.slots or ()][:2]
@@ -369,7 +369,7 @@ def _number(id: int | str | None) -> int | str | None:
 def station_of(node: Any) -> BracketStation:
     """A station as the neutral value. Raises `Refused` for something else."""
     try:
-        return _station(_converted(node, _Station))
+        return _station(_described_by(node, _Station))
     except msgspec.ValidationError as error:
         raise Refused("unknown", f"start.gg describes a station in an unknown way: {error}") from None
 
