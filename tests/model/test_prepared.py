@@ -11,8 +11,8 @@ from tests.project import ROOT
 
 SOURCES = sorted((ROOT / "slpstream").rglob("*.py"))
 PARAMETERS = {"described", "kind", "row"}
-"""Types that are parameters: of `_described_by`, whose calls count, of requests, which only the event loop reads, and of
-rows, which are prepared."""
+"""Types that are parameters: of `_described_by`, whose calls count; of requests, which only the event loop reads; and
+of rows, which are prepared."""
 
 AT_ONCE = """
 import sys, threading, types
