@@ -374,7 +374,11 @@ def test_handover_that_can_never_work(handover: dict[str, str], key: str, what: 
     [
         ({"id": "main", "folder": "{}/main"}, "{}/main"),
         ({"id": "main", "folder": "{}/main"}, "{}/main/old/zips"),
-        ({"id": "main", "folder": "{}/linked"}, "{}/main/zips"),
+        pytest.param(
+            {"id": "main", "folder": "{}/linked"},
+            "{}/main/zips",
+            marks=pytest.mark.skipif(sys.platform == "win32", reason="Wine does not resolve such links"),
+        ),
         ({"id": "*", "folder": "{}"}, "{}/zips"),
         ({"id": "tv", "console": "192.0.2.1"}, "{}/recordings/tv/zips"),
     ],
