@@ -106,8 +106,10 @@ class BracketDesk:
         wall_clock: Callable[[], float] = time.time,
         damaged: bool = False,
     ) -> None:
-        """`name` identifies the bracket in the store, which is new because the last one was `damaged`. `bracket` is
-        `results` again if its sets can be read."""
+        """`name` identifies the bracket in the store. `bracket` is `results` again if its sets can be read.
+
+        `damaged` means that the store is a new one, in place of one that could not be read.
+        """
         self.name = name
         self._results = results
         self._bracket = bracket
@@ -142,7 +144,7 @@ class BracketDesk:
         self._passed: dict[Key, Mapping[str, Any]] = {}
         """Payloads of sets that have not been taken up yet."""
         self._taken_up: set[Key] = set()
-        """Those of them that were played while no daemon ran, or that slpstream had not known."""
+        """The keys of sets that were played while no daemon ran."""
         self._upcoming: dict[str, str] = {}
         """The sets of the bracket that were described to stations before their first game."""
         self._changing = trio.Lock()
@@ -631,8 +633,10 @@ class BracketDesk:
         self._queues = {ours[name.casefold()]: ids for name, ids in queues.items() if name.casefold() in ours}
 
     async def _after_reading(self, began_ms: int, unreported: Collection[Key] = ()) -> None:
-        """Match what could not be matched before, and look at sets that others have completed. `unreported` are the
-        entries that waited when the reading began."""
+        """Match what could not be matched before, and look at sets that others have completed.
+
+        `unreported` has the keys of the entries that were waiting when the reading began.
+        """
         async with self._changing:
             for entry in list(self._entries.values()):
                 if not entry.set_id and not entry.settled and entry.state in ("aside", "ask"):

@@ -150,8 +150,10 @@ def with_played(entry: Entry, played: Played, rules: Rules, now_ms: int) -> Entr
 
 
 def with_names(entry: Entry, played: Played, rules: Rules) -> Entry:
-    """The entry after the names of its players have changed, while games may be in the bracket or a person chose the
-    set. Nothing is guessed: if the names do not say who is who, a person has to look."""
+    """The entry after the names of its players have changed, once it is too late to look for another set.
+
+    If the new names do not say who is who, a person has to decide.
+    """
     entry = msgspec.structs.replace(entry, played=played)
     found = "unclear" if entry.people is None else sides_of(played, entry.people)
     if found == "swapped" if entry.swapped else found == "same":
