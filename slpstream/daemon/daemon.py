@@ -251,7 +251,7 @@ class Daemon:
                     self._keeps,
                     self.metrics,
                     self.errors,
-                    self._has_read_old_files,
+                    lambda: self._has_read_old_files() and (self.bracket is None or self.bracket.has_looked),
                 )
                 if self.bracket is not None:
                     handed_on.bracket_of = self.bracket.context_of

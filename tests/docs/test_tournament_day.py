@@ -209,6 +209,7 @@ class Phone:
 def double() -> StartggDouble:
     """An event of four players, whose final waits for the winners of two sets."""
     made = StartggDouble(time.time)
+    made.phases = [1]
     made.stations |= {500 + number: (number, f"Setup {number}") for number in range(1, SETUPS + 1)}
     ann, bob, cyd, dan = (Entrant(1000 + i, [Player(name)]) for i, name in enumerate(("Ann", "Bob", "Cyd", "Dan")))
     made.add(DoubleSet("first", "preview_400_1", 400, [ann, bob], feeds=[("final", 0)]))

@@ -214,6 +214,12 @@ class DaemonBracket:
         """The players whom the bracket expects at a station."""
         return () if self.desk is None else self.desk.expected(station)
 
+    @property
+    def has_looked(self) -> bool:
+        """Whether the queue was loaded, and the bracket, if it can be read, has answered or failed since."""
+        desk = self.desk
+        return desk is not None and (not self._kind.reads or desk.connected or desk.trouble is not None)
+
     def not_ready(self) -> list[str]:
         """Why results do not get into the bracket. Decisions that wait for a person are no fault."""
         desk = self.desk

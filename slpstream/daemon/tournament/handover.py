@@ -43,7 +43,7 @@ _MAX_WAITING = 500
 _MAX_DONE = 5000
 _LOOK_PAUSE_SECONDS = 5.0
 _PATIENT_SECONDS = 60.0
-"""How long old files are read before sets are handed on. The newest ones are read first."""
+"""How long old files and the bracket are read before sets are handed on. The newest files are read first."""
 _POLL_SECONDS = 0.2
 _MAX_AGE_SECONDS = 12 * 3600.0
 """Sets that ended earlier are old ones that a station has found in its folder, and are not handed on by themselves."""
@@ -74,16 +74,16 @@ class Handover:
         has_station: Callable[[str], bool],
         metrics: Metrics,
         errors: InternalErrors | None = None,
-        has_read_old_files: Callable[[], bool] = lambda: True,
+        knows_sets: Callable[[], bool] = lambda: True,
     ) -> None:
-        """`has_read_old_files` returns whether the index has all games of the stations."""
+        """`knows_sets` says whether the index has all games of the stations, and the bracket was asked for its sets."""
         self._config = config
         self._index = index
         self._sets = sets
         self._has_station = has_station
         self._metrics = metrics
         self._errors = errors or InternalErrors()
-        self._has_read_old_files = has_read_old_files
+        self._knows_sets = knows_sets
         self._templates = Templates(
             config.replay_name, config.zip_name, datetime.now().astimezone().tzinfo or Templates().zone
         )
@@ -167,7 +167,7 @@ class Handover:
         for set_id in self._remembered.waiting:
             self._due.setdefault(set_id, trio.current_time())
         with trio.move_on_after(_PATIENT_SECONDS):  # a set of which some games are not known yet looks like another one
-            while not self._has_read_old_files():  # noqa: ASYNC110 -- stations and the index have no common event
+            while not self._knows_sets():  # noqa: ASYNC110 -- stations, index and bracket have no common event
                 await trio.sleep(_POLL_SECONDS)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._look_for_ever)

@@ -191,8 +191,11 @@ class BracketDesk:
     def context_of(self, station: str, played_id: str) -> SetContext | None:
         """The facts about a played set; `None` if it is no set of the bracket, as far as is known."""
         entry = self._entries.get((station, played_id))
-        found = None if entry is None else self._sets.get(entry.set_id)
-        return None if entry is None or found is None else SetContext(found.context, entry.swapped)
+        if entry is None:
+            return None
+        found = self._sets.get(entry.set_id)
+        context = entry.context if found is None else found.context
+        return None if found is None and not context else SetContext(context, entry.swapped)
 
     @property
     def here(self) -> Mapping[str, str]:

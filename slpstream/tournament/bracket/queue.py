@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
@@ -96,6 +96,9 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """When it was over first, in Unix time."""
     detailed: bool = False
     """Round and event were given to the station."""
+    context: Mapping[str, Mapping[str, Any]] = {}
+    """As `BracketSet.context`, when the set was read last for this entry. Finished sets are not read again after a
+    restart."""
 
     @property
     def key(self) -> tuple[str, str]:
@@ -195,6 +198,7 @@ def assigned(entry: Entry, found: BracketSet, rules: Rules, *, swapped: bool, by
         round=found.round,
         event=found.event,
         best_of=found.best_of,
+        context=found.context,
         swapped=swapped,
         by_person=by_person,
         naming="",
@@ -311,6 +315,7 @@ class Step(NamedTuple):
 
 def next_step(entry: Entry, found: BracketSet) -> Step:
     """The next step, given the set as the bracket has it now. The entry returned is stored before anything is sent."""
+    entry = msgspec.structs.replace(entry, context=found.context)
     if not found.is_filled:
         return Step("nothing", _in(entry, entry.state, "the set of the bracket does not have both entrants yet"))
     if entry.naming == "others":

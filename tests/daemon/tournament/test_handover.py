@@ -112,7 +112,7 @@ async def venue(
     folder: Path,
     *stations: str,
     delay_seconds: float = 0.0,
-    has_read_old_files: Callable[[], bool] = lambda: True,
+    knows_sets: Callable[[], bool] = lambda: True,
 ) -> AsyncIterator[Venue]:
     hub = Hub()
     for station in stations or ("main",):
@@ -128,7 +128,7 @@ async def venue(
     metrics = Metrics()
     config = HandoverConfig(folder=str(folder / "zips"), delay_seconds=delay_seconds)
     errors = InternalErrors(strict=False)
-    handover = Handover(config, index, board, lambda station: True, metrics, errors, has_read_old_files)
+    handover = Handover(config, index, board, lambda station: True, metrics, errors, knows_sets)
     board.listen(handover.set_changed)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(index.run)
@@ -322,7 +322,7 @@ async def test_end_of_a_set_whose_beginning_is_read_later_is_not_handed_on_alone
 async def test_sets_are_handed_on_once_old_files_were_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_POLL_SECONDS", 0.01)
     read: list[Path] = []
-    async with venue(tmp_path, has_read_old_files=lambda: bool(read)) as here:
+    async with venue(tmp_path, knows_sets=lambda: bool(read)) as here:
         here.play_set(5)
         await here.until(lambda: here.handover._over)
         assert here.zips() == {}

@@ -522,6 +522,11 @@ async def test_the_replays_of_a_set_get_what_their_readers_need_about_the_bracke
     assert [about[part]["hasSiblings"] for part in ("event", "phase", "phaseGroup")] == [True, True, False]
     assert isinstance(about["set"]["id"], int)
 
+    double.trouble = lambda operation: "unreachable"
+    async with running(double, tmp_path) as desk:  # after a restart, without an answer
+        await until(lambda: desk.trouble is not None)
+        assert desk.context_of(*KEY) == context
+
 
 @in_virtual_time
 async def test_the_result_of_a_crew_battle_is_reported_without_games(tmp_path: Path) -> None:
