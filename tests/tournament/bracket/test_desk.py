@@ -2,122 +2,32 @@
 
 from __future__ import annotations
 
-import functools
-import random
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, ParamSpec
+from typing import Any
 
 import pytest
 import trio
 import trio.testing
 
 from slpstream.model.errors import ActRefused
-from slpstream.store.reports import open_reports
-from slpstream.tournament.bracket.desk import BracketDesk, StationSet, Surroundings, Wishes
 from slpstream.tournament.bracket.interface import BracketSet, Refused
 from slpstream.tournament.bracket.queue import Rules
 from slpstream.tournament.bracket.startgg.client import StartggBracket
+from tests.tournament.bracket.desks import (
+    AUTOMATIC,
+    KEY,
+    event,
+    games,
+    play,
+    played,
+    reports,
+    running,
+    until,
+)
 from tests.tournament.bracket.startgg_double import EVENT, DoubleSet, Entrant, Error, Player, StartggDouble
-from tests.tournament.bracket.test_exactly_once import in_the_event_loop, now
-from tests.tournament.bracket.venue import PlayedGame, set_payload
+from tests.tournament.bracket.venue import set_payload
+from tests.tournament.bracket.virtual_time import in_virtual_time, now
 from tests.tournament.handover.validator import STARTGG
-
-ALICE, BOB = Player("Alice", "TSM"), Player("Bob", code="BOB#123")
-KEY = ("setup-1", "a" * 32)
-NAMES = {f"setup-{number}": f"Setup {number}" for number in (1, 2, 3)}
-AUTOMATIC = Wishes(dry_run=False, rules=Rules(confirm=False), hold_seconds=0.0)
-
-
-P = ParamSpec("P")
-
-
-def in_virtual_time(test: Callable[P, Awaitable[None]]) -> Callable[P, None]:
-    """Run a test in trio, with a clock that jumps whenever all tasks wait."""
-
-    @functools.wraps(test)
-    def run(*arguments: P.args, **fixtures: P.kwargs) -> None:
-        trio.run(lambda: test(*arguments, **fixtures), clock=trio.testing.MockClock(autojump_threshold=0))
-
-    return run
-
-
-@pytest.fixture(autouse=True)
-def no_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trio.to_thread, "run_sync", in_the_event_loop)
-
-
-def event(**changes: Any) -> StartggDouble:
-    """An event with one set of Bob and Alice, which feeds a final."""
-    double = StartggDouble(now)
-    double.stations[501] = (1, "Setup 1")
-    double.add(DoubleSet("final", "preview_4_2", 4, [None, None], round="Final"))
-    one = DoubleSet("one", "preview_4_1", 4, [Entrant(11, [BOB]), Entrant(12, [ALICE])], feeds=[("final", 0)])
-    for name, value in changes.items():
-        setattr(one, name, value)
-    double.add(one)
-    return double
-
-
-def games(winners: str) -> list[PlayedGame]:
-    return [PlayedGame(random.Random(number), int(winner)) for number, winner in enumerate(winners)]
-
-
-def played(winners: str, *, named: bool = True, best_of: int = 3) -> dict[str, Any]:
-    """The set of Alice, who is the first side, and Bob."""
-    return set_payload(KEY[1], [[ALICE], [BOB]], games(winners), best_of=best_of, named=named)
-
-
-@asynccontextmanager
-async def running(
-    double: StartggDouble,
-    folder: Path,
-    wishes: Wishes = AUTOMATIC,
-    *,
-    token: str = "a-token",
-    describe: Callable[[str, str, BracketSet], Any] | None = None,
-    outcomes: list[str] | None = None,
-    history: Callable[[str | None, int], Sequence[StationSet]] = lambda station, since_ms: (),
-    damaged: bool = False,
-) -> AsyncIterator[BracketDesk]:
-    """A desk at work. `history` returns the sets of stations since a time."""
-
-    async def sets_since(station: str | None, since_ms: int) -> Sequence[StationSet]:
-        await trio.lowlevel.checkpoint()
-        return history(station, since_ms)
-
-    bracket = StartggBracket(double.connection(token=token))
-    store = open_reports(folder / "reports.sqlite3")
-    around = Surroundings(lambda: NAMES, sets_since, describe)
-    note = (outcomes or []).append
-    desk = BracketDesk(
-        "start.gg", bracket, bracket, store, wishes, around, wall_clock=now, on_outcome=note, damaged=damaged
-    )
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(desk.run)
-        await trio.sleep(20)
-        yield desk
-        nursery.cancel_scope.cancel()
-    store.close()
-
-
-async def until(condition: Callable[[], bool], seconds: float = 600) -> None:
-    with trio.fail_after(seconds):
-        while not condition():
-            await trio.sleep(0.5)
-
-
-async def play(desk: BracketDesk, payload: Mapping[str, Any], station: str = "setup-1") -> None:
-    """A set whose beginning slpstream has seen."""
-    sides = [{**side, "score": 0, "won": 0} for side in payload["sides"]]
-    desk.set_changed(station, {**payload, "state": "running", "winner": None, "games": [], "sides": sides})
-    await trio.sleep(0.5)
-    desk.set_changed(station, payload)
-
-
-def reports(double: StartggDouble) -> list[Mapping[str, Any]]:
-    return [variables for operation, variables in double.requests if operation == "Report"]
 
 
 @in_virtual_time

@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from shutil import copytree
-from typing import Any, TypeVar
 
 import pytest
 import trio
@@ -20,9 +19,8 @@ from slpstream.tournament.bracket.startgg.client import StartggBracket
 from slpstream.tournament.bracket.startgg.variables import ids
 from tests.tournament.bracket.startgg_double import Entrant, StartggDouble, Trouble
 from tests.tournament.bracket.venue import PlayedGame, Venue
+from tests.tournament.bracket.virtual_time import START, now
 
-T = TypeVar("T")
-START = 1_700_000_000.0
 STATIONS, SETS, KILLS = 50, 200, 50
 RUN_SECONDS = 150.0
 """How long a run lasts on average before it is killed."""
@@ -32,10 +30,6 @@ SILENT_FROM_SECONDS, SILENT_TO_SECONDS = 1800, 5400
 TROUBLES: tuple[Trouble, ...] = (
     "429", "500", "html", "half", "unknown", "null", "lost_before", "lost_after", "repeat",
 )  # fmt: skip
-
-
-def now() -> float:
-    return START + trio.current_time()
 
 
 def is_silent() -> bool:
@@ -99,20 +93,9 @@ class Run:
         store.close()
 
 
-async def in_the_event_loop(
-    operation: Callable[..., T], *arguments: Any, limiter: trio.CapacityLimiter | None = None
-) -> T:
-    """In place of a thread, during which virtual time would jump."""
-    await trio.lowlevel.checkpoint()
-    return operation(*arguments)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(("seed", "finals_elsewhere"), [(1, False), (2, True)])
-def test_each_set_is_reported_once(
-    tmp_path: Path, seed: int, finals_elsewhere: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(trio.to_thread, "run_sync", in_the_event_loop)
+def test_each_set_is_reported_once(tmp_path: Path, seed: int, finals_elsewhere: bool) -> None:
     rng = random.Random(seed)
 
     async def main() -> None:

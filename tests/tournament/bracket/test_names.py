@@ -10,25 +10,12 @@ import pytest
 import trio
 
 from slpstream.tournament.bracket.queue import Entry, Rules
+from tests.tournament.bracket.desks import AUTOMATIC, KEY, event, games, play, reports, running, until
+from tests.tournament.bracket.pools import ALICE, BOB, CARL, DORA
+from tests.tournament.bracket.receiver import Receiver, desk_of
 from tests.tournament.bracket.startgg_double import DoubleSet, Entrant, Player, StartggDouble
-from tests.tournament.bracket.test_desk import (
-    AUTOMATIC,
-    KEY,
-    event,
-    games,
-    in_virtual_time,
-    no_threads,
-    play,
-    reports,
-    running,
-    until,
-)
-from tests.tournament.bracket.test_kinds import Receiver, desk_of
 from tests.tournament.bracket.venue import set_payload
-
-__all__ = ["no_threads"]
-
-ALICE, BOB, CARL, DORA = Player("Alice"), Player("Bob"), Player("Carl"), Player("Dora")
+from tests.tournament.bracket.virtual_time import in_virtual_time
 
 
 def singles() -> StartggDouble:

@@ -17,25 +17,11 @@ from slpstream.tournament.bracket.matching import stations_here
 from slpstream.tournament.bracket.queue import Rules
 from slpstream.tournament.bracket.startgg.answers import bracket_set_of, content, station_of
 from slpstream.tournament.bracket.startgg.client import StartggBracket
+from tests.tournament.bracket.desks import AUTOMATIC, KEY, event, games, play, played, reports, running, until
+from tests.tournament.bracket.pools import ALICE, BOB, CARL, DORA, ONE, TWO, at, payload, pools
 from tests.tournament.bracket.startgg_double import DoubleSet, Entrant, Player, StartggDouble
-from tests.tournament.bracket.test_desk import (
-    AUTOMATIC,
-    KEY,
-    event,
-    games,
-    in_virtual_time,
-    no_threads,
-    play,
-    played,
-    reports,
-    running,
-    until,
-)
-from tests.tournament.bracket.test_exactly_once import now
-from tests.tournament.bracket.test_several_stations import ALICE, BOB, CARL, DORA, ONE, TWO, at, payload, pools
 from tests.tournament.bracket.venue import set_payload
-
-__all__ = ["no_threads"]
+from tests.tournament.bracket.virtual_time import in_virtual_time, now
 
 ASKS = AUTOMATIC._replace(rules=Rules())
 

@@ -6,7 +6,7 @@ import trio
 
 from slpstream.tournament.bracket.startgg.client import StartggBracket
 from tests.tournament.bracket.startgg_double import DoubleSet, Entrant, Player, StartggDouble, Trouble
-from tests.tournament.bracket.test_desk import in_virtual_time
+from tests.tournament.bracket.virtual_time import in_virtual_time
 
 SETS = 100
 COMPLETED = 3

@@ -3,50 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 import trio
 
 from slpstream.model.errors import ActRefused
-from slpstream.tournament.bracket.desk import BracketDesk
-from slpstream.tournament.bracket.queue import Entry, Rules
-from tests.tournament.bracket.startgg_double import DoubleSet, Entrant, Player, StartggDouble
-from tests.tournament.bracket.test_desk import (
-    AUTOMATIC,
-    games,
-    in_virtual_time,
-    no_threads,
-    play,
-    reports,
-    running,
-    until,
-)
-from tests.tournament.bracket.test_exactly_once import now
-from tests.tournament.bracket.venue import set_payload
-
-__all__ = ["no_threads"]
-
-ALICE, BOB, CARL, DORA = Player("Alice"), Player("Bob"), Player("Carl"), Player("Dora")
-ONE, TWO, THREE = (("setup-1", "1" * 32), ("setup-2", "2" * 32), ("setup-3", "3" * 32))
-
-
-def pools() -> StartggDouble:
-    """Two sets whose winners meet in the final."""
-    double = StartggDouble(now)
-    double.stations.update({500 + number: (number, f"Setup {number}") for number in (1, 2, 3)})
-    double.add(DoubleSet("final", 3, 4, [None, None], round="Final", round_number=2))
-    double.add(DoubleSet("one", 1, 4, [Entrant(11, [ALICE]), Entrant(12, [BOB])], feeds=[("final", 0)]))
-    double.add(DoubleSet("two", 2, 4, [Entrant(13, [CARL]), Entrant(14, [DORA])], feeds=[("final", 1)]))
-    return double
-
-
-def payload(key: tuple[str, str], one: Player, other: Player, winners: str) -> dict[str, Any]:
-    return set_payload(key[1], [[one], [other]], games(winners))
-
-
-def at(desk: BracketDesk, key: tuple[str, str]) -> Entry:
-    return next(entry for entry in desk.entries if entry.key == key)
+from slpstream.tournament.bracket.queue import Rules
+from tests.tournament.bracket.desks import AUTOMATIC, play, reports, running, until
+from tests.tournament.bracket.pools import ALICE, BOB, CARL, DORA, ONE, THREE, TWO, at, payload, pools
+from tests.tournament.bracket.startgg_double import Player
+from tests.tournament.bracket.virtual_time import in_virtual_time
 
 
 @pytest.mark.parametrize("reason", ["outage", "person"])

@@ -18,20 +18,8 @@ from slpstream.system.metrics import Metrics
 from slpstream.tournament.bracket import desk as desk_module
 from slpstream.tournament.bracket.desk import BracketDesk, StationSet
 from slpstream.tournament.bracket.queue import Rules
-from tests.tournament.bracket.test_desk import (
-    AUTOMATIC,
-    event,
-    in_virtual_time,
-    no_threads,
-    play,
-    played,
-    reports,
-    running,
-    until,
-)
-from tests.tournament.bracket.test_exactly_once import now
-
-__all__ = ["no_threads"]
+from tests.tournament.bracket.desks import AUTOMATIC, event, play, played, reports, running, until
+from tests.tournament.bracket.virtual_time import in_virtual_time, now
 
 LATE = "it was over before slpstream saw it"
 MINUTE_MS = 60_000
