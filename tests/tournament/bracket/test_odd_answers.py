@@ -11,7 +11,7 @@ import pytest
 import trio
 
 from slpstream.model.errors import ActRefused
-from slpstream.tournament.bracket import desk as desk_module
+from slpstream.tournament.bracket.desk import known_bracket
 from slpstream.tournament.bracket.interface import HttpAnswer, Refused
 from slpstream.tournament.bracket.matching import stations_here
 from slpstream.tournament.bracket.queue import Rules
@@ -219,7 +219,7 @@ async def test_stations_are_compared_once_and_not_for_each_friendly(
         compared.append(arguments)
         return original(*arguments)
 
-    monkeypatch.setattr(desk_module, "stations_here", counted)
+    monkeypatch.setattr(known_bracket, "stations_here", counted)
     double = pools()
     async with running(double, tmp_path, ASKS) as desk:
         await play(desk, payload(ONE, ALICE, BOB, "00"), ONE[0])

@@ -15,8 +15,7 @@ from slpstream.daemon.tournament.bracket import DaemonBracket
 from slpstream.sets.scores import SetScore, SetSide
 from slpstream.store.reports import open_reports
 from slpstream.system.metrics import Metrics
-from slpstream.tournament.bracket import desk as desk_module
-from slpstream.tournament.bracket.desk import BracketDesk, StationSet
+from slpstream.tournament.bracket.desk import BracketDesk, StationSet, entries
 from slpstream.tournament.bracket.queue import Rules
 from tests.tournament.bracket.desks import AUTOMATIC, event, play, played, reports, running, until
 from tests.tournament.bracket.virtual_time import in_virtual_time, now
@@ -155,7 +154,7 @@ async def test_a_result_from_a_dry_run_is_for_a_person_afterwards(tmp_path: Path
 async def test_finished_sets_are_forgotten_here_as_in_the_store(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(desk_module, "_MAX_FINISHED", 3)
+    monkeypatch.setattr(entries, "_MAX_FINISHED", 3)
     double = event()
     async with running(double, tmp_path, AUTOMATIC._replace(rules=Rules())) as desk:
         await play(desk, played("00"))

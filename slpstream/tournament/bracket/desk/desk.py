@@ -7,43 +7,42 @@ One task sends, one request after the other.
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
-from functools import partial
-from typing import Any, Final, Literal, NamedTuple, TypeVar
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 import trio
 
-from slpstream.model.errors import ActRefused, SinkError
-from slpstream.model.prepared import prepared
-from slpstream.store.reports import ReportEntry, ReportStore
+from slpstream.model.errors import ActRefused
+from slpstream.store.reports import ReportStore
 from slpstream.system.backoff import backoff_seconds
 from slpstream.system.logs import get_logger
 from slpstream.tournament.bracket import queue
+from slpstream.tournament.bracket.desk.chores import Chore, Verb, chores
+from slpstream.tournament.bracket.desk.entries import Entries, Key
+from slpstream.tournament.bracket.desk.known_bracket import KnownBracket
+from slpstream.tournament.bracket.desk.wishes import Wishes
 from slpstream.tournament.bracket.interface import (
     Bracket,
     BracketSet,
-    BracketStation,
     Outcome,
     Refused,
     Report,
     Results,
     SetContext,
 )
-from slpstream.tournament.bracket.matching import KnownSets, Match, Rule, match, names_in, stations_here
+from slpstream.tournament.bracket.matching import Match, match, names_in
 from slpstream.tournament.bracket.played import Played, played_set
-from slpstream.tournament.bracket.queue import WAITING, Entry, Rules, State
+from slpstream.tournament.bracket.queue import WAITING, Entry, State
 from slpstream.tournament.expected_player import ExpectedPlayer
 
 ReportOutcome = Literal["reported", "corrected", "already_there", "conflict", "tried_again"]
-Verb = Literal["call", "start", "assign"]
 StationSet = tuple[str, Mapping[str, Any]]
 """A station and the payload of one of its sets."""
 
 EARLIER_MS: Final = 3_600_000
 """Sets whose last game began this long before the daemon stopped are taken up again."""
 _DAY_MS: Final = 24 * 3_600_000
-_STORE_PAUSE_SECONDS: Final = 5.0
 _FULL_READ_SECONDS: Final = 900.0
 _OVERLAP_SECONDS: Final = 90
 """Sets that changed this long before the last known change are read again: the clocks of servers differ."""
@@ -52,30 +51,7 @@ _FORBIDDEN_SECONDS: Final = 60.0
 _PATIENT_SECONDS: Final = 30.0
 _LATELY_SECONDS: Final = 48 * 3600
 _ALIVE_SECONDS: Final = 30.0
-_MAX_FINISHED: Final = 2000
 _MAX_PASSED: Final = 4096
-
-Result = TypeVar("Result")
-Key = tuple[str, str]
-
-
-class Wishes(NamedTuple):
-    """The behaviour of a desk without anybody's click."""
-
-    dry_run: bool = True
-    """Nothing is changed in the bracket."""
-    rules: Rules = Rules()
-    match: Rule = "players"
-    hold_seconds: float = 20.0
-    """How long an unconfirmed result waits, so that it can be corrected."""
-    poll_seconds: float = 15.0
-    call: bool = False
-    start: bool = False
-    assign: bool = False
-    stations: Mapping[str, str] = {}
-    """Our stations by the number or name of the bracket's."""
-    streams: Mapping[str, str] = {}
-    """Our stations by the name of the stream that shows them."""
 
 
 class Surroundings(NamedTuple):
@@ -113,7 +89,6 @@ class BracketDesk:
         self.name = name
         self._results = results
         self._bracket = bracket
-        self._store = store
         self._wishes = wishes
         # A result from a rehearsal is reported only after a person has confirmed it.
         self._rules = wishes.rules._replace(confirm=True) if wishes.dry_run else wishes.rules
@@ -125,20 +100,8 @@ class BracketDesk:
         self._damaged = damaged
         self._since_ms = 0
         """Sets whose last game is older were over before slpstream could see them for this bracket."""
-        self._limiter = trio.CapacityLimiter(1)
-        self._entries: dict[Key, Entry] = {}
-        self._sets: dict[str, BracketSet] = {}
-        self._known: tuple[Mapping[str, str], KnownSets] | None = None
-        """Made from `_sets` and our stations; `None` after `_sets` has changed."""
-        self._holders: Mapping[str, Sequence[Entry]] | None = None
-        """The entries that have a set of the bracket, by its id; `None` after entries have changed."""
-        self._in_progress: Mapping[str, str] = {}
-        """The stations of those whose set is not over, by the same ids."""
-        self._here: tuple[Mapping[str, str], Mapping[str, str]] | None = None
-        """The names of our stations, and `here` made from them; `None` after `_stations` has changed."""
-        self._stations: dict[str, BracketStation] = {}
-        self._queues: Mapping[str, Sequence[str]] = {}
-        """The sets in the queues of streams, by our station."""
+        self._entries = Entries(name, store, self._now_ms)
+        self._known = KnownBracket(around.stations, wishes.stations)
         self._queues_refused = ""
         """Why they could not be read; empty if they could."""
         self._passed: dict[Key, Mapping[str, Any]] = {}
@@ -147,7 +110,6 @@ class BracketDesk:
         """The keys of sets that were played while no daemon ran."""
         self._upcoming: dict[str, str] = {}
         """The sets of the bracket that were described to stations before their first game."""
-        self._changing = trio.Lock()
         self._work = trio.Event()
         self._taking = trio.Event()
         self._polling = trio.Event()
@@ -167,7 +129,6 @@ class BracketDesk:
         self._log = get_logger()
         self.trouble: str | None = None
         """Why the bracket cannot be reached or used; `None` while it can."""
-        self.store_trouble: str | None = None
         self.connected = False
         """Whether the last request was answered."""
         self.checked = ""
@@ -186,29 +147,31 @@ class BracketDesk:
     @property
     def sets(self) -> Collection[BracketSet]:
         """The sets of the bracket, as far as they were read."""
-        return self._sets.values()
+        return self._known.sets.values()
 
     def context_of(self, station: str, played_id: str) -> SetContext | None:
         """The facts about a played set; `None` if it is no set of the bracket, as far as is known."""
         entry = self._entries.get((station, played_id))
         if entry is None:
             return None
-        found = self._sets.get(entry.set_id)
+        found = self._known.sets.get(entry.set_id)
         context = entry.context if found is None else found.context
         return None if found is None and not context else SetContext(context, entry.swapped)
 
     @property
     def here(self) -> Mapping[str, str]:
         """Our stations by the ids of the bracket's."""
-        ours = self._around.stations()
-        if self._here is None or self._here[0] != ours:
-            self._here = (dict(ours), stations_here(self._stations.values(), ours, self._wishes.stations))
-        return self._here[1]
+        return self._known.here
+
+    @property
+    def store_trouble(self) -> str | None:
+        """Why the queue cannot be stored; `None` while it can."""
+        return self._entries.trouble
 
     @property
     def waiting(self) -> int:
         """Number of entries with which something has still to happen."""
-        return sum(entry.state in WAITING for entry in self._entries.values())
+        return self._entries.waiting
 
     @property
     def lag_seconds(self) -> float:
@@ -248,12 +211,12 @@ class BracketDesk:
         finished = {entry.set_id for entry in self._entries.values() if entry.state == "done"}
         coming = {
             id: each
-            for id, each in self._sets.items()
+            for id, each in self._known.sets.items()
             if each.state != "done" and each.is_filled and each.id not in finished
         }
         at_station = [e for e in coming.values() if e.station is not None and here.get(e.station.id) == station]
         begun = [each for each in at_station if each.state != "open"]
-        queued = [coming[id] for id in self._queues.get(station, ()) if id in coming]
+        queued = [coming[id] for id in self._known.queues.get(station, ()) if id in coming]
         return next((sets[0] for sets in (begun, queued[:1], at_station) if len(sets) == 1), None)
 
     async def run(self) -> None:
@@ -270,16 +233,16 @@ class BracketDesk:
 
     async def assign_entry(self, key: Key, set_id: str, *, swapped: bool) -> Entry:
         """Say which set of the bracket an entry is. Raises `ActRefused`."""
-        found = self._sets.get(set_id)
+        found = self._known.sets.get(set_id)
         if found is None:
             raise ActRefused(f"the bracket has no set {set_id}")
         if not found.is_filled:
             raise ActRefused("the set of the bracket does not have both entrants yet")
-        async with self._changing:
+        async with self._entries.changing:
             entry = self._entry(key)
             if entry.state in ("due", "done"):
                 raise ActRefused("it was reported already" if entry.state == "done" else "its report is being sent")
-            others = [each for each in self._held(set_id) if each.key != key]
+            others = [each for each in self._entries.held.get(set_id, ()) if each.key != key]
             for other in others:
                 is_reported = other.state in ("due", "done") and queue.report_of(other).winner is not None
                 if other.played.over or is_reported:
@@ -287,7 +250,7 @@ class BracketDesk:
             changed = queue.assigned(entry, found, self._rules, swapped=swapped, by_person=True)
             for other in others:  # it was moved to this station
                 changed = queue.taken_over(changed, other, self._rules)
-            await self._keep([changed, *(queue.dropped(other) for other in others)])
+            await self._entries.keep([changed, *(queue.dropped(other) for other in others)])
         self._decided(key)
         return changed
 
@@ -330,12 +293,12 @@ class BracketDesk:
         """Call a set, mark it as being played, or assign it to our station. Raises `ActRefused` and `Refused`."""
         if self._wishes.dry_run:
             raise ActRefused("this is a dry run: nothing is changed in the bracket")
-        if self._bracket is None or set_id not in self._sets:
+        if self._bracket is None or set_id not in self._known.sets:
             raise ActRefused(f"the bracket has no set {set_id}")
         theirs = next((id for id, ours in self.here.items() if ours == station), None)
         if verb == "assign" and theirs is None:
             raise ActRefused(f"the bracket has no station for {station}")
-        await self._act(self._bracket, verb, set_id, theirs or "")
+        await self._act(self._bracket, Chore(verb, set_id, theirs or ""))
 
     # The queue.
 
@@ -345,9 +308,9 @@ class BracketDesk:
         return self._entries[key]
 
     async def _changed_by_person(self, key: Key, change: Callable[[Entry], Entry]) -> Entry:
-        async with self._changing:
+        async with self._entries.changing:
             changed = change(self._entry(key))
-            await self._keep([changed])
+            await self._entries.keep([changed])
         self._decided(key)
         return changed
 
@@ -355,63 +318,9 @@ class BracketDesk:
         self._retry_at.pop(key, None)
         self._work.set()
 
-    def _held(self, set_id: str) -> Sequence[Entry]:
-        """The entries that have a set of the bracket."""
-        return self._all_held().get(set_id, ())
-
-    def _all_held(self) -> Mapping[str, Sequence[Entry]]:
-        """The entries that have a set of the bracket, by its id."""
-        if self._holders is None:
-            holders: dict[str, list[Entry]] = {}
-            for entry in self._entries.values():
-                if entry.set_id and entry.state != "dropped":
-                    holders.setdefault(entry.set_id, []).append(entry)
-            self._holders = holders
-            self._in_progress = {
-                set_id: entry.station
-                for set_id, (entry, *_) in holders.items()
-                if not entry.played.over and entry.state != "done"
-            }
-        return self._holders
-
-    async def _keep(self, entries: Iterable[Entry]) -> None:
-        """Store the entries that differ from the known ones. Call it with the lock held."""
-        changed = [entry for entry in entries if self._entries.get(entry.key) != entry]
-        if not changed:
-            return
-        rows = [ReportEntry(*entry.key, _is_kept(entry), _encode(entry)) for entry in changed]
-        now_ms = self._now_ms()
-        await self._call_store(lambda: self._store.keep(self.name, rows, now_ms))
-        for entry in changed:
-            self._entries[entry.key] = entry
-        self._holders = None
-
-    async def _call_store(self, operation: Callable[[], Result]) -> Result:
-        """Run a store operation in a worker thread, and retry it while the store fails (a full disk)."""
-        while True:
-            try:
-                result = await trio.to_thread.run_sync(operation, limiter=self._limiter)
-            except SinkError as error:
-                if self.store_trouble is None:
-                    self._log.error("the queue of the bracket cannot be stored; trying again", what=error.what)
-                self.store_trouble = error.what
-                await trio.sleep(_STORE_PAUSE_SECONDS)
-            else:
-                self.store_trouble = None
-                return result
-
     async def _load(self) -> None:
         """Load the queue, and take up the sets that were played while no daemon ran."""
-        bodies = await self._call_store(lambda: self._store.entries(self.name))
-        for body in bodies:
-            try:
-                entry = _decode(body)
-            except msgspec.DecodeError as error:
-                self._log.error("an entry in the queue of the bracket cannot be read", what=str(error))
-            else:
-                self._entries[entry.key] = entry
-        self._holders = None
-        at_work = await self._call_store(lambda: self._store.at_work(self.name))
+        at_work = await self._entries.load()
         now_ms = self._since_ms = self._now_ms()
         if at_work is not None:  # the clock may have been set back
             self._since_ms = max(min(at_work.until_ms, now_ms) - EARLIER_MS, at_work.since_ms)
@@ -429,22 +338,12 @@ class BracketDesk:
 
     async def _note_alive(self) -> None:
         while True:
-            now_ms = self._now_ms()
-            await self._call_store(partial(self._store.note_alive, self.name, now_ms))
-            await self._forget_finished()
-            await trio.sleep(_ALIVE_SECONDS)
-
-    async def _forget_finished(self) -> None:
-        """Remove the oldest finished entries, here as in the store."""
-        await self._call_store(partial(self._store.remove_finished, self.name, _MAX_FINISHED))
-        async with self._changing:
-            finished = [key for key, entry in self._entries.items() if not _is_kept(entry)]
-            for key in finished[: max(0, len(finished) - _MAX_FINISHED)]:
-                del self._entries[key]
+            await self._entries.note_alive()
+            for key in await self._entries.forget_finished():
                 self._look.discard(key)
                 self._attempts.pop(key, None)
                 self._retry_at.pop(key, None)
-                self._holders = None
+            await trio.sleep(_ALIVE_SECONDS)
 
     def _now_ms(self) -> int:
         return int(self._wall_clock() * 1000)
@@ -477,7 +376,7 @@ class BracketDesk:
             order = [_key_of(*each) for each in await self._around.sets_since(key[0], since_ms)]
             is_late = not was_taken_up and not await self._is_known(key) and played.over
         later = set(order[order.index(key) + 1 :]) if key in order else set()
-        async with self._changing:
+        async with self._entries.changing:
             before = self._entries.get(key)
             entry = before or Entry(
                 station=key[0],
@@ -494,7 +393,7 @@ class BracketDesk:
             if before is None:
                 changed = [queue.left_behind(entry, self._rules) if later else entry]
                 changed += [queue.left_behind(each, self._rules) for each in others]
-            await self._keep(changed)
+            await self._entries.keep(changed)
         if before is None and others:
             # Games may have gone from those sets to this one.
             for station, older in await self._around.sets_since(key[0], self._now_ms() - _DAY_MS):
@@ -541,23 +440,20 @@ class BracketDesk:
         return queue.with_match(entry, self._match_of(entry), self._rules)
 
     def _match_of(self, entry: Entry) -> Match:
-        here = self.here
-        if self._known is None or self._known[0] is not here:
-            self._known = (here, KnownSets(self._sets.values(), here))
-        held = self._all_held()
-        elsewhere = {id: station for id, station in self._in_progress.items() if station != entry.station}
-        return match(entry.played, self._known[1], entry.station, held, self._wishes.match, elsewhere=elsewhere)
+        held, elsewhere = self._entries.held, self._entries.in_progress_elsewhere(entry.station)
+        rule = self._wishes.match
+        return match(entry.played, self._known.open_sets, entry.station, held, rule, elsewhere=elsewhere)
 
     async def _describe(self, key: Key) -> None:
         entry = self._entries.get(key)
-        found = None if entry is None else self._sets.get(entry.set_id)
+        found = None if entry is None else self._known.sets.get(entry.set_id)
         if self._around.describe is None or entry is None or found is None:
             return
         if entry.detailed or entry.state in ("done", "dropped"):
             return
         await self._around.describe(entry.station, entry.played_id, found)
-        async with self._changing:
-            await self._keep([msgspec.structs.replace(self._entries.get(key, entry), detailed=True)])
+        async with self._entries.changing:
+            await self._entries.keep([msgspec.structs.replace(self._entries.get(key, entry), detailed=True)])
 
     async def _describe_upcoming(self, station: str) -> None:
         found = self.expected_set(station)
@@ -592,32 +488,26 @@ class BracketDesk:
                 self._log.info("bracket connected", bracket=self.name, what=self.checked, dry_run=self._wishes.dry_run)
             stations = await bracket.stations()
             read = {each.id: each for each in await bracket.open_sets()}
-            self._stations = {station.id: station for station in stations}
-            self._here = None
+            self._known.stations = stations
             self._missing -= read.keys()
             self._look |= {e.key for e in self._entries.values() if e.set_id not in read and self._may_be_done(e)}
-            done = {id: each for id, each in self._sets.items() if each.state == "done"}
-            self._sets = {**done, **read}
+            self._known.replace_open(read.values())
             self._chores_failed.clear()
             self._full_read_due = began + _FULL_READ_SECONDS
         else:
             since = max(0, self._newest_change - _OVERLAP_SECONDS)
             read = {each.id: each for each in await bracket.changed_sets(since)}
-            self._sets.update(read)
+            self._known.update(read.values())
         if self._wishes.streams:
             await self._read_queues(bracket)
         self._newest_change = max([self._newest_change, *(each.updated_at for each in read.values())])
-        started = {each.pool for each in self._sets.values() if each.pool and not each.provisional}
-        for id in [id for id, each in self._sets.items() if each.provisional and each.pool in started]:
-            del self._sets[id]
-        self._known = None
         await self._after_reading(began_ms, unreported)
 
     def _may_be_done(self, entry: Entry) -> bool:
         """Whether the set of an entry has to be looked at if it is not among the open ones."""
         if not entry.set_id or entry.state not in _LOOKED_AT or entry.set_id in self._missing:
             return False
-        found = self._sets.get(entry.set_id)
+        found = self._known.sets.get(entry.set_id)
         return found is None or found.state != "done" or self._looked.get(found.id) != found.updated_at
 
     async def _read_queues(self, bracket: Bracket) -> None:
@@ -633,19 +523,19 @@ class BracketDesk:
             return
         self._queues_refused = ""
         ours = {stream.casefold(): station for stream, station in self._wishes.streams.items()}
-        self._queues = {ours[name.casefold()]: ids for name, ids in queues.items() if name.casefold() in ours}
+        self._known.queues = {ours[name.casefold()]: ids for name, ids in queues.items() if name.casefold() in ours}
 
     async def _after_reading(self, began_ms: int, unreported: Collection[Key] = ()) -> None:
         """Match what could not be matched before, and look at sets that others have completed.
 
         `unreported` has the keys of the entries that were waiting when the reading began.
         """
-        async with self._changing:
+        async with self._entries.changing:
             for entry in list(self._entries.values()):
                 if not entry.set_id and not entry.settled and entry.state in ("aside", "ask"):
                     await trio.lowlevel.checkpoint()
-                    await self._keep([self._matched(entry)])
-                found = self._sets.get(entry.set_id)
+                    await self._entries.keep([self._matched(entry)])
+                found = self._known.sets.get(entry.set_id)
                 if found is None or found.state != "done" or entry.state not in _LOOKED_AT:
                     continue
                 if self._looked.get(found.id) != found.updated_at:
@@ -653,7 +543,7 @@ class BracketDesk:
                     self._look.add(entry.key)
             # After all have been matched, because a set waits for those that its players come from.
             settled = [self._settled(entry, began_ms, unreported) for entry in self._entries.values()]
-            await self._keep(settled)
+            await self._entries.keep(settled)
         for key, entry in list(self._entries.items()):
             if entry.set_id and not entry.detailed and entry.state not in ("done", "dropped"):
                 await self._describe(key)
@@ -678,50 +568,24 @@ class BracketDesk:
 
     async def _do_chores(self, bracket: Bracket) -> None:
         """Assign, start and call sets as configured."""
-        for verb, set_id, station in self._chores():
+        for chore in chores(self._entries.values(), self._known, self._wishes):
+            if chore[:2] in self._chores_failed:
+                continue
             try:
-                await self._act(bracket, verb, set_id, station)
+                await self._act(bracket, chore)
             except Refused as refusal:
                 if refusal.kind in _GLOBAL:
                     raise
-                self._chores_failed.add((verb, set_id))
-                self._log.warning("the bracket refuses a change", what=refusal.what, change=verb, set=set_id)
+                self._chores_failed.add(chore[:2])
+                change = {"change": chore.verb, "set": chore.set_id}
+                self._log.warning("the bracket refuses a change", what=refusal.what, **change)
 
-    def _chores(self) -> list[tuple[Verb, str, str]]:
-        wishes, here = self._wishes, self.here
-        if wishes.dry_run:
-            return []
-        found: list[tuple[Verb, str, str]] = []
-        theirs = {ours: id for id, ours in here.items()}
-        running = [
-            e for e in self._entries.values() if e.set_id in self._sets and e.state in ("following", "due", "confirm")
-        ]
-        for entry in running:
-            each = self._sets[entry.set_id]
-            if each.state == "done":
-                continue
-            if wishes.assign and each.station is None and entry.station in theirs:
-                found.append(("assign", each.id, theirs[entry.station]))
-            if wishes.start and each.state in ("open", "called") and entry.state == "following":
-                found.append(("start", each.id, ""))
-        busy = {entry.station for entry in running if entry.state == "following"}
-        busy |= {
-            here.get(s.station.id, "") for s in self._sets.values() if s.station and s.state in ("called", "running")
-        }
-        taken = {entry.set_id for entry in self._entries.values()}
-        for each in self._sets.values():
-            station = "" if each.station is None else here.get(each.station.id, "")
-            is_next = each.state == "open" and each.is_filled and each.id not in taken
-            if wishes.call and station and station not in busy and is_next:
-                busy.add(station)
-                found.append(("call", each.id, ""))
-        return [chore for chore in found if chore[:2] not in self._chores_failed]
-
-    async def _act(self, bracket: Bracket, verb: Verb, set_id: str, station: str) -> None:
+    async def _act(self, bracket: Bracket, chore: Chore) -> None:
         """Change a set in the bracket. Raises `Refused`."""
+        verb, set_id, station_id = chore
         try:
             if verb == "assign":
-                outcome = await bracket.assign(set_id, station)
+                outcome = await bracket.assign(set_id, station_id)
             else:
                 outcome = await (bracket.call(set_id) if verb == "call" else bracket.start(set_id))
         except Refused as refusal:
@@ -731,27 +595,18 @@ class BracketDesk:
             outcome = Outcome()
         await self._rename(outcome.renamed)
         set_id = outcome.renamed.get(set_id, set_id)
-        found = self._sets.get(set_id)
+        found = self._known.sets.get(set_id)
         if found is not None and verb == "assign":
-            self._put(msgspec.structs.replace(found, station=self._stations.get(station)))
+            self._known.put(msgspec.structs.replace(found, station=self._known.stations.get(station_id)))
         elif found is not None:
-            self._put(msgspec.structs.replace(found, state="called" if verb == "call" else "running"))
+            self._known.put(msgspec.structs.replace(found, state="called" if verb == "call" else "running"))
         self._log.info("set changed in the bracket", change=verb, set=set_id)
-
-    def _put(self, found: BracketSet) -> None:
-        self._sets[found.id] = found
-        self._known = None
 
     async def _rename(self, ids: Mapping[str, str]) -> None:
         """Take over new ids of sets."""
-        if not ids:
-            return
-        async with self._changing:
-            await self._keep([queue.renamed(entry, ids) for entry in self._entries.values()])
-        for old, new in ids.items():
-            found = self._sets.pop(old, None)
-            if found is not None and new not in self._sets:
-                self._put(msgspec.structs.replace(found, id=new, provisional=False))
+        if ids:
+            await self._entries.rename(ids)
+            self._known.rename(ids)
 
     # Sending.
 
@@ -814,7 +669,7 @@ class BracketDesk:
         entry = self._entries[key]
         set_id = entry.set_id
         found = None if self._bracket is None else await self._bracket.read(entry.set_id)
-        async with self._changing:
+        async with self._entries.changing:
             entry = self._entries[key]
             if entry.state == "dropped" or entry.set_id != set_id:  # a person has decided meanwhile
                 self._look.discard(key)
@@ -822,16 +677,16 @@ class BracketDesk:
             if found is None:
                 step = queue.Step("correct" if entry.overrules else "report", entry)
             elif found.id == entry.set_id:
-                self._put(found)
+                self._known.put(found)
                 if found.state == "done":
                     self._looked[found.id] = found.updated_at
                 step = queue.next_step(entry, found)
             else:  # it has another id by now
-                await self._keep([queue.renamed(entry, {entry.set_id: found.id})])
+                await self._entries.keep([queue.renamed(entry, {entry.set_id: found.id})])
                 return
             sends = step.do != "nothing" and entry.state == "due" and not self._wishes.dry_run
             if step.do == "nothing" or sends:
-                await self._keep([step.entry])
+                await self._entries.keep([step.entry])
             self._look.discard(key)
             entry = self._entries[key]
         if sends:
@@ -849,7 +704,7 @@ class BracketDesk:
             outcome = await self._results.correct(report, found, reset_dependents=entry.reset_dependents)
         else:
             outcome = await self._results.report(report)
-        async with self._changing:
+        async with self._entries.changing:
             ids = outcome.renamed
             others = [queue.renamed(each, ids) for each in self._entries.values() if ids and each.key != entry.key]
             changed = queue.renamed(self._entries[entry.key], ids)
@@ -860,7 +715,7 @@ class BracketDesk:
                 if self._bracket is None and changed.names != report.names:
                     changed = msgspec.structs.replace(changed, naming="unclear")
                 changed = queue.planned(queue.accepted(changed, report, report.winner), self._rules)
-            await self._keep([changed, *others])
+            await self._entries.keep([changed, *others])
         await self._rename(ids)
         self._note("corrected" if corrects else "reported", changed, report)
         if report.winner is not None:
@@ -889,7 +744,7 @@ class BracketDesk:
         attempts = self._attempts[key] = self._attempts.get(key, 0) + 1
         first_seconds = _PATIENT_SECONDS if refusal.kind in ("entrants", "unknown") and attempts > 1 else 1.0
         self._retry_at[key] = trio.current_time() + backoff_seconds(attempts, first_seconds)
-        async with self._changing:
+        async with self._entries.changing:
             entry = self._entries[key]
             if entry.state == "dropped":
                 changed = entry
@@ -899,7 +754,7 @@ class BracketDesk:
                 changed = entry  # the set is read again, and compared
             else:
                 changed = queue.refused(entry, refusal.what)
-            await self._keep([changed])
+            await self._entries.keep([changed])
         if refusal.kind == "missing":
             self._look.discard(key)
             await self._find_again(key)
@@ -917,24 +772,24 @@ class BracketDesk:
         except Refused as refusal:
             await self._failed(refusal)
             return
-        self._sets.update({each.id: each for each in lately})
-        self._known = None
-        async with self._changing:
+        self._known.update(lately)
+        async with self._entries.changing:
             changed: list[Entry] = []
             places: dict[str, list[BracketSet]] = {}
-            for each in self._sets.values():
+            for each in self._known.sets.values():
                 places.setdefault(each.place, []).append(each)
             for entry in self._entries.values():
-                if not entry.set_id or entry.set_id in self._sets or entry.state in ("done", "dropped"):
+                if not entry.set_id or entry.set_id in self._known.sets or entry.state in ("done", "dropped"):
                     continue
                 others = {each.set_id for each in changed}
-                free = [e for e in places.get(entry.place, ()) if not self._held(e.id) and e.id not in others]
+                held = self._entries.held
+                free = [e for e in places.get(entry.place, ()) if e.id not in held and e.id not in others]
                 found = queue.found_again(entry, free)
                 if found is not None:
                     changed.append(found)
                 elif entry.key == key:
                     changed.append(queue.lost(entry))
-            await self._keep(changed)
+            await self._entries.keep(changed)
 
     async def _failed(self, refusal: Refused) -> None:
         """Pause everything: the bracket does not answer, or refuses everything."""
@@ -967,21 +822,3 @@ _WORDS: Final[Mapping[str, str]] = {
 
 def _key_of(station: str, payload: Mapping[str, Any]) -> Key:
     return station, str(payload.get("setId") or "")
-
-
-def _is_kept(entry: Entry) -> bool:
-    """Whether something has still to happen with an entry, so that it is never removed."""
-    return entry.state in WAITING or entry.state == "following"
-
-
-@prepared
-class _Stored(msgspec.Struct):
-    entry: Entry
-
-
-def _encode(entry: Entry) -> bytes:
-    return msgspec.json.encode(_Stored(entry))
-
-
-def _decode(body: bytes) -> Entry:
-    return msgspec.json.decode(body, type=_Stored).entry

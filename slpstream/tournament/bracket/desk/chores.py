@@ -1,0 +1,49 @@
+"""What to change in a bracket without anybody's click: sets are assigned, started and called."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Literal, NamedTuple
+
+from slpstream.tournament.bracket.desk.known_bracket import KnownBracket
+from slpstream.tournament.bracket.desk.wishes import Wishes
+from slpstream.tournament.bracket.queue import Entry
+
+Verb = Literal["call", "start", "assign"]
+
+
+class Chore(NamedTuple):
+    """One change of a set."""
+
+    verb: Verb
+    set_id: str
+    station_id: str = ""
+    """The bracket's id of the station that the set is assigned to."""
+
+
+def chores(entries: Collection[Entry], known: KnownBracket, wishes: Wishes) -> list[Chore]:
+    """The chores that are left to do. Pure."""
+    if wishes.dry_run:
+        return []
+    sets, here = known.sets, known.here
+    found: list[Chore] = []
+    theirs = {ours: id for id, ours in here.items()}
+    running = [entry for entry in entries if entry.set_id in sets and entry.state in ("following", "due", "confirm")]
+    for entry in running:
+        each = sets[entry.set_id]
+        if each.state == "done":
+            continue
+        if wishes.assign and each.station is None and entry.station in theirs:
+            found.append(Chore("assign", each.id, theirs[entry.station]))
+        if wishes.start and each.state in ("open", "called") and entry.state == "following":
+            found.append(Chore("start", each.id))
+    busy: set[str | None] = {entry.station for entry in running if entry.state == "following"}
+    busy |= {known.at_station(each) for each in sets.values() if each.state in ("called", "running")}
+    taken = {entry.set_id for entry in entries}
+    for each in sets.values():
+        station = known.at_station(each)
+        is_next = each.state == "open" and each.is_filled and each.id not in taken
+        if wishes.call and station and station not in busy and is_next:
+            busy.add(station)
+            found.append(Chore("call", each.id))
+    return found

@@ -1,0 +1,28 @@
+"""What a desk does without anybody's click, as configured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from slpstream.tournament.bracket.matching import Rule
+from slpstream.tournament.bracket.queue import Rules
+
+
+class Wishes(NamedTuple):
+    """The behaviour of a desk without anybody's click."""
+
+    dry_run: bool = True
+    """Nothing is changed in the bracket."""
+    rules: Rules = Rules()
+    match: Rule = "players"
+    hold_seconds: float = 20.0
+    """How long an unconfirmed result waits, so that it can be corrected."""
+    poll_seconds: float = 15.0
+    call: bool = False
+    start: bool = False
+    assign: bool = False
+    stations: Mapping[str, str] = {}
+    """Our stations by the number or name of the bracket's."""
+    streams: Mapping[str, str] = {}
+    """Our stations by the name of the stream that shows them."""
