@@ -365,7 +365,7 @@ class StartggDouble:
                 for entrant, score in zip(found.entrants, found.scores, strict=True)
             ],
             "station": station,
-            "stream": None if found.stream is None else {"id": 9, "streamName": found.stream},
+            "stream": None if found.stream is None else {"id": 9, "streamName": found.stream, "streamSource": "TWITCH"},
             "phaseGroup": {
                 "id": found.group,
                 "displayIdentifier": "A",

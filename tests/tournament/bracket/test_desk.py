@@ -415,7 +415,7 @@ async def test_unknown_events_are_named() -> None:
 
 @in_virtual_time
 async def test_the_replays_of_a_set_get_what_their_readers_need_about_the_bracket(tmp_path: Path) -> None:
-    double = event()
+    double = event(stream="BTSmelee")
     async with running(double, tmp_path) as desk:
         assert desk.context_of(*KEY) is None
         desk.set_changed(KEY[0], played("0"))
@@ -431,6 +431,7 @@ async def test_the_replays_of_a_set_get_what_their_readers_need_about_the_bracke
     assert about["phaseGroup"]["bracketType"] == 2
     assert [about[part]["hasSiblings"] for part in ("event", "phase", "phaseGroup")] == [True, True, False]
     assert isinstance(about["set"]["id"], int)
+    assert about["set"]["stream"] == {"id": 9, "domain": "twitch", "path": "BTSmelee"}
 
     double.trouble = lambda operation: "unreachable"
     async with running(double, tmp_path) as desk:  # after a restart, without an answer

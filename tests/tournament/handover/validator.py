@@ -70,4 +70,9 @@ def _problems_of(document: Mapping[str, Any], replays: int) -> list[str]:
     known = document.get("startgg")
     if known is not None:
         found += [f"startgg lacks {part}.{key}" for part, key in STARTGG if known.get(part, {}).get(key) in (None, "")]
+        channel = known.get("set", {}).get("stream")
+        if channel is not None and (
+            set(channel) != {"id", "domain", "path"} or channel["domain"].lower() != channel["domain"]
+        ):
+            found.append(f"a channel of another form: {channel}")
     return found

@@ -187,7 +187,9 @@ class _Station(_Kept):
 
 
 class _Stream(_Kept):
+    id: int | str | None = None
     stream_name: str | None = None
+    stream_source: str | None = None
 
 
 class _Phase(_Kept):
@@ -335,9 +337,16 @@ def _context(found: _Set, event: Event) -> dict[str, dict[str, Any]]:
                 "id": _number(group.id), "name": group.display_identifier, "bracketType": kind,
                 **_siblings(phase.group_count),
             },
-            "set": {**about_set, "stream": None},
+            "set": {**about_set, "stream": _channel(found.stream)},
         }
     }  # fmt: skip
+
+
+def _channel(stream: _Stream | None) -> dict[str, Any] | None:
+    """The channel that shows a set, whose programs leave out the sets of other channels; `None` without one."""
+    if stream is None or not (stream.id and stream.stream_name and stream.stream_source):
+        return None
+    return {"id": _number(stream.id), "domain": stream.stream_source.lower(), "path": stream.stream_name}
 
 
 def _siblings(count: int | None) -> dict[str, bool]:

@@ -19,7 +19,7 @@ slots {
   standing { stats { score { value } } }
 }
 station { id number }
-stream { id streamName }
+stream { id streamName streamSource }
 phaseGroup { id displayIdentifier bracketType phase { id name groupCount } }
 """
 # The phases, and the events of the tournament, tell whether names need theirs.
