@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -142,6 +143,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="leave out slow tests, also in CI, and what one Python is enough for (tests/on_one_python.py)",
     )
+    group.addoption(
+        "--share",
+        type=_share,
+        default=(1, 1),
+        metavar="K/N",
+        help="run the K-th of N shares of the tests, which are the same in every run",
+    )
+
+
+def _share(text: str) -> tuple[int, int]:
+    number, _, count = text.partition("/")
+    if not 1 <= int(number) <= int(count):
+        raise ValueError(text)
+    return int(number), int(count)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -209,6 +224,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for fixture in getattr(item, "fixturenames", ()):
             for mark in _FIXTURE_MARKS.get(fixture, ()):
                 item.add_marker(mark)
+    number, count = config.getoption("share")
+    _deselect(config, items, [item for item in items if _crc_of(item) % count != number - 1])
     if config.getoption("other_python"):
         _deselect(config, items, [item for item in items if item.get_closest_marker("slow") or _uses_browser(item)])
     elif config.getoption("quick"):
@@ -217,6 +234,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         # A slow test runs if its file is named on the command line.
         named = {Path(argument.partition("::")[0]).resolve() for argument in config.args}
         _deselect(config, items, [item for item in items if item.get_closest_marker("slow") and item.path not in named])
+
+
+def _crc_of(item: pytest.Item) -> int:
+    """The same for all cases of a test, which may share what they have prepared."""
+    return zlib.crc32(item.nodeid.partition("[")[0].encode())
 
 
 def _uses_browser(item: pytest.Item) -> bool:

@@ -27,5 +27,17 @@ def test_slow_tests_tests_in_a_browser_and_listed_modules_are_left_out() -> None
     assert "test_page_names_folder_and_overlay" not in names
 
 
+def test_shares_have_every_test_once() -> None:
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", "tests/model"]
+    found = [
+        [line for line in subprocess.run([*command, *share], cwd=ROOT, capture_output=True, text=True, check=False)
+         .stdout.splitlines() if "::" in line]
+        for share in ([], ["--share=1/2"], ["--share=2/2"])
+    ]  # fmt: skip
+    every, first, second = found
+    assert sorted(first + second) == sorted(every)
+    assert min(len(first), len(second)) > len(every) // 4
+
+
 def test_every_entry_has_a_reason() -> None:
     assert all(on_one_python.MODULES.values())

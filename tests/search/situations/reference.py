@@ -189,7 +189,9 @@ class Search:
         self.player, self.opponent = player, opponent
         stage = _STAGES.get(str(settings.stage_id), {})
         self.edge = stage.get("outline", {}).get("edge")
-        self.known: dict[tuple[str, int, int, int], bool] = {}
+        self.known: dict[tuple[str, int, int], list[bool | None]] = {}
+        """What each word means in each row for one player and another."""
+        self.known_after: dict[tuple[tuple[int, int], ...], list[int]] = {}
         self.posts = [
             {who: player.post for who, player in frame.entry.players.items() if player.post is not UNSET}
             for frame in frames
@@ -232,19 +234,23 @@ class Search:
     def kills(self, row: int, by: int, on: int) -> bool:
         return self.hits(row, by, on) and self.decided(row, by, on)[1]
 
-    def known_rows(self, asks_for: Sequence[tuple[int, int]]) -> list[int]:
+    def known_rows(self, *asks_for: tuple[int, int]) -> list[int]:
         """For each row, the one in which it is known whether the hits up to it kill."""
-        found: list[int] = []
-        for row in range(len(self.frames)):
-            rows = [self.decided(row, by, on)[0] for by, on in asks_for if self.hits(row, by, on)]
-            found.append(max([row, *rows, *found[-1:]]))
-        return found
+        if asks_for not in self.known_after:
+            found: list[int] = []
+            for row in range(len(self.frames)):
+                rows = [self.decided(row, by, on)[0] for by, on in asks_for if self.hits(row, by, on)]
+                found.append(max([row, *rows, *found[-1:]]))
+            self.known_after[asks_for] = found
+        return self.known_after[asks_for]
 
     def term(self, word: str, row: int, own: int, other: int) -> bool:
-        key = word, row, own, other
-        if key not in self.known:
-            self.known[key] = self._term(word, row, own, other)
-        return self.known[key]
+        key = word, own, other
+        rows = self.known[key] if key in self.known else self.known.setdefault(key, [None] * len(self.frames))
+        value = rows[row]
+        if value is None:
+            value = rows[row] = self._term(word, row, own, other)
+        return value
 
     def _term(self, word: str, row: int, own: int, other: int) -> bool:
         post = self.post(row, own)
@@ -361,7 +367,7 @@ class Search:
         words = [word for step in steps for part in step.parts for word in part]
         asks_for = [(self.player, self.opponent)] if {"kill", "own.kill"} & {*words} else []
         asks_for += [(self.opponent, self.player)] if "opponent.kill" in words else []
-        known = self.known_rows(asks_for)
+        known = self.known_rows(*asks_for)
         first = 0
         for last in rows[-1]:
             for chosen in combinations(steps, rows, last, first, numbers):
@@ -462,8 +468,35 @@ def _fits(player: Any, word: str) -> bool:
     return bool(player.character_id == plain[word.replace("-", "")])
 
 
-def situations(query: str, settings: Any, frames: Sequence[Any]) -> list[Found]:
-    """The situations of a query in the final frames of a game, which are in order and each number once."""
+class Reference:
+    """One game, to be searched with several queries."""
+
+    def __init__(self, settings: Any, frames: Sequence[Any]) -> None:
+        """`frames` are the final ones, in order and each number once."""
+        self._settings = settings
+        self._searches = {
+            (player.player_index, other.player_index): Search(settings, frames, player.player_index, other.player_index)
+            for player in settings.players
+            for other in settings.players
+            if player is not other
+        }
+
+    def situations(self, query: str) -> list[Found]:
+        """The situations of a query."""
+        names, steps = _names_and_steps(query)
+        found: list[Found] = []
+        for player in self._settings.players:
+            for other in self._settings.players:
+                teams = self._settings.is_teams and len(self._settings.players) > 2
+                if player is other or (teams and player.team_id == other.team_id):
+                    continue
+                if is_named(player, names[0]) and is_named(other, names[1]):
+                    found += self._searches[player.player_index, other.player_index].find(steps)
+        return sorted(found, key=lambda each: (each.known, each.frames[-1], each.player, each.opponent))
+
+
+def _names_and_steps(query: str) -> tuple[list[str], list[Step]]:
+    """The names of the player and of the opponent, and the steps of a query."""
     names, rest = ["any", "any"], query
     match = re.match(r'\s*((?:"[^"]*"|[^:",!()<>.])+?)\s*:', query)
     if match is not None and re.split(r"[\s|]+", match[1].lower())[-1] not in (
@@ -481,12 +514,4 @@ def situations(query: str, settings: Any, frames: Sequence[Any]) -> list[Found]:
         end = words.index("->") if "->" in words else len(words)
         steps.append(step_of(words[:end], first=not steps))
         words = words[end + 1 :]
-    found: list[Found] = []
-    for player in settings.players:
-        for other in settings.players:
-            teams = settings.is_teams and len(settings.players) > 2
-            if player is other or (teams and player.team_id == other.team_id):
-                continue
-            if is_named(player, names[0]) and is_named(other, names[1]):
-                found += Search(settings, frames, player.player_index, other.player_index).find(steps)
-    return sorted(found, key=lambda each: (each.known, each.frames[-1], each.player, each.opponent))
+    return names, steps

@@ -98,9 +98,9 @@ def cases() -> list[object]:
 @pytest.mark.parametrize("path", cases())
 def test_equal_to_the_reference(path: Path) -> None:
     game = game_of(path)
-    frames = game.final_frames()
+    in_this_game = reference.Reference(game.settings, game.final_frames())
     for query in [*OFTEN, *random_queries(path)]:
-        expected = reference.situations(query, game.settings, frames)
+        expected = in_this_game.situations(query)
         assert plain(live(game, query)) == expected, query
         assert plain(game.replay.situations(query)) == expected, query
 
