@@ -61,6 +61,15 @@ def bytewise(data: bytes) -> Iterator[bytes]:
     return (data[at : at + 1] for at in range(len(data)))
 
 
+def nearly_bytewise(data: bytes) -> Iterator[bytes]:
+    """The bytes of a large replay: one by one at both ends, and in pieces of at most 8 bytes between these."""
+    rng, ends, at = random.Random(len(data)), 100_000, 0
+    while at < len(data):
+        size_bytes = 1 if min(at, len(data) - at) <= ends else rng.randint(1, 8)
+        yield data[at : at + size_bytes]
+        at += size_bytes
+
+
 def cut_at(data: bytes, cuts: Iterable[int]) -> list[bytes]:
     """The pieces between the sorted offsets in `cuts`."""
     return [data[a:b] for a, b in pairwise((0, *cuts, len(data)))]

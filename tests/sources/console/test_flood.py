@@ -24,7 +24,7 @@ from tests.sources.console.flooders import ENET, TCP, flooding
 from tests.sources.console.test_dolphin import needs_enet
 from tests.synthetic.match import synthetic_match
 
-_SECONDS = 10
+_SECONDS = 4
 _MAX_HEALTHZ_SECONDS = 0.05
 _MAX_LINES_PER_STATION = 150
 
