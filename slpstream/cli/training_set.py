@@ -44,7 +44,7 @@ from slpstream.sources.archives.packed import replay_name as packed_name
 from slpstream.system.member_paths import path_text
 from slpstream.system.text import printable
 from slpstream.training.rows import NotForTraining, Rows, Sending, game_rows, players_of
-from slpstream.training.shards import PartWriter, finish_set, game_name, list_of, split_of
+from slpstream.training.shards import PartWriter, WrittenPart, complete_part, finish_set, game_name, list_of, split_of
 from slpstream.training.windows import INDEX
 
 Layout = Literal["training", "slippi-ai"]
@@ -160,7 +160,8 @@ def _write_parts(files: Sequence[ReplayFile], out: Path, options: Options, jobs:
                 if not list_of(out, part.number).exists()
             )
             for written in work.run(_write_part, tasks):
-                done += written
+                complete_part(out, written)  # here, because whoever writes has no time to wait for the disk
+                done += len(heads[written.number])
                 update(done)
     return heads
 
@@ -289,8 +290,8 @@ def _start_of(found: FoundReplay) -> tuple[str, Any]:
     return replay.game_id, replay.settings
 
 
-def _write_part(part: Part, heads: Sequence[Head], out: Path, options: Options) -> int:
-    """Write the games of a part and the list of them. Returns the number of its replays. Raises `OSError`."""
+def _write_part(part: Part, heads: Sequence[Head], out: Path, options: Options) -> WrittenPart:
+    """Write the games of a part. Raises `OSError`."""
     problems: list[tuple[int, str]] = []
     games = _games(part, heads, options, problems)
     if options.layout == "slippi-ai":
@@ -302,15 +303,13 @@ def _write_part(part: Part, heads: Sequence[Head], out: Path, options: Options) 
             winners = [winner.player_index for winner in end.winners]
             about = slippi_ai.meta(replay.settings, rows, last_frame=int(rows["frame"][-1]), winners=winners)
             files.add(rows, replay.frames.data, file, {"gameId": replay.game_id, "frames": len(rows["frame"]), **about})
-        files.finish(problems)
-        return len(heads)
+        return files.finish(problems)
     with PartWriter(out, part.number, max_bytes=options.shard_bytes) as writer:
         for file, replay, rows in games:
             game = game_name(replay.game_id, replay.settings)
             split = split_of(game, seed=options.seed, validation=options.validation)
             writer.add(rows, {"gameId": replay.game_id, "split": split, **_facts(replay, file)})
-        writer.finish(problems)
-    return len(heads)
+        return writer.finish(problems)
 
 
 def _games(

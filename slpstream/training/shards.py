@@ -1,8 +1,9 @@
 """Writes games into shards: Arrow IPC files without compression, one game a record batch.
 
-An export is divided into parts. One process writes the shards of a part, and at last its list of games. A part with a
-list is complete; what a killed process has left of others is written again. The content of a part depends on its
-replays and the options alone, so a run that was killed any number of times gives the same files as an undisturbed one.
+An export is divided into parts. One process writes the shards of a part. Then another one, which has time to wait for
+the disk, completes the part by its list of games. What a killed run has left of parts without a list is written again.
+The content of a part depends on its replays and the options alone, so a run that was killed any number of times gives
+the same files as an undisturbed one.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from contextlib import suppress
 from io import FileIO
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import pyarrow as pa
@@ -126,6 +127,18 @@ def split_of(game: str, *, seed: int, validation: float) -> str:
     return "validation" if int.from_bytes(digest[:6]) < validation * (1 << 48) else "train"
 
 
+class WrittenPart(NamedTuple):
+    """A part whose files are written, but may not be on the disk yet."""
+
+    number: int
+    files: tuple[str, ...]
+    """Below the folder of the set."""
+    games: list[dict[str, Any]]
+    """Their entries in the index."""
+    problems: list[tuple[int, str]]
+    """Exit codes and messages."""
+
+
 class PartWriter:
     """Writes the shards of one part. Leaving it after an exception removes what was not finished."""
 
@@ -135,7 +148,7 @@ class PartWriter:
         self._number = number
         self._max_bytes = max_bytes
         self._games: list[dict[str, Any]] = []
-        self._shards = 0
+        self._files: list[str] = []
         self._in_shard = 0
         self._bytes = 0
         self._file: Any = None
@@ -171,16 +184,14 @@ class PartWriter:
         self._in_shard += 1
         self._bytes += size_bytes
 
-    def finish(self, problems: Iterable[tuple[int, str]]) -> None:
-        """Write the list of the part's games, which makes it complete. Raises `OSError`."""
+    def finish(self, problems: Iterable[tuple[int, str]]) -> WrittenPart:
+        """Close the last shard. Raises `OSError`."""
         self._close()
-        sync(self._folder)
-        content = json.dumps({"games": self._games, "problems": list(problems)}, indent=1)
-        write_whole(list_of(self._folder, self._number), content)
+        return WrittenPart(self._number, tuple(self._files), self._games, list(problems))
 
     @property
     def _name(self) -> str:
-        return f"shard-{self._number:05}-{self._shards:03}.arrow"
+        return f"shard-{self._number:05}-{len(self._files):03}.arrow"
 
     @property
     def _temporary(self) -> Path:
@@ -192,11 +203,18 @@ class PartWriter:
         self._writer.close()
         self._sink.close()
         self._file.close()
-        sync(self._temporary)
         self._temporary.replace(self._folder / self._name)
         self._writer = self._sink = self._file = None
-        self._shards += 1
+        self._files.append(self._name)
         self._in_shard = self._bytes = 0
+
+
+def complete_part(folder: Path, part: WrittenPart) -> None:
+    """Complete a part: write its list of games once all its files are on the disk. Raises `OSError`."""
+    paths = [folder / file for file in part.files]
+    for path in (*paths, *dict.fromkeys(path.parent for path in paths)):
+        sync(path)
+    write_whole(list_of(folder, part.number), json.dumps({"games": part.games, "problems": part.problems}, indent=1))
 
 
 def list_of(folder: Path, number: int) -> Path:

@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 from slpstream.formats.slippi.game_start import Settings
 from slpstream.training.columns import MAX_ITEMS, PLAYERS
 from slpstream.training.rows import Rows, players_of
-from slpstream.training.shards import GAMES, META, list_of, listed, sync, write_whole
+from slpstream.training.shards import GAMES, META, WrittenPart, listed, write_whole
 
 _INTERNAL_STAGE = {2: 8, 3: 18, 8: 6, 28: 26, 31: 24, 32: 25}
 """libmelee's number of a stage by the one in Game Start, for the stages of tournaments; 0 for all others."""
@@ -221,14 +221,10 @@ class GameFiles:
         files = {"name": name, "slp_md5": md5, "slp_size": len(replay)}
         self._games.append({**files, **about, "pq_size": len(content), "compression": "zlib", "raw": name})
 
-    def finish(self, problems: Iterable[tuple[int, str]]) -> None:
-        """Write the list of the part's games, which makes it complete. Raises `OSError`."""
-        games = self._folder / GAMES
-        for game in self._games:  # all at once, which takes less time than each after it was written
-            sync(games / game["slp_md5"])
-        sync(games)
-        content = json.dumps({"games": self._games, "problems": list(problems)}, indent=1)
-        write_whole(list_of(self._folder, self._number), content)
+    def finish(self, problems: Iterable[tuple[int, str]]) -> WrittenPart:
+        """The part, as far as it is written."""
+        files = tuple(f"{GAMES}/{game['slp_md5']}" for game in self._games)
+        return WrittenPart(self._number, files, self._games, list(problems))
 
 
 def write_meta(folder: Path, parts: int) -> None:

@@ -293,15 +293,14 @@ def test_a_list_is_on_the_disk_after_all_that_it_lists(
 
     def replaced(file: Path, target: Path) -> Path:
         assert "plan.json" not in named
-        if target.suffix:  # the files of games follow when their part is complete
+        if target.suffix == ".json":  # shards and the files of games follow when their part is completed
             assert lasting.pop(file.stat().st_ino) == file.stat().st_size
         if target.parent.name == "parts":
             listed = json.loads(file.read_text())["games"]
             names = {game.get("shard") or game["slp_md5"] for game in listed}
             assert not names & named
-            if layout == "slippi-ai":
-                paths = [out / "games" / name for name in names]
-                assert all(lasting[path.stat().st_ino] == path.stat().st_size for path in paths)
+            paths = [out / ("games" if layout == "slippi-ai" else "") / name for name in names]
+            assert all(lasting[path.stat().st_ino] == path.stat().st_size for path in paths)
         named.add(target.name)
         return replace(file, target)
 
