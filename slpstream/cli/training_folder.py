@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from slpstream.cli import fail
-from slpstream.training.shards import GAMES, PARTS, sync, write_whole
-from slpstream.training.windows import INDEX
+from slpstream.training.names import GAMES, INDEX, PARTS
+from slpstream.training.parts import sync, write_whole
 
 PLAN = "plan.json"
 

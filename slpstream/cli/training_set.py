@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, wait
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
-from typing import Any, Generic, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 
 from slpstream.api import Replay, read_game
 from slpstream.cli import EXIT_INPUT_OUTPUT, EXIT_NO, describe_error, fail, report
@@ -43,9 +43,11 @@ from slpstream.sources.archives.packed import head_of_member
 from slpstream.sources.archives.packed import replay_name as packed_name
 from slpstream.system.member_paths import path_text
 from slpstream.system.text import printable
-from slpstream.training.rows import NotForTraining, Rows, Sending, game_rows, players_of
-from slpstream.training.shards import PartWriter, WrittenPart, complete_part, finish_set, game_name, list_of, split_of
-from slpstream.training.windows import INDEX
+from slpstream.training.names import INDEX
+from slpstream.training.parts import WrittenPart, complete_part, finish_set, game_name, list_of, split_of
+
+if TYPE_CHECKING:  # needs numpy and pyarrow, which the processes that write load while this one goes on
+    from slpstream.training.rows import Rows, Sending
 
 Layout = Literal["training", "slippi-ai"]
 Result = TypeVar("Result")
@@ -255,6 +257,8 @@ def _read_heads(part: Part, query: GameQuery) -> list[Head]:
 
 
 def _read_head(found: FoundReplay, query: GameQuery) -> Head:
+    from slpstream.training.rows import NotForTraining, players_of
+
     file = path_text(found.path)
     try:
         game_id, settings = _start_of(found)
@@ -304,6 +308,8 @@ def _write_part(part: Part, heads: Sequence[Head], out: Path, options: Options) 
             about = slippi_ai.meta(replay.settings, rows, last_frame=int(rows["frame"][-1]), winners=winners)
             files.add(rows, replay.frames.data, file, {"gameId": replay.game_id, "frames": len(rows["frame"]), **about})
         return files.finish(problems)
+    from slpstream.training.shards import PartWriter
+
     with PartWriter(out, part.number, max_bytes=options.shard_bytes) as writer:
         for file, replay, rows in games:
             game = game_name(replay.game_id, replay.settings)
@@ -316,6 +322,8 @@ def _games(
     part: Part, heads: Sequence[Head], options: Options, problems: list[tuple[int, str]]
 ) -> Iterator[tuple[str, Replay, Rows]]:
     """The games of a part with their rows. What is wrong with others, and what they lack, goes to `problems`."""
+    from slpstream.training.rows import game_rows
+
     for found, head in zip(part.files, heads, strict=True):
         file = head.file
         if not head.wanted:

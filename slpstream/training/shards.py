@@ -1,43 +1,27 @@
-"""Writes games into shards: Arrow IPC files without compression, one game a record batch.
-
-An export is divided into parts. One process writes the shards of a part. Then another one, which has time to wait for
-the disk, completes the part by its list of games. What a killed run has left of parts without a list is written again.
-The content of a part depends on its replays and the options alone, so a run that was killed any number of times gives
-the same files as an undisturbed one.
-"""
+"""Writes games into shards: Arrow IPC files without compression, one game a record batch."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
-import sys
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from io import FileIO
 from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
 
-from slpstream.formats.slippi.game_start import Settings
 from slpstream.training.columns import COLUMNS
+from slpstream.training.parts import ARROW_TYPES, WrittenPart
 from slpstream.training.rows import Rows
-from slpstream.training.windows import INDEX
-
-PARTS = "parts"
-"""Folder of the lists of games while the export runs."""
-GAMES, META = "games", "meta.json"
-"""Folder of the files of games, and the list of them, in the layout `slippi-ai`."""
 
 _WRITTEN_BYTES = 256 * 1024
 """Written at once."""
 _BLOCK_BYTES = 16 * 1024
 """Left out if all of it is zero."""
-_TYPES = {"f4": pa.float32(), "u1": pa.uint8(), "i1": pa.int8(), "u2": pa.uint16(), "u4": pa.uint32(), "i4": pa.int32()}
-_ORDER = tuple(_TYPES)
+_ORDER = tuple(ARROW_TYPES)
 
 
 def _notes(**texts: str) -> dict[str, str]:
@@ -51,7 +35,7 @@ SCHEMA = pa.schema(
     [
         pa.field(
             column.name,
-            _TYPES[column.dtype],
+            pa.type_for_alias(ARROW_TYPES[column.dtype]),
             nullable=False,
             metadata=_notes(doc=column.doc, unit=column.unit, since=column.since),
         )
@@ -108,35 +92,6 @@ class _FileWithHoles(FileIO):
         if not self.closed:
             self.truncate()
         super().close()
-
-
-def game_name(game_id: str, settings: Settings) -> str:
-    """The key that all copies of a game share: its number in an online session, or else its id.
-
-    The id depends on the names of the players too, which anonymised copies do not have.
-    """
-    match = settings.match_info
-    if not match.session_id:
-        return game_id
-    return f"{match.session_id}:{match.game_number or 0}:{match.tiebreaker_number or 0}"  # UNSET is false
-
-
-def split_of(game: str, *, seed: int, validation: float) -> str:
-    """`validation` for this share of all games, `train` for the others. It depends on the seed and the name alone."""
-    digest = hashlib.sha256(f"{seed}:{game}".encode()).digest()
-    return "validation" if int.from_bytes(digest[:6]) < validation * (1 << 48) else "train"
-
-
-class WrittenPart(NamedTuple):
-    """A part whose files are written, but may not be on the disk yet."""
-
-    number: int
-    files: tuple[str, ...]
-    """Below the folder of the set."""
-    games: list[dict[str, Any]]
-    """Their entries in the index."""
-    problems: list[tuple[int, str]]
-    """Exit codes and messages."""
 
 
 class PartWriter:
@@ -207,61 +162,3 @@ class PartWriter:
         self._writer = self._sink = self._file = None
         self._files.append(self._name)
         self._in_shard = self._bytes = 0
-
-
-def complete_part(folder: Path, part: WrittenPart) -> None:
-    """Complete a part: write its list of games once all its files are on the disk. Raises `OSError`."""
-    paths = [folder / file for file in part.files]
-    for path in (*paths, *dict.fromkeys(path.parent for path in paths)):
-        sync(path)
-    write_whole(list_of(folder, part.number), json.dumps({"games": part.games, "problems": part.problems}, indent=1))
-
-
-def list_of(folder: Path, number: int) -> Path:
-    """The file with the games of a part."""
-    return folder / PARTS / f"part-{number:05}.json"
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file so that it is never there in part, not even after a power cut. Raises `OSError`."""
-    temporary = path.with_name(f".{path.name}.tmp")
-    temporary.write_text(text, encoding="utf-8", newline="\n")
-    sync(temporary)
-    temporary.replace(path)
-
-
-def sync(path: Path) -> None:
-    """Write a file, or the names in a folder, from the memory of the system to the disk. Raises `OSError`."""
-    is_folder = path.is_dir()
-    if is_folder and sys.platform == "win32":
-        return  # which cannot open folders
-    descriptor = os.open(path, os.O_RDONLY if is_folder else os.O_RDWR)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def listed(folder: Path, parts: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The games of all parts, and the problems with replays: exit code and message. Raises `OSError`."""
-    lists = [json.loads(list_of(folder, number).read_text(encoding="utf-8")) for number in range(parts)]
-    games = [game for part in lists for game in part["games"]]
-    return games, [{"code": code, "message": message} for part in lists for code, message in part["problems"]]
-
-
-def finish_set(folder: Path, parts: int, description: Mapping[str, Any]) -> dict[str, Any]:
-    """Write the index of a set whose parts are all complete. Returns the index. Raises `OSError`."""
-    games, problems = listed(folder, parts)
-    index = {
-        **description,
-        "columns": [
-            {"name": c.name, "type": str(_TYPES[c.dtype]), "doc": c.doc, "unit": c.unit, "since": c.since}
-            for c in COLUMNS
-        ],
-        "frames": sum(game["frames"] for game in games),
-        "games": games,
-        "problems": problems,
-    }
-    write_whole(folder / INDEX, json.dumps(index, indent=1))
-    sync(folder)
-    return index

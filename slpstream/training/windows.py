@@ -24,7 +24,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-INDEX = "index.json"
+from slpstream.training.names import INDEX
+
 _WINDOWS_AT_ONCE = 1 << 16
 """Windows whose places are Python's numbers, which take ten times the memory of numpy's."""
 Array = npt.NDArray[Any]
