@@ -4,4 +4,5 @@
 - `rows` makes the rows of a whole game, `live` those of a game that is being played; both give the same rows
 - `slippi_ai` has the rows and files of slippi-ai's training sets
 - `shards` writes games into shards, and `windows` reads them; `windows` needs nothing but numpy and pyarrow
+- `parts` has the lists and the index beside the shards, and `names` the names of all of these files
 """

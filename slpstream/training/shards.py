@@ -43,23 +43,25 @@ SCHEMA = pa.schema(
     ]
 )
 """The columns of a shard."""
-_COLUMN_TYPES = [(field.name, field.type) for field in SCHEMA]
+_COLUMN_TYPES = [(field.name, field.type, field.type.id) for field in SCHEMA]
 _ROW = pa.struct(list(SCHEMA))
 _ROW_BYTES = sum(field.type.bit_width // 8 for field in SCHEMA)
 
 
 def record_batch(rows: Rows) -> pa.RecordBatch:
     """The rows of a game as a record batch with the columns of `SCHEMA`."""
-    made: dict[tuple[int, pa.DataType], pa.Array] = {}  # columns of zeros are one array
+    made: dict[tuple[int, int], pa.Array] = {}  # columns of zeros are one array
+    count = len(rows["frame"])
     arrays = []
-    for name, kind in _COLUMN_TYPES:
+    for name, kind, type_id in _COLUMN_TYPES:
         values = rows[name]
-        array = made.get((id(values), kind))
+        key = id(values), type_id  # a type takes long to hash
+        array = made.get(key)
         if array is None:
             buffer = pa.py_buffer(np.ascontiguousarray(values))
-            array = made[id(values), kind] = pa.Array.from_buffers(kind, len(values), [None, buffer])
+            array = made[key] = pa.Array.from_buffers(kind, count, [None, buffer])
         arrays.append(array)
-    struct = pa.Array.from_buffers(_ROW, len(rows["frame"]), [None], children=arrays)
+    struct = pa.Array.from_buffers(_ROW, count, [None], children=arrays)
     return pa.RecordBatch.from_struct_array(struct)  # `from_arrays` looks at each of the hundreds of columns
 
 
