@@ -23,8 +23,8 @@ class Evening(RuleBasedStateMachine):
         super().__init__()
         self.station = Station()
         self.unclaimed = False
-        """Whether the set can show a name that nobody claims there: one that the operator has given, or that of a person
-        whose seat has become free after a while, which stays in a set that has begun."""
+        """Whether the set can show a name that nobody claims there: one that the operator has given, or that of a seat
+        that has become free after a while, which stays in a set that has begun."""
 
     @property
     def playing(self) -> bool:
