@@ -10,14 +10,18 @@ from tests import on_one_python
 from tests.project import ROOT
 
 
-def test_slow_tests_tests_in_a_browser_and_listed_modules_are_left_out() -> None:
-    command = [sys.executable, "-m", "pytest", "--other-python", "--collect-only", "-q", "-p", "no:cacheprovider"]
+def collected(*arguments: str) -> list[str]:
+    """The tests that pytest would run in CI."""
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", *arguments]
     done = subprocess.run(
-        [*command, "tests/web"],
-        cwd=ROOT, env=os.environ | {"CI": "true"}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        command, cwd=ROOT, env=os.environ | {"CI": "true"}, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stdout
-    tests = [line for line in done.stdout.splitlines() if "::" in line]
+    return [line for line in done.stdout.splitlines() if "::" in line]
+
+
+def test_slow_tests_tests_in_a_browser_and_listed_modules_are_left_out() -> None:
+    tests = collected("--other-python", "tests/web")
     modules = {line.partition("::")[0].removeprefix("tests/") for line in tests}
     assert {"web/test_access.py", "web/test_websocket_protocol.py"} <= modules
     assert not modules & {*on_one_python.MODULES, "web/test_autobahn.py", "web/test_index.py"}
@@ -28,13 +32,8 @@ def test_slow_tests_tests_in_a_browser_and_listed_modules_are_left_out() -> None
 
 
 def test_shares_have_every_test_once() -> None:
-    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", "tests/model"]
-    found = [
-        [line for line in subprocess.run([*command, *share], cwd=ROOT, capture_output=True, text=True, check=False)
-         .stdout.splitlines() if "::" in line]
-        for share in ([], ["--share=1/2"], ["--share=2/2"])
-    ]  # fmt: skip
-    every, first, second = found
+    every = collected("tests/model")
+    first, second = (collected("tests/model", f"--share={number}/2") for number in (1, 2))
     assert sorted(first + second) == sorted(every)
     assert min(len(first), len(second)) > len(every) // 4
 

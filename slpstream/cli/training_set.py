@@ -46,7 +46,7 @@ from slpstream.system.text import printable
 from slpstream.training.names import INDEX
 from slpstream.training.parts import WrittenPart, complete_part, finish_set, game_name, list_of, split_of
 
-if TYPE_CHECKING:  # needs numpy and pyarrow, which the processes that write load while this one goes on
+if TYPE_CHECKING:  # needs numpy and pyarrow, which only the workers load
     from slpstream.training.rows import Rows, Sending
 
 Layout = Literal["training", "slippi-ai"]
@@ -162,7 +162,7 @@ def _write_parts(files: Sequence[ReplayFile], out: Path, options: Options, jobs:
                 if not list_of(out, part.number).exists()
             )
             for written in work.run(_write_part, tasks):
-                complete_part(out, written)  # here, because whoever writes has no time to wait for the disk
+                complete_part(out, written)  # here, so that workers do not wait for the disk
                 done += len(heads[written.number])
                 update(done)
     return heads
@@ -321,7 +321,7 @@ def _write_part(part: Part, heads: Sequence[Head], out: Path, options: Options) 
 def _games(
     part: Part, heads: Sequence[Head], options: Options, problems: list[tuple[int, str]]
 ) -> Iterator[tuple[str, Replay, Rows]]:
-    """The games of a part with their rows. What is wrong with others, and what they lack, goes to `problems`."""
+    """The games of a part with their rows. Problems with the other replays go to `problems`."""
     from slpstream.training.rows import game_rows
 
     for found, head in zip(part.files, heads, strict=True):

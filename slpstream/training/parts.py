@@ -1,9 +1,9 @@
 """The files of a training set beside its shards: the lists of its parts, and the index.
 
-An export is divided into parts. One process writes the shards of a part. Then another one, which has time to wait for
-the disk, completes the part by its list of games. What a killed run has left of parts without a list is written again.
-The content of a part depends on its replays and the options alone, so a run that was killed any number of times gives
-the same files as an undisturbed one.
+An export is divided into parts. A worker writes the shards of a part. The main process then waits until they are on
+the disk, and completes the part by its list of games. Parts that a killed run has left without a list are written
+again. The content of a part depends on its replays and the options alone, so a run that was killed any number of times
+gives the same files as an undisturbed one.
 """
 
 from __future__ import annotations

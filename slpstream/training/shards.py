@@ -55,7 +55,7 @@ def record_batch(rows: Rows) -> pa.RecordBatch:
     arrays = []
     for name, kind, type_id in _COLUMN_TYPES:
         values = rows[name]
-        key = id(values), type_id  # a type takes long to hash
+        key = id(values), type_id  # hashing the type itself is slow
         array = made.get(key)
         if array is None:
             buffer = pa.py_buffer(np.ascontiguousarray(values))

@@ -223,7 +223,7 @@ class GameFiles:
         self._games.append({**files, **about, "pq_size": len(content), "compression": "zlib", "raw": name})
 
     def finish(self, problems: Iterable[tuple[int, str]]) -> WrittenPart:
-        """The part, as far as it is written."""
+        """The part, whose files are all written."""
         files = tuple(f"{GAMES}/{game['slp_md5']}" for game in self._games)
         return WrittenPart(self._number, files, self._games, list(problems))
 

@@ -76,7 +76,8 @@ class Handover:
         errors: InternalErrors | None = None,
         knows_sets: Callable[[], bool] = lambda: True,
     ) -> None:
-        """`knows_sets` says whether the index has all games of the stations, and the bracket was asked for its sets."""
+        """`knows_sets` returns whether sets can be handed on: the index has the games of all stations, and the bracket
+        was asked for its sets."""
         self._config = config
         self._index = index
         self._sets = sets

@@ -97,7 +97,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     detailed: bool = False
     """Round and event were given to the station."""
     context: Mapping[str, Mapping[str, Any]] = {}
-    """As `BracketSet.context`, when the set was read last for this entry. Finished sets are not read again after a
+    """As `BracketSet.context` when the set was read last. It is stored because finished sets are not read again after a
     restart."""
 
     @property

@@ -136,8 +136,8 @@ def test_golden(name: str, golden: dict[str, Any]) -> None:
 def test_golden_however_it_is_cut(name: str) -> None:
     data = replay(name)
     whole = Expected(logs_of([data]))
-    pieces = nearly_bytewise if name in LARGE else bytewise
-    whole.check(logs_of(pieces(data)), "byte by byte")
+    pieces, how = (nearly_bytewise, "nearly byte by byte") if name in LARGE else (bytewise, "byte by byte")
+    whole.check(logs_of(pieces(data)), how)
     for seed in SEEDS:
         whole.check(logs_of(cut_at(data, random_cuts(len(data), seed))), f"split with seed {seed}")
     whole.check(as_live(data, random_cuts(len(data), SEEDS[0])), "raw length 0 first")

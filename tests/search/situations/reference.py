@@ -190,7 +190,7 @@ class Search:
         stage = _STAGES.get(str(settings.stage_id), {})
         self.edge = stage.get("outline", {}).get("edge")
         self.known: dict[tuple[str, int, int], list[bool | None]] = {}
-        """What each word means in each row for one player and another."""
+        """Whether each word holds in each row, for one player and another; `None` where it was not asked for yet."""
         self.known_after: dict[tuple[tuple[int, int], ...], list[int]] = {}
         self.posts = [
             {who: player.post for who, player in frame.entry.players.items() if player.post is not UNSET}
@@ -246,7 +246,9 @@ class Search:
 
     def term(self, word: str, row: int, own: int, other: int) -> bool:
         key = word, own, other
-        rows = self.known[key] if key in self.known else self.known.setdefault(key, [None] * len(self.frames))
+        rows = self.known.get(key)
+        if rows is None:
+            rows = self.known[key] = [None] * len(self.frames)
         value = rows[row]
         if value is None:
             value = rows[row] = self._term(word, row, own, other)

@@ -1,5 +1,10 @@
-"""The desk of a bracket. `desk` reads, matches and reports. `entries` are its queue, in memory as on the disk,
-`known_bracket` is what was read, and `chores` says what to change in a bracket without anybody's click.
+"""The desk of a bracket.
+
+- `desk` reads the bracket, matches what is played, and reports
+- `entries` is its queue, in memory and on the disk
+- `known_bracket` is the bracket as it was read last
+- `chores` lists the changes that the desk makes by itself
+- `wishes` is its configured behaviour
 """
 
 from slpstream.tournament.bracket.desk.desk import BracketDesk, StationSet, Surroundings

@@ -1,4 +1,4 @@
-"""What to change in a bracket without anybody's click: sets are assigned, started and called."""
+"""The changes that a desk makes in a bracket by itself: sets are assigned, started and called."""
 
 from __future__ import annotations
 

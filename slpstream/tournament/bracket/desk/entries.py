@@ -1,10 +1,10 @@
-"""The entries of a desk, in memory as on the disk: a change is on the disk first."""
+"""The queue of a desk, in memory and on the disk. Every change is stored before it is visible."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Final, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 import msgspec
 import trio
@@ -25,6 +25,15 @@ _MAX_FINISHED: Final = 2000
 Result = TypeVar("Result")
 
 
+class _BySet(NamedTuple):
+    """The entries that have a set of the bracket."""
+
+    held: Mapping[str, Sequence[Entry]]
+    """By the id of the set."""
+    in_progress: Mapping[str, str]
+    """The stations of those whose set is not over, by the same ids."""
+
+
 class Entries(Mapping[Key, Entry]):
     """The entries of one bracket, oldest first."""
 
@@ -35,10 +44,8 @@ class Entries(Mapping[Key, Entry]):
         self._now_ms = now_ms
         self._limiter = trio.CapacityLimiter(1)
         self._entries: dict[Key, Entry] = {}
-        self._holders: Mapping[str, Sequence[Entry]] | None = None
-        """The entries that have a set of the bracket, by its id; `None` after entries have changed."""
-        self._in_progress: Mapping[str, str] = {}
-        """The stations of those whose set is not over, by the same ids."""
+        self._by_set: _BySet | None = None
+        """`None` after entries have changed."""
         self._log = get_logger()
         self.changing = trio.Lock()
         """Hold it from reading an entry until its changed form is kept."""
@@ -62,22 +69,25 @@ class Entries(Mapping[Key, Entry]):
     @property
     def held(self) -> Mapping[str, Sequence[Entry]]:
         """The entries that have a set of the bracket, by its id."""
-        if self._holders is None:
-            holders: dict[str, list[Entry]] = {}
-            for entry in self._entries.values():
-                if entry.set_id and entry.state != "dropped":
-                    holders.setdefault(entry.set_id, []).append(entry)
-            self._holders = holders
-            self._in_progress = {
-                set_id: entry.station
-                for set_id, (entry, *_) in holders.items()
-                if not entry.played.over and entry.state != "done"
-            }
-        return self._holders
+        return self._found_by_set().held
 
     def in_progress_elsewhere(self, station: str) -> Mapping[str, str]:
         """The sets of the bracket that go on at other stations, with these."""
-        return {id: other for id, other in self._in_progress.items() if other != station} if self.held else {}
+        return {id: other for id, other in self._found_by_set().in_progress.items() if other != station}
+
+    def _found_by_set(self) -> _BySet:
+        if self._by_set is None:
+            held: dict[str, list[Entry]] = {}
+            for entry in self._entries.values():
+                if entry.set_id and entry.state != "dropped":
+                    held.setdefault(entry.set_id, []).append(entry)
+            in_progress = {
+                set_id: entry.station
+                for set_id, (entry, *_) in held.items()
+                if not entry.played.over and entry.state != "done"
+            }
+            self._by_set = _BySet(held, in_progress)
+        return self._by_set
 
     async def load(self) -> AtWork | None:
         """Load everything. Returns when the bracket was at work before, `None` if never."""
@@ -88,7 +98,7 @@ class Entries(Mapping[Key, Entry]):
                 self._log.error("an entry in the queue of the bracket cannot be read", what=str(error))
             else:
                 self._entries[entry.key] = entry
-        self._holders = None
+        self._by_set = None
         return await self._call_store(lambda: self._store.at_work(self._bracket))
 
     async def keep(self, entries: Iterable[Entry]) -> None:
@@ -101,7 +111,7 @@ class Entries(Mapping[Key, Entry]):
         await self._call_store(lambda: self._store.keep(self._bracket, rows, now_ms))
         for entry in changed:
             self._entries[entry.key] = entry
-        self._holders = None
+        self._by_set = None
 
     async def rename(self, ids: Mapping[str, str]) -> None:
         """Take over new ids of sets."""
@@ -120,7 +130,7 @@ class Entries(Mapping[Key, Entry]):
             removed = finished[: max(0, len(finished) - _MAX_FINISHED)]
             for key in removed:
                 del self._entries[key]
-            self._holders = None
+            self._by_set = None
         return removed
 
     async def _call_store(self, operation: Callable[[], Result]) -> Result:

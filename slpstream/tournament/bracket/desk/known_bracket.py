@@ -1,4 +1,4 @@
-"""What is known of a bracket since it was read last."""
+"""A bracket as it was when it was read last."""
 
 from __future__ import annotations
 

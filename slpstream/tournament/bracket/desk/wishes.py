@@ -1,4 +1,4 @@
-"""What a desk does without anybody's click, as configured."""
+"""The configured behaviour of a desk."""
 
 from __future__ import annotations
 

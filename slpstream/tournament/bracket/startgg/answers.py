@@ -343,7 +343,7 @@ def _context(found: _Set, event: Event) -> dict[str, dict[str, Any]]:
 
 
 def _channel(stream: _Stream | None) -> dict[str, Any] | None:
-    """The channel that shows a set, whose programs leave out the sets of other channels; `None` without one."""
+    """The channel that shows a set; `None` without one. Programs of a channel leave out the sets of other channels."""
     if stream is None or not (stream.id and stream.stream_name and stream.stream_source):
         return None
     return {"id": _number(stream.id), "domain": stream.stream_source.lower(), "path": stream.stream_name}
