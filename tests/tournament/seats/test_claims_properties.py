@@ -22,9 +22,10 @@ class Evening(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.station = Station()
-        self.unclaimed = False
-        """Whether the set can show a name that nobody claims there: one that the operator has given, or that of a seat
-        that has become free after a while, which stays in a set that has begun."""
+        self.operated = False
+        """Whether the operator has given a name, which can be the name of a person who sits elsewhere."""
+        self.freed: set[str] = set()
+        """Names of seats that have become free after a while. They stay in a set that has begun."""
 
     @property
     def playing(self) -> bool:
@@ -69,7 +70,7 @@ class Evening(RuleBasedStateMachine):
     def leave(self, phone: str) -> None:
         self.station.leave(phone)
         assert phone not in self.station.claimed.values()
-        if not self.station.now.is_over and not self.unclaimed:
+        if not self.station.now.is_over and not self.operated and phone not in self.freed:
             assert phone not in self.station.shown.values()
 
     @precondition(lambda self: not self.playing)
@@ -81,7 +82,7 @@ class Evening(RuleBasedStateMachine):
         self.station.begin(*ports)
         if set_id not in (None, self.station.now.set_id) and not over:
             assert new.items() <= self.station.claimed.items(), "they came for this set"
-            if not self.unclaimed:
+            if not self.operated and not self.freed:
                 assert {port: name for port, name in new.items() if port in ports}.items() <= self.station.shown.items()
                 kept = {port: name for port, name in old.items() if name not in new.values()}
                 assert self.station.record[-2] == kept, "and not for the one before"
@@ -89,7 +90,7 @@ class Evening(RuleBasedStateMachine):
             assert self.station.claimed == {}
         elif set(before) <= set(ports) and set_id in (None, self.station.now.set_id):
             assert self.station.claimed == before
-            if not self.unclaimed:
+            if not self.operated and not self.freed:
                 assert before.items() <= self.station.shown.items(), "names follow the ports"
 
     @precondition(lambda self: self.playing)
@@ -100,14 +101,14 @@ class Evening(RuleBasedStateMachine):
         name = self.station.shown.get(winner)
         before = self.station.scores
         self.station.end(winner)
-        if name is not None and not self.unclaimed:
+        if name is not None and not self.operated:
             assert self.station.scores[name] == before[name] + 1, "the point is that of the winner's name"
 
     @rule(port=PORTS, name=st.sampled_from([None, "Zoe"]))
     def operate(self, port: int, name: str | None) -> None:
         with suppress(Exception):
             self.station.correct(names={str(port - 1): name})
-            self.unclaimed = True
+            self.operated = True
 
     @rule()
     def new_set(self) -> None:
@@ -118,8 +119,8 @@ class Evening(RuleBasedStateMachine):
         before = self.station.claimed
         self.station.wait(31)
         assert self.playing or self.station.claimed == {}
-        if not self.playing and set(before.values()) & set(self.station.shown.values()):
-            self.unclaimed = True
+        if not self.playing:
+            self.freed |= set(before.values()) & set(self.station.shown.values())
 
     @invariant()
     def one_seat_for_each_phone(self) -> None:
