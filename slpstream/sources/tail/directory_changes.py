@@ -96,7 +96,6 @@ class DirectoryChangesReader:
         self._roots: dict[ChangeListener, _Root] = {}
         self._nursery: trio.Nursery | None = None
         self._running = trio.Event()
-        self._closed = False
 
     def watch(self, listener: ChangeListener, folder: str) -> OSError | None:
         """See `ChangeReader.watch`. The first folder is the root, which is watched with all folders in it."""
@@ -136,18 +135,24 @@ class DirectoryChangesReader:
         async with trio.open_nursery() as nursery:
             self._nursery = nursery
             self._running.set()
-            await trio.sleep_forever()
+            try:
+                await trio.sleep_forever()
+            finally:
+                self._nursery = None  # it takes no more tasks once this task has left it
 
     def close(self) -> None:
         """See `ChangeReader.close`. The tasks of `run` have closed all handles."""
         with self._lock:
-            self._closed = True
             self._roots.clear()
+        try:
+            self._token.run_sync_soon(self._running.set)  # a scan may be waiting for a `run` that never came
+        except trio.RunFinishedError:
+            return
 
     async def _start(self, root: _Root) -> OSError | None:
         """Begin to read a root; no change after this is missed. Returns the error if that is impossible."""
         await self._running.wait()
-        if self._nursery is None or self._closed:
+        if self._nursery is None:
             return OSError(_STOPPED)
         error: OSError | None = await self._nursery.start(self._read_root, root)
         return error

@@ -7,6 +7,7 @@ set the poll and scan intervals so long that neither can have found the change.
 from __future__ import annotations
 
 import errno
+import importlib
 import os
 import random
 import shutil
@@ -21,6 +22,7 @@ from typing import ClassVar
 
 import pytest
 import trio
+import trio.testing
 from watchdog.observers import Observer
 from watchdog.observers.api import BaseObserver
 
@@ -52,6 +54,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:Callback with id:RuntimeWarning"),
 ]
 on_linux = pytest.mark.skipif(sys.platform != "linux", reason="inotify exists only on Linux")
+on_windows = pytest.mark.skipif(sys.platform != "win32", reason="ReadDirectoryChangesW exists only on Windows")
 
 NEVER = 1000.0
 real_readers = watcher_module._readers
@@ -767,6 +770,32 @@ async def test_inotify_drops_folders_and_reports_overflow(root: Path) -> None:
     inotify.close()
     assert inotify.watch(one, str(root)) is None
     inotify.keep(one, ())
+
+
+@on_windows
+@pytest.mark.parametrize("has_run", [True, False])
+async def test_a_scan_that_is_late_finds_the_reader_of_changes_stopped(root: Path, has_run: bool) -> None:
+    """It falls between the end of `run` and `close`, or waits for a `run` that never comes."""
+    directory_changes = importlib.import_module("slpstream.sources.tail.directory_changes")
+    reader = directory_changes.DirectoryChangesReader(trio.lowlevel.current_trio_token())
+    listener = Notifications(None)
+    answers: list[OSError | None] = []
+
+    async def scan() -> None:
+        answers.append(await trio.to_thread.run_sync(reader.watch, listener, str(root)))
+
+    with trio.fail_after(DEADLINE):
+        async with trio.open_nursery() as nursery:
+            if has_run:
+                async with trio.open_nursery() as running:
+                    running.start_soon(reader.run)
+                    await scan()
+                    running.cancel_scope.cancel()
+                reader.keep(listener, ())
+            nursery.start_soon(scan)
+            await trio.testing.wait_all_tasks_blocked(0.05)
+            reader.close()
+    assert [str(answer) for answer in answers] == [*(["None"] if has_run else []), "the watcher has stopped"]
 
 
 @pytest.mark.usefixtures("with_watchdog")
