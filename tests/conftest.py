@@ -28,8 +28,9 @@ MARKS: Mapping[str, str] = {
     "daemon/test_games.py": "process",
     "daemon/test_handover.py": "process",
     "daemon/test_highlights.py": "process",
+    "daemon/test_situations_found.py": "process slow",
     "daemon/tournament/test_controllers.py": "process",
-    "daemon/tournament/test_measured.py": "process",
+    "daemon/tournament/test_measured.py": "process slow",
     "daemon/test_jump.py": "process",
     "daemon/test_playback.py": "process",
     "daemon/test_reload.py": "process",
@@ -42,6 +43,7 @@ MARKS: Mapping[str, str] = {
     "deploy/test_release.py": "slow",
     "deploy/test_windows.py": "slow",
     "docs/test_commands.py": "process",
+    "docs/test_data.py": "process slow",
     "docs/test_first_minutes.py": "process slow",
     "docs/test_pictures.py": "process",
     "docs/test_site.py": "process",
@@ -70,19 +72,21 @@ MARKS: Mapping[str, str] = {
     "hostile": "process slow",
     "model/test_delta.py": "sweep",
     "outputs/chat/test_daemon.py": "process",
+    "outputs/scoreboards/test_afternoon.py": "slow",
     "outputs/scoreboards/test_daemon.py": "process",
     "outputs/test_daemon.py": "process",
     "outputs/test_outputs_page.py": "process",
     "redis": "redis process",
     "redis/test_memory.py": "slow",
     "redis/test_survival.py": "slow",
+    "redis/test_untouched.py": "slow",
     "sets/test_properties.py": "fuzz",
     "simulate": "sweep",
     "soak": "process slow soak",
     "sources/archives/test_bombs.py": "process slow",
     "sources/console/test_console.py": "sweep",
-    "sources/console/test_spectator_clients.py": "process",
-    "sources/tail/test_model.py": "fuzz",
+    "sources/console/test_spectator_clients.py": "process slow",
+    "sources/tail/test_model.py": "fuzz slow",
     "stats/test_compat.py": "process sweep",
     "stats/test_differences.py": "sweep",
     "stats/test_events.py": "sweep",
@@ -95,41 +99,44 @@ MARKS: Mapping[str, str] = {
     "stream/test_real_games.py": "fuzz",
     "synthetic/test_match.py": "slow",
     "test_api.py": "process",
-    "test_checks.py": "process",
+    "test_checks.py": "process slow",
     "test_structure.py": "process",
     "test_wheel.py": "process slow",
     "tournament/audit/test_daemon.py": "process",
     "tournament/controllers/test_labelled.py": "process slow sweep",
     "tournament/controllers/test_planted.py": "sweep",
+    "tournament/seats/test_claims_properties.py": "slow",
+    "training/test_page.py": "process slow",
     "web/test_autobahn.py": "process slow",
-    "web/test_client_js.py": "process",
+    "web/test_client_js.py": "process slow",
     "web/test_client_module.py": "process slow",
-    "web/test_controllers.py": "process browser",
+    "web/test_controllers.py": "process browser slow",
     "web/test_dashboard.py": "process browser slow",
     "web/test_delta_client.py": "process",
-    "web/test_first_run.py": "process browser",
-    "web/test_index.py": "process browser",
+    "web/test_first_run.py": "process browser slow",
+    "web/test_index.py": "process browser slow",
     "web/test_instant_replay.py": "process browser slow",
     "web/test_keyboard_day.py": "process browser slow",
     "web/test_lighthouse.py": "process slow",
-    "web/test_moments.py": "process browser",
+    "web/test_moments.py": "process browser slow",
+    "web/test_on_air.py": "process slow",
     "web/test_openapi.py": "process",
-    "web/test_overlay.py": "process browser",
+    "web/test_overlay.py": "process browser slow",
     "web/test_overlay_live.py": "process browser slow",
     "web/test_overlay_options.py": "process browser slow",
-    "web/test_scenes.py": "process browser",
-    "web/test_scenes_boards.py": "process browser",
+    "web/test_scenes.py": "process browser slow",
+    "web/test_scenes_boards.py": "process browser slow",
     "web/test_paths.py": "process",
     "web/test_playout.py": "process",
     "web/test_set_on_air.py": "process browser slow",
     "web/test_sets.py": "process browser slow",
-    "web/test_types.py": "process",
+    "web/test_types.py": "process slow",
 }
 """Marks by folder or module below `tests/`. `--quick` does not import these modules."""
 MAX_DEFAULT_REPLAY_BYTES = 600_000
 """Tests with a real file above this size are slow. They take most of the time, and smaller files and built ones cover
 all versions and all kinds of events."""
-_FIXTURE_MARKS = {"browser": ("browser", "process"), "broker": ("redis", "process")}
+_FIXTURE_MARKS = {"browser": ("browser", "process", "slow"), "broker": ("redis", "process")}
 _NOT_QUICK = ("slow", "browser", "process", "redis", "soak", "fuzz", "sweep")
 _BYTECODE = ROOT / ".pytest_cache" / "bytecode"
 
@@ -227,7 +234,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     number, count = config.getoption("share")
     _deselect(config, items, [item for item in items if _crc_of(item) % count != number - 1])
     if config.getoption("other_python"):
-        _deselect(config, items, [item for item in items if item.get_closest_marker("slow") or _uses_browser(item)])
+        _deselect(config, items, [item for item in items if item.get_closest_marker("slow")])
     elif config.getoption("quick"):
         _deselect(config, items, [item for item in items if any(map(item.get_closest_marker, _NOT_QUICK))])
     elif not (config.getoption("all") or IN_CI or "slow" in config.option.markexpr):
@@ -239,10 +246,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def _crc_of(item: pytest.Item) -> int:
     """The same for all cases of a test, which may share what they have prepared."""
     return zlib.crc32(item.nodeid.partition("[")[0].encode())
-
-
-def _uses_browser(item: pytest.Item) -> bool:
-    return "browser" in getattr(item, "fixturenames", ())
 
 
 def _deselect(config: pytest.Config, items: list[pytest.Item], deselected: Sequence[pytest.Item]) -> None:

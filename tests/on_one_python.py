@@ -1,6 +1,6 @@
 """The tests that one Python is enough for, each with its reason: `pytest --other-python` leaves them out.
 
-Tests that use the fixture `browser` are left out as well, because Chromium shows the same whatever Python serves.
+Slow tests are left out as well, among them all that use a browser: Chromium shows the same whatever Python serves.
 """
 
 from __future__ import annotations

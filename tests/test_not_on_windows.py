@@ -5,10 +5,13 @@ from __future__ import annotations
 import ast
 import re
 
+import pytest
+
 from tests import not_on_windows
 from tests.project import ROOT
 
 
+@pytest.mark.slow
 def test_listed_tests_exist() -> None:
     for entry in not_on_windows.TESTS:
         module, _, name = entry.partition("::")

@@ -6,6 +6,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 from tests import on_one_python
 from tests.project import ROOT
 
@@ -20,6 +22,7 @@ def collected(*arguments: str) -> list[str]:
     return [line for line in done.stdout.splitlines() if "::" in line]
 
 
+@pytest.mark.slow
 def test_slow_tests_tests_in_a_browser_and_listed_modules_are_left_out() -> None:
     tests = collected("--other-python", "tests/web")
     modules = {line.partition("::")[0].removeprefix("tests/") for line in tests}

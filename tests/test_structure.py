@@ -124,6 +124,7 @@ def _field_lines(path: Path) -> set[int]:
     }
 
 
+@pytest.mark.slow
 def test_unused_names_are_the_reviewed_ones() -> None:
     found = set(unused())
     reviewed = {(module, name) for module, names in USED_ELSEWHERE.items() for name in names}

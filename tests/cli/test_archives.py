@@ -57,6 +57,7 @@ def test_stats_of_an_archive_are_those_of_its_files(archive: Path, plain: Path, 
     assert [*map(without_file, lines)] == [*map(without_file, expected.stdout.splitlines())]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_export_of_an_archive_has_the_rows_of_its_files(archive: Path, plain: Path, tmp_path: Path, jobs: int) -> None:
     tables = []
@@ -76,6 +77,7 @@ def test_archives_in_a_zip_are_read_in_passing(tmp_path: Path) -> None:
     assert found[0].size_bytes == len(game())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_bombs_end_after_the_same_number_of_lines_with_several_processes(tmp_path: Path, jobs: str) -> None:
     path = tmp_path / "a.zip"
@@ -112,6 +114,7 @@ def test_reindex_reads_archives(archive: Path, tmp_path: Path) -> None:
     assert run(reindex.command, archive.parent, "--config", config).stdout.startswith("0 files: 0 games, 0 broken")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_a_broken_archive_is_one_line_for_several_processes_too(tmp_path: Path, jobs: str) -> None:
     folder = tmp_path / "archives"

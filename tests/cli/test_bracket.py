@@ -32,6 +32,7 @@ def configured(folder: Path, url: str, token: str = TOKEN) -> str:
     return str(path)
 
 
+@pytest.mark.slow
 def test_stations_and_sets_are_listed(tmp_path: Path, double: StartggDouble) -> None:
     with double.served() as url:
         result = CliRunner().invoke(cli, ["bracket", configured(tmp_path, url)])
@@ -46,6 +47,7 @@ def test_stations_and_sets_are_listed(tmp_path: Path, double: StartggDouble) -> 
     assert result.exit_code == 0
 
 
+@pytest.mark.slow
 def test_subfolders_are_stations(tmp_path: Path, double: StartggDouble) -> None:
     (tmp_path / "setups" / "01").mkdir(parents=True)
     with double.served() as url:
@@ -56,6 +58,7 @@ def test_subfolders_are_stations(tmp_path: Path, double: StartggDouble) -> None:
     assert result.output.splitlines()[1] == "station 1: is 01"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("token", "admin", "what"),
     [

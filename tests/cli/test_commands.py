@@ -209,6 +209,7 @@ def test_closed_pipe_of_windows_is_no_error(
         command_line.main([])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["dump", "export --to csv -o {out}", *slow("info", "stats", "reference config")])
 def test_closed_stdout_is_reported(command: str, game: Path, tmp_path: Path) -> None:
     command_line = f"{sys.executable} -W error -m slpstream {command.format(out=tmp_path / 'out')}"
@@ -298,6 +299,7 @@ def test_invalid_token_is_not_shown(token: str, tmp_path: Path) -> None:
     assert not token or token not in done.stderr
 
 
+@pytest.mark.slow
 def test_follow_prints_the_log_of_a_simulated_game(game: Path, tmp_path: Path) -> None:
     follower = subprocess.Popen(
         [sys.executable, "-m", "slpstream", "follow", str(tmp_path / "live" / game.name)], stdout=subprocess.PIPE
@@ -315,6 +317,7 @@ def test_follow_prints_the_log_of_a_simulated_game(game: Path, tmp_path: Path) -
     assert slpstream("simulate", game, "--into", tmp_path, "--writer", "quill").returncode == USAGE
 
 
+@pytest.mark.slow
 def test_check_config_reports_errors_like_serve(tmp_path: Path) -> None:
     good = ROOT / "config" / "slpstream.toml"
     assert slpstream("check-config", good).returncode == 0

@@ -8,12 +8,14 @@ import sys
 from functools import partial
 from pathlib import Path
 
+import pytest
 import trio
 
 from slpstream.api import open_replay
 from slpstream.cli.demo import play_matches
 
 
+@pytest.mark.slow
 def test_once_prints_addresses_and_ends_after_one_match() -> None:
     command = [
         sys.executable,

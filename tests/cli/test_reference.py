@@ -55,6 +55,7 @@ def test_every_key_is_documented() -> None:
     assert all(f"| `{key.section}.{key.name}` |" in text for key in config.all_keys())
 
 
+@pytest.mark.slow
 def test_defaults_are_written_as_in_the_configuration() -> None:
     rows = re.findall(r"^\| `(\w+)\.(\w+)` \| .*? \| `(.*?)` \|", page("config"), re.MULTILINE)
     assert len(rows) > 30

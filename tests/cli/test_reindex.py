@@ -172,6 +172,7 @@ def test_damaged_index_is_renamed_and_reported(setup: Path, tmp_path: Path) -> N
     assert len(stations(tmp_path)) == 3
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="needs pseudo-terminals")
 def test_progress_bar_on_a_terminal(setup: Path, tmp_path: Path) -> None:
     for i in range(500):

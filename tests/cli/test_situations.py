@@ -42,6 +42,7 @@ def files(result: Result) -> list[str]:
     return sorted({file_of(line) for line in result.stdout.splitlines()})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_only_in_games_that_match_a_query(folder: Path, jobs: int) -> None:
     everything = run("--json", "--jobs", jobs, folder, QUERY)

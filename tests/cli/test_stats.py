@@ -142,6 +142,7 @@ def test_stadium_stats_in_json_and_table() -> None:
     assert "10 of 10 targets" in stats(SLP / "BTTDK.slp").stdout
 
 
+@pytest.mark.slow
 @needs_slippi_js
 @needs_shared
 def test_compat_equals_slippi_js() -> None:

@@ -85,11 +85,13 @@ def test_stream_of_a_simulated_replay_equals_dump(name: str, folder: Path) -> No
     follow_simulation(SHARED / "slp" / f"{name}.slp", folder, "live", speed=60)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("frames", ["live", *slow("finalized")])
 def test_stream_of_a_simulated_match_equals_dump(frames: FramesMode, match: Path, folder: Path) -> None:
     follow_simulation(match, folder, frames, speed=30)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("frames", ["live", *slow("finalized")])
 def test_killed_daemon_resumes_in_the_middle_of_a_game(frames: FramesMode, match: Path, folder: Path) -> None:
     expected = dump_lines(match, frames)
@@ -130,6 +132,7 @@ def test_games_played_while_the_daemon_is_down_are_delivered(match: Path, folder
     check_equal(reader.lines, expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("frames", ["live", "finalized"])
 @pytest.mark.parametrize("stopped_at", [0.4, *slow(0.0, 1.0)])
 def test_games_that_end_and_begin_between_restarts_are_delivered(
@@ -160,6 +163,7 @@ def test_games_that_end_and_begin_between_restarts_are_delivered(
     check_equal(reader.lines, expected)
 
 
+@pytest.mark.slow
 def test_files_finished_before_the_start_are_listed_but_not_streamed(match: Path, folder: Path) -> None:
     (folder / "2026-11").mkdir()
     (folder / "2026-11" / "Game_old.slp").write_bytes(match.read_bytes())
@@ -176,6 +180,7 @@ def test_files_finished_before_the_start_are_listed_but_not_streamed(match: Path
         daemon.until(lambda: counted in daemon.text("/metrics"))
 
 
+@pytest.mark.slow
 def test_sigterm_closes_all_connections_with_1001(match: Path, folder: Path) -> None:
     with running(folder) as daemon:
         with ExitStack() as stack:
@@ -222,6 +227,7 @@ def test_running_daemon_serves_its_pages(folder: Path) -> None:
         assert json.loads(daemon.text("/v1/stations"))["stations"][0]["id"] == "station"
 
 
+@pytest.mark.slow
 def test_the_way_in_which_changes_are_noticed_is_shown(tmp_path: Path) -> None:
     expected = {"linux": "inotify", "win32": "directory changes", "darwin": "kqueue"}.get(sys.platform, "watchdog")
     (tmp_path / "polled").mkdir()

@@ -172,6 +172,7 @@ def test_incomplete_game_is_listed(daemon: DaemonProcess, played: Path) -> None:
     assert not game["inProgress"]
 
 
+@pytest.mark.slow
 def test_running_game_is_listed(tmp_path: Path) -> None:
     path = tmp_path / "running.slp"
     cut = len(UNFINISHED) * 2 // 3
@@ -199,6 +200,7 @@ def test_running_game_is_listed(tmp_path: Path) -> None:
         assert status_of(daemon, f"{base}/replay") == 404
 
 
+@pytest.mark.slow
 def test_games_are_not_read_again_after_a_restart(tmp_path: Path) -> None:
     folder, state = tmp_path / "setup", tmp_path / "state"
     folder.mkdir()
@@ -264,6 +266,7 @@ def test_damaged_index_is_rebuilt(tmp_path: Path) -> None:
     assert list(state.glob("*.damaged-*"))
 
 
+@pytest.mark.slow
 def test_game_that_began_in_the_year_10000_is_served(tmp_path: Path) -> None:
     """Its metadata has a time of the year 9999, in a zone west of Greenwich. Earlier versions put it into the index."""
     folder, state = tmp_path / "setup", tmp_path / "state"
@@ -296,6 +299,7 @@ def test_unwritable_state_folder_keeps_the_index_in_memory(tmp_path: Path) -> No
         assert [line for line in daemon.lines if "for this run alone" in line["event"]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mtime", [OLD, *slow(None)], ids=["old", "new"])
 def test_games_of_other_formats_are_served(tmp_path: Path, mtime: int | None) -> None:
     data_by_name = {name: data for name, data in other_games().items() if len(data) < 60_000}

@@ -79,6 +79,7 @@ def operate(daemon: DaemonProcess, patch: dict[str, object]) -> None:
     urllib.request.urlopen(request, timeout=10).close()
 
 
+@pytest.mark.slow
 def test_zip_on_demand_and_when_a_set_ends_once(tmp_path: Path) -> None:
     with daemon_with(tmp_path) as daemon:
         play(tmp_path, NOON)
@@ -108,6 +109,7 @@ def test_zip_on_demand_and_when_a_set_ends_once(tmp_path: Path) -> None:
                 assert error.code == 404
 
 
+@pytest.mark.slow
 def test_folder_that_cannot_be_written_is_named_and_tried_again(tmp_path: Path) -> None:
     with daemon_with(tmp_path) as daemon:
         (tmp_path / "zips").write_text("in the way")

@@ -148,6 +148,7 @@ def refusal(game: GameInProgress, **query: str) -> int:
         return closed.value.rcvd.code
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delta", [False, True])
 @pytest.mark.parametrize("mode", MODES)
 def test_lossless_jump_in_a_running_game(mode: FramesMode, delta: bool, game: GameInProgress) -> None:
@@ -217,6 +218,7 @@ def test_frames_over_http_while_the_game_runs(game: GameInProgress) -> None:
     assert game.daemon.get(f"{path}?from={game.final + 1}&to=99999")["frames"] == []
 
 
+@pytest.mark.slow
 def test_jump_delivers_the_rest_of_the_game(tmp_path: Path) -> None:
     with game_in_progress(synthetic_match(seed=8, frames=1500, rollbacks=True), tmp_path / STATION) as game:
         for mode, then in (("live", game.end), ("finalized", None)):

@@ -184,6 +184,7 @@ async def test_station_falls_back_to_a_game_that_still_grows(way: str, folder: P
             await until(lambda: shown(station) == ("playing", first.game_id))
 
 
+@pytest.mark.slow
 async def test_written_whole_formats_leave_a_growing_game_its_place(folder: Path) -> None:
     live = PlayedGame(folder / "live.slp", 1)
     async with quick_station(folder) as station:

@@ -93,6 +93,7 @@ def configuration(folder: Path, file: Path) -> tuple[str, str]:
     return ("--config", str(path))
 
 
+@pytest.mark.slow
 def test_an_evening_with_a_playback_dolphin(tmp_path: Path) -> None:
     folder, state = tmp_path / "main", tmp_path / "state"
     folder.mkdir()
@@ -178,6 +179,7 @@ def test_an_evening_with_a_playback_dolphin(tmp_path: Path) -> None:
     assert file.problem is None
 
 
+@pytest.mark.slow
 def test_folder_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     folder = tmp_path / "main"
     folder.mkdir()

@@ -182,6 +182,7 @@ def test_stations_are_added_removed_and_changed(configuration: Configuration) ->
         assert daemon.terminate() == 0
 
 
+@pytest.mark.slow
 def test_only_valid_configuration_is_applied(configuration: Configuration) -> None:
     token = configuration.root / "token"
     token.write_text("first\n")
@@ -228,6 +229,7 @@ def test_only_valid_configuration_is_applied(configuration: Configuration) -> No
         assert daemon.terminate() == 0
 
 
+@pytest.mark.slow
 def test_new_subfolder_becomes_a_station(configuration: Configuration) -> None:
     """Subscribers to all stations get its first game from the beginning, even though it began before the station."""
     consoles = configuration.folder("consoles")

@@ -269,6 +269,7 @@ def test_games_not_played_for_points_are_in_no_set() -> None:
     assert played_games([race._replace(summary=alone)], ()) == []
 
 
+@pytest.mark.slow
 def test_set_from_file_to_websocket_and_after_a_restart(tmp_path: Path) -> None:
     folder, state = Folder(tmp_path / "main"), tmp_path / "state"
     seats = {0: Seat("Ann", "ANN#1"), 1: Seat("Bob", "BOB#2")}
@@ -313,6 +314,7 @@ def test_set_from_file_to_websocket_and_after_a_restart(tmp_path: Path) -> None:
         daemon.until(lambda: daemon.get("/v1/stations/main/set") == before)
 
 
+@pytest.mark.slow
 def test_wrong_clock_of_a_console_changes_neither_order_nor_set(tmp_path: Path) -> None:
     """The console goes back by ten hours after the first game, as after a change of its battery."""
     folder, state = tmp_path / "main", tmp_path / "state"

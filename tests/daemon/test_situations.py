@@ -95,6 +95,7 @@ async def follow(situations: DaemonSituations, memory: Memory, folder: Path, *, 
         nursery.cancel_scope.cancel()
 
 
+@pytest.mark.slow
 @needs_shared
 @pytest.mark.parametrize("name", ["rollbackFrameTest", "v2.0"])
 @pytest.mark.trio
@@ -113,6 +114,7 @@ async def test_the_same_as_in_the_finished_file(name: str, tmp_path: Path) -> No
     assert f'slpstream_situations_total{{station="setup"}} {len(told.payloads)}.0' in text
 
 
+@pytest.mark.slow
 @pytest.mark.trio
 @needs_shared
 async def test_after_a_restart_a_running_game_is_searched_again_and_a_finished_one_is_not(tmp_path: Path) -> None:

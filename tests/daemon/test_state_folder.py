@@ -105,6 +105,7 @@ def test_folder_that_is_configured_and_cannot_be_created(tmp_path: Path, replays
         assert_nothing_is_kept(daemon, "Not a directory")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("known", [True, False], ids=["with an index", "empty"])
 def test_disk_that_is_full_at_start(known: bool, tmp_path: Path, replays: Path) -> None:
     with small_disk(tmp_path / "disk") as state:
@@ -117,6 +118,7 @@ def test_disk_that_is_full_at_start(known: bool, tmp_path: Path, replays: Path) 
             assert_streams(daemon, replays)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("known", [True, False], ids=["with an index", "empty"])
 def test_disk_that_is_read_only_at_start(known: bool, tmp_path: Path, replays: Path) -> None:
     with small_disk(tmp_path / "disk") as state:

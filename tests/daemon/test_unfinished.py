@@ -76,6 +76,7 @@ async def test_files_without_game_start_are_released(tmp_path: Path) -> None:
         assert not station.channel.games
 
 
+@pytest.mark.slow
 async def test_log_stays_readable_while_its_file_is_read_again(tmp_path: Path) -> None:
     left, other = (synthetic_match(seed=8, frames=4000), synthetic_match(seed=9, frames=200))
     path = tmp_path / "Game_1.slp"
@@ -134,6 +135,7 @@ async def test_dropped_game_that_continues_is_an_old_game(tmp_path: Path, monkey
         nursery.cancel_scope.cancel()
 
 
+@pytest.mark.slow
 async def test_file_that_waits_for_a_thread_is_not_released(tmp_path: Path) -> None:
     limiter = trio.CapacityLimiter(1)
     async with quick_station(tmp_path, limiter=limiter) as station:

@@ -144,6 +144,7 @@ async def test_unread_frames_are_counted_without_a_delay(tmp_path: Path, game: b
         assert value("slpstream_append_to_publish_seconds_count") == delays
 
 
+@pytest.mark.slow
 @pytest.mark.trio
 @pytest.mark.parametrize("seed", range(4))
 async def test_each_reader_finds_what_dump_has(tmp_path: Path, game: bytes, seed: int) -> None:

@@ -63,6 +63,7 @@ def test_promtool_accepts_the_rules() -> None:
     assert f"{len(ALERTS)} rules found" in done.stdout
 
 
+@pytest.mark.slow
 @needs("promtool")
 def test_rules_fire_as_their_tests_expect() -> None:
     done = promtool("test", "rules", RULES_TEST)

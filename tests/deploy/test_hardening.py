@@ -75,6 +75,7 @@ def without_bytecode(*command: str) -> tuple[str, ...]:
     return ("env", "PYTHONDONTWRITEBYTECODE=1", *command)
 
 
+@pytest.mark.slow
 @needs("strace")
 def test_no_write_outside_the_state_folder(tmp_path: Path) -> None:
     skip_unless_permitted("strace", "-qq", "-e", "trace=none")
@@ -106,6 +107,7 @@ def test_trace_shows_writes() -> None:
     assert written(lines) == {"/a", "/c/d", "/e", "/f", "/g"}
 
 
+@pytest.mark.slow
 @needs("bwrap")
 @pytest.mark.parametrize("writable", [True, False], ids=["state folder", "nothing"])
 def test_read_only_root_loses_no_messages(writable: bool, tmp_path: Path) -> None:

@@ -123,6 +123,7 @@ def proxied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxied]:
                 nginx.communicate(timeout=10)
 
 
+@pytest.mark.slow
 def test_proxied_requests_need_the_token(proxied: Proxied) -> None:
     assert proxied.daemon.get("/healthz") == {"status": "ok"}, "requests from the machine itself need no token"
     none = 'Bearer realm="slpstream"'

@@ -7,6 +7,8 @@ import inspect
 import re
 from collections.abc import Iterator
 
+import pytest
+
 from slpstream.model import errors
 from slpstream.system.metrics import ROWS
 from slpstream.web import websocket
@@ -89,6 +91,7 @@ def diagnostic_codes() -> set[str]:
     return codes
 
 
+@pytest.mark.slow
 def test_each_diagnostic_code_has_an_entry() -> None:
     listed = entries("Diagnostic codes")
     assert len(listed) == len(set(listed))

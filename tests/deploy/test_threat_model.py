@@ -6,6 +6,8 @@ import re
 import subprocess
 import sys
 
+import pytest
+
 from tests.project import ROOT
 
 PAGE = (ROOT / "docs/explanation/threat_model.md").read_text(encoding="utf-8")
@@ -30,6 +32,7 @@ def test_page_fits_on_one_screen() -> None:
     assert len(PAGE.splitlines()) <= 40
 
 
+@pytest.mark.slow
 def test_named_tests_exist() -> None:
     """pytest collects each of them."""
     command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", *NAMED]

@@ -69,6 +69,7 @@ def test_every_command_runs(page: str) -> None:
     assert not [command.text for command in found if command.reason is not None]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES)
 def test_python_runs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

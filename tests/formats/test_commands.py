@@ -44,6 +44,7 @@ def test_messages_have_the_same_order_in_all_formats(name: str, folder: Path) ->
     assert [message.frame for message in finalized] == frames
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", names())
 def test_dump_info_and_verify_agree(name: str, folder: Path) -> None:
     dumped = command("dump", folder / name, "--topics", ",".join(TOPICS))

@@ -79,6 +79,7 @@ def test_tables_have_the_documented_form(path: Path) -> None:
             assert is_text(row.get("name", "none"))
 
 
+@pytest.mark.slow
 def test_wheel_has_all_tables(tmp_path: Path) -> None:
     build = "import sys, hatchling.build; print(hatchling.build.build_wheel(sys.argv[1]))"
     done = subprocess.run(
@@ -145,6 +146,7 @@ def page_text() -> str:
     return "\n".join(path.read_text(encoding="utf-8") for path in paths)
 
 
+@pytest.mark.slow
 @pytest.mark.sweep
 def test_no_name_is_in_both_python_and_javascript() -> None:
     pages = page_text()

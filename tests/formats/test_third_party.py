@@ -72,6 +72,7 @@ def slpstream(*arguments: str | Path, path: Path | None) -> subprocess.Completed
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
 
 
+@pytest.mark.slow
 def test_commands_read_files_of_the_format(installed: Path, tmp_path: Path) -> None:
     (tmp_path / "game.tap").write_bytes(GAME)
     dumped = slpstream("dump", tmp_path / "game.tap", "--topics", "game,frame,stats", path=installed)

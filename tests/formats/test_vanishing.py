@@ -137,6 +137,7 @@ async def test_file_is_replaced_while_it_is_played(tmp_path: Path) -> None:
         assert station.active_files == 1
 
 
+@pytest.mark.slow
 @pytest.mark.sweep
 async def test_file_of_another_format_is_released(tmp_path: Path) -> None:
     async with running_station(tmp_path) as station:

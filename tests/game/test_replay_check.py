@@ -141,6 +141,7 @@ def test_daemon_checks_finished_games_and_verify_checks_the_daemon(
         daemon.terminate()
 
 
+@pytest.mark.slow
 def test_running_game_is_verified_up_to_its_last_message(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "main"
     folder.mkdir()

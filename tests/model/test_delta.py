@@ -185,6 +185,7 @@ def test_frames_of_every_replay_round_trip(replay: Path) -> None:
     assert frames <= MAX_JSON_RATIO
 
 
+@pytest.mark.slow
 @needs_shared
 @pytest.mark.parametrize("name", ["game", "v3.18", "realtimeTest"])
 def test_whole_games_are_at_most_a_quarter_of_json(name: str) -> None:

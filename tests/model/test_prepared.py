@@ -7,6 +7,8 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 
+import pytest
+
 from tests.project import ROOT
 
 SOURCES = sorted((ROOT / "slpstream").rglob("*.py"))
@@ -92,6 +94,7 @@ def struct_types(trees: Mapping[str, ast.Module]) -> Mapping[tuple[str, str], bo
         names |= {name for _, name in found}
 
 
+@pytest.mark.slow
 def test_every_type_that_is_decoded_is_prepared() -> None:
     trees = {path.relative_to(ROOT).as_posix(): ast.parse(path.read_text(encoding="utf-8")) for path in SOURCES}
     structs = struct_types(trees)

@@ -91,6 +91,7 @@ class Setup:
         return sizes == {name: len(data) for name, data in expected}
 
 
+@pytest.mark.slow
 def test_outputs_are_complete_after_a_kill_while_the_receiver_is_down(tmp_path: Path) -> None:
     with real_receiver() as receiver:
         setup = Setup(tmp_path, receiver)

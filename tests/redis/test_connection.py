@@ -175,6 +175,7 @@ def cluster() -> Iterator[RedisProcess]:
         yield server
 
 
+@pytest.mark.slow
 @pytest.mark.trio
 async def test_game_is_sent_through_a_cluster(cluster: RedisProcess) -> None:
     await send_a_game(cluster.url.replace("redis://", "redis+cluster://"), "cluster")

@@ -95,6 +95,7 @@ async def play_in_steps(station: FakeStation, log: FakeLog, chance: random.Rando
         await trio.sleep(chance.choice((0, 0.001, 0.005)))
 
 
+@pytest.mark.slow
 @pytest.mark.trio
 @pytest.mark.parametrize("seed", range(SCHEDULES))
 async def test_subscriber_moves_between_gateways(broker: RedisProcess, seed: int) -> None:
@@ -155,6 +156,7 @@ async def test_late_joiner_gets_a_snapshot(broker: RedisProcess) -> None:
         nursery.cancel_scope.cancel()
 
 
+@pytest.mark.slow
 @pytest.mark.trio
 @pytest.mark.parametrize("mode", MODES)
 async def test_any_frame_of_any_game_is_found(broker: RedisProcess, mode: FramesMode) -> None:
@@ -522,6 +524,7 @@ async def test_unfinished_games_do_not_accumulate(broker: RedisProcess) -> None:
         nursery.cancel_scope.cancel()
 
 
+@pytest.mark.slow
 @pytest.mark.trio
 async def test_concurrent_looks_add_a_station_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """A status message and the regular look can both find a new station, with round trips in between."""

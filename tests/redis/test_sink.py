@@ -68,6 +68,7 @@ async def test_messages_arrive_once_and_in_order_despite_interruptions(broker: R
     await schedule(broker.url, seed, sinks=1)
 
 
+@pytest.mark.slow
 @pytest.mark.trio
 @pytest.mark.parametrize("seed", range(2))
 async def test_competing_sinks_do_not_duplicate_messages(broker: RedisProcess, seed: int) -> None:

@@ -6,6 +6,7 @@ import json
 import sqlite3
 from datetime import UTC, datetime
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -158,6 +159,7 @@ def by_sql(condition: Condition, listed: list[GameFacts]) -> list[bool]:
         database.close()
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.lists(games(), min_size=1, max_size=8), st.lists(TOKENS, max_size=5).map(" ".join))
 def test_queries_of_the_launcher_mean_the_same(listed: list[ListedGame], query: str) -> None:

@@ -178,6 +178,7 @@ def test_sets_are_consistent(games: list[PlayedGame], script: list[tuple[int, di
         assert msgspec.json.decode(msgspec.json.encode(score), type=type(score)) == score
 
 
+@pytest.mark.slow
 @given(games(), SCRIPTS, RULES)
 @SETTINGS
 def test_same_set_after_restart_and_from_the_last_break(
@@ -195,6 +196,7 @@ def test_same_set_after_restart_and_from_the_last_break(
         assert score_of(newest_set(versus_games[first:], decoded, rules), decoded) == score
 
 
+@pytest.mark.slow
 @given(games(), SCRIPTS, RULES, PATCHES)
 @SETTINGS
 def test_correction_takes_effect(
@@ -278,6 +280,7 @@ def test_undoing_everything_returns_to_the_start(
     assert decode(encode(ledger)) == ledger
 
 
+@pytest.mark.slow
 @given(games(), SCRIPTS, RULES)
 @SETTINGS
 def test_changes_of_other_values_are_undone_in_any_order(

@@ -54,6 +54,7 @@ def test_the_package_has_exactly_the_recorded_matches() -> None:
     assert sum(log.stat().st_size for log in logs) <= MAX_BYTES
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FIRST_MATCH_AND_SLOW_ONES)
 def test_recorder_reproduces_each_match(name: str) -> None:
     assert recorded(f"{name}.slplog") == record_demo.record(name)
@@ -81,6 +82,7 @@ def test_only_random_seed_and_start_time_change(play: int) -> None:
     assert after[time_at : time_at + 20] == b"2026-11-22T16:30:05Z"
 
 
+@pytest.mark.slow
 def test_each_play_of_a_match_is_another_game() -> None:
     plays = [1, 1 + len(MATCHES), 1 + 2 * len(MATCHES), 1 - len(MATCHES)]
     starts = [start_of(played(play)) for play in plays]

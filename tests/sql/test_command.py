@@ -225,6 +225,7 @@ def test_games_narrow_the_replays(folder: Path, capfd: pytest.CaptureFixture[str
     assert capfd.readouterr().err.splitlines()[-1] == "        ^^^^^^^"
 
 
+@pytest.mark.slow
 def test_several_processes_give_the_same_rows(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -126,6 +126,7 @@ def test_tables_that_are_not_named_are_not_read(counted: Counted) -> None:
     assert counted.scans == ["games"]
 
 
+@pytest.mark.slow
 def test_files_that_the_filter_excludes_are_not_opened(counted: Counted, folder: Path) -> None:
     for condition in (
         f"file = '{folder / '3.slp'}'",
@@ -164,6 +165,7 @@ def test_reading_stops_when_there_are_enough_rows(counted: Counted) -> None:
     assert len(counted.opened) < FILES
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_memory_does_not_grow_with_the_number_of_replays(tmp_path: Path) -> None:
     """Ten and three hundred games of a minute, whose columns would fill 300 MB."""

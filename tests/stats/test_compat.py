@@ -124,6 +124,7 @@ def with_language_and_distance(data: bytes, language: int, x: float | None) -> b
     return bytes(changed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", [(0, 1, 0), (2, 2, 0), (3, 3, 0), (3, 18, 0)])
 @pytest.mark.parametrize("ended", [True, *slow(False)])
 def test_synthetic_match(version: tuple[int, int, int], ended: bool, ask: Callable[[bytes], Json]) -> None:

@@ -116,6 +116,7 @@ def test_resume_in_the_middle(name: str, compat: bool) -> None:
     check()
 
 
+@pytest.mark.slow
 @needs_shared
 @pytest.mark.parametrize("name", REAL)
 def test_resume_of_real_games(name: str) -> None:

@@ -243,6 +243,7 @@ def games_and_query(draw: st.DrawFn) -> tuple[list[Game], GamesQuery, int]:
     return games, query, draw(st.integers(1, 6))
 
 
+@pytest.mark.slow
 @pytest.mark.fuzz
 @settings(max_examples=60, deadline=None)
 @given(games_and_query())

@@ -102,6 +102,7 @@ def test_highlights_go_with_their_game(database: Database) -> None:
         assert connection.execute("SELECT count(*) FROM highlights").fetchone() == (0,)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(
     st.lists(st.tuples(st.lists(st.integers(50, 60).map(float), max_size=4), st.sampled_from(["a", "b"])), max_size=6),

@@ -322,6 +322,7 @@ def play(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
     return run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BUILT)
 def test_built_games(name: str, play: Callable[[bytes], None]) -> None:
     play(synthetic_match(frames=150, seed=len(name), **BUILT[name]))

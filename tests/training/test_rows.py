@@ -76,6 +76,7 @@ def test_live_rows_equal_those_of_the_finished_file(path: Path, sending: Sending
     assert_same(rows, live)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sending", SENDINGS)
 @settings(deadline=None, max_examples=25)
 @given(sizes=st.lists(st.integers(1, 700), min_size=1, max_size=20))

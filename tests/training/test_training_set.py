@@ -85,6 +85,7 @@ def finished(games: Path) -> Path:
     return out
 
 
+@pytest.mark.slow
 def test_what_is_left_out_is_said(games: Path, tmp_path: Path) -> None:
     run = export(games, tmp_path / "out")
     assert "doubles.slp: left out, because it has 4 players instead of two" in run.stderr
@@ -242,6 +243,7 @@ def test_shards_are_no_larger_than_asked_for(finished: Path) -> None:
         assert len(frames) == 1 or sum(frames) * row_bytes <= 1 << 20
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="files on Windows have no holes unless a program asks for them")
 def test_empty_slots_take_no_space(tmp_path: Path) -> None:
     (tmp_path / "sparse").touch()
@@ -431,6 +433,7 @@ def test_a_kill_while_a_set_is_overwritten_leaves_no_index(
     assert export(games / "Game_00.slp", out, "--overwrite").returncode == 0
 
 
+@pytest.mark.slow
 def test_only_games_that_match_a_query_as_find_finds_them(games: Path, tmp_path: Path) -> None:
     query = "duration:>10s"
     find = [sys.executable, "-m", "slpstream", "find", str(games), "--paths", query]
@@ -447,6 +450,7 @@ def test_only_games_that_match_a_query_as_find_finds_them(games: Path, tmp_path:
     assert "text.slp: not a Slippi replay" in run.stderr
 
 
+@pytest.mark.slow
 def test_a_zip_gives_the_same_games_and_a_broken_member_is_reported(
     games: Path, finished: Path, tmp_path: Path
 ) -> None:

@@ -154,6 +154,7 @@ async def test_frames_beyond_the_burst_are_read_slowly(patient_clock: MockClock)
             assert took == pytest.approx(20 / websocket.FRAMES_PER_SECOND, rel=0.3)
 
 
+@pytest.mark.slow
 async def test_flood_of_one_client_does_not_delay_others() -> None:
     async with served() as running:
         flooders = [await opened(running) for _ in range(5)]

@@ -55,6 +55,7 @@ def payload_of(frame: bytes) -> bytes:
     return frame[head:]
 
 
+@pytest.mark.slow
 @needs_node
 def test_node_decodes_what_python_encodes(tmp_path: Path) -> None:
     log = some_log()

@@ -120,6 +120,7 @@ def test_only_operators_see_the_folders() -> None:
     assert all(endpoint.operates for endpoint in found)
 
 
+@pytest.mark.slow
 def test_no_response_contains_a_path(daemon: DaemonProcess, root: Path) -> None:
     secret = names(root)
     description = daemon.get("/openapi.json")
@@ -162,6 +163,7 @@ QUERIES = (
 )
 
 
+@pytest.mark.slow
 def test_no_message_contains_a_path(daemon: DaemonProcess, root: Path) -> None:
     secret = names(root)
     ids = {"gone": "0" * 32, "game": game_of(daemon, "good.slp"), "wrong": game_of(daemon, "wrong.slp")}

@@ -126,6 +126,7 @@ def test_waiting_request_is_answered_by_a_claim(daemon: DaemonProcess) -> None:
     assert "yours" not in answer["ports"][0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["none", "wrong", "other station", "renewed", "daemon", "query"])
 def test_nothing_can_be_claimed_without_the_token(folder: Path, kind: str) -> None:
     (folder / "token").write_text(OPERATOR)
@@ -216,6 +217,7 @@ def test_allowed_origins_read_but_claim_nothing(folder: Path) -> None:
         assert ask(daemon, "/v1/seats/main", {"act": "leave"}, **own)[0] == 403
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("body", "headers", "status"),
     [
@@ -270,6 +272,7 @@ def test_too_many_requests(daemon: DaemonProcess) -> None:
     assert 'slpstream_claimed_seats{station="main"} 1.0' in page
 
 
+@pytest.mark.slow
 def test_codes_and_claims_survive_a_restart(folder: Path) -> None:
     with daemon_in(folder) as daemon:
         daemon.wait_ready()
@@ -353,6 +356,7 @@ def over_games(daemon: DaemonProcess) -> int:
     return sum(game["verdict"] != "playing" for game in games)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("ports", "hours"), [((0, 1, 2, 3), 0), ((0, 1), 2)], ids=["other ports", "break"])
 def test_names_after_a_test_game_are_those_of_the_next_set(folder: Path, ports: tuple[int, ...], hours: int) -> None:
     tested = replay({port: Seat() for port in ports}, dict.fromkeys(ports, 0) | {0: 2}, seconds=60, minute=1)

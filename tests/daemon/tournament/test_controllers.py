@@ -51,6 +51,7 @@ def metric(daemon: DaemonProcess, check: str) -> float:
     return sum(float(line.split()[-1]) for line in lines if line.startswith(wanted))
 
 
+@pytest.mark.slow
 def test_controllers_of_games(tmp_path: Path) -> None:
     data = with_inputs(PLAYERS)
     folder = tmp_path / "main"
@@ -89,6 +90,7 @@ def told(daemon: DaemonProcess) -> list[dict[str, Any]]:
     return [line for line in daemon.lines if line["event"] == "look at this controller"]
 
 
+@pytest.mark.slow
 def test_older_games_are_checked_on_request(tmp_path: Path) -> None:
     folder = tmp_path / "main"
     folder.mkdir()
@@ -110,6 +112,7 @@ def test_older_games_are_checked_on_request(tmp_path: Path) -> None:
             assert error.value.code == 404
 
 
+@pytest.mark.slow
 def test_findings_are_for_operators(tmp_path: Path) -> None:
     folder = tmp_path / "main"
     folder.mkdir()
@@ -132,6 +135,7 @@ def test_findings_are_for_operators(tmp_path: Path) -> None:
             assert get(path, "viewer") == {"configured": False}
 
 
+@pytest.mark.slow
 def test_nothing_is_loaded_unless_it_is_configured(tmp_path: Path) -> None:
     folder = tmp_path / "main"
     folder.mkdir()

@@ -356,6 +356,7 @@ def bombed(bomb: str) -> bytes:
     return built.ghost(built.replay_part(fake, 32, blocks))
 
 
+@pytest.mark.slow
 @pytest.mark.sweep
 @pytest.mark.parametrize("bomb", bombs())
 def test_decompression_bomb_takes_little_memory(bomb: str) -> None:

@@ -132,6 +132,7 @@ def test_frame_number_that_differs_within_a_frame() -> None:
     assert_agree(bytes(data))
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_damaged_replays(draw: st.DataObject) -> None:
@@ -155,6 +156,7 @@ def test_damaged_replays(draw: st.DataObject) -> None:
     assert_agree(bytes(data))
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(
     version=st.sampled_from([(0, 1, 0), (2, 2, 0)]),

@@ -78,6 +78,7 @@ def test_real_replay_keeps_its_game(path: Path) -> None:
     assert container.is_finished(copy)
 
 
+@pytest.mark.slow
 @needs_shared
 @needs_slippi_js
 @pytest.mark.parametrize("name", ["v3.18", "v3.12", "FodPlatforms", "unranked_game1", "incomplete", "nintendont"])

@@ -129,6 +129,7 @@ def test_golden(name: str, golden: dict[str, Any]) -> None:
     assert seen == expected, first_changed_block(expected["blocks"], logs)
 
 
+@pytest.mark.slow
 @needs_shared
 @pytest.mark.parametrize(
     "name", [*(name for name in NAMES if name not in LARGE), *slow(*(name for name in NAMES if name in LARGE))]

@@ -732,6 +732,7 @@ REPEATED_BYTES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", [*REPEATED_BYTES, *slow("no bookends", "numbers apart", "never final")])
 def test_memory_is_bounded(what: str) -> None:
     pipe = pipeline()
@@ -803,6 +804,7 @@ def test_gecko_codes_are_kept() -> None:
     assert len(reader.gecko_list) == 70_496
 
 
+@pytest.mark.slow
 @needs_shared
 @pytest.mark.parametrize("name", ["v3.12", "pal", "netplay"])
 def test_trailing_bytes_byte_by_byte(name: str) -> None:

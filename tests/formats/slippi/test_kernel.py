@@ -171,6 +171,7 @@ def test_frames_are_written_as_msgspec_writes_their_fields(version: tuple[int, i
     assert check_forms(frames_in(game.end().closed())) > 10
 
 
+@pytest.mark.slow
 @needs_shared
 @pytest.mark.parametrize("name", ["FodPlatforms", "items", "ics2", "rollbackFrameTest", "v3.18", "v2.0", "v0.1"])
 def test_real_frames_are_written_as_msgspec_writes_their_fields(name: str) -> None:

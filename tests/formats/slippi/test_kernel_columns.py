@@ -69,6 +69,7 @@ def test_real_replays(path: Any) -> None:
     assert_kernel_agrees(WholeGame(path.read_bytes()))
 
 
+@pytest.mark.slow
 def test_replay_cut_anywhere() -> None:
     data = varied_replay()
     for boundary in event_boundaries(data)[20::3]:

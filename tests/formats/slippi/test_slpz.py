@@ -33,6 +33,7 @@ def small() -> bytes:
     return Built((3, 18, 0)).frames(-123, -110).end().closed()
 
 
+@pytest.mark.slow
 @needs_shared
 def test_real_replays_come_back(tmp_path: Path) -> None:
     """The original tool takes 45 of the 48; these are the same."""

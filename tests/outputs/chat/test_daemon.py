@@ -50,6 +50,7 @@ def webhook(messages: list[dict[str, Any]]) -> Iterator[str]:
         thread.join()
 
 
+@pytest.mark.slow
 def test_result_of_a_game_is_posted(tmp_path: Path) -> None:
     setup, url_file, config = tmp_path / "setup", tmp_path / "url", tmp_path / "slpstream.toml"
     setup.mkdir()

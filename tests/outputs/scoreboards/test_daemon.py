@@ -32,6 +32,7 @@ def readiness(daemon: DaemonProcess) -> str:
             return error.read().decode()
 
 
+@pytest.mark.slow
 def test_every_kind_shows_the_game_of_a_station(tmp_path: Path) -> None:
     setup, texts, folder = tmp_path / "setup", tmp_path / "Texts", tmp_path / "plain"
     setup.mkdir()

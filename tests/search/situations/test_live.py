@@ -115,6 +115,7 @@ def test_floats_that_are_no_numbers_are_the_same_in_a_log(query: str, tmp_path: 
         assert [found.frames for found in expected] == [(-123,), (-122,)]
 
 
+@pytest.mark.slow
 @needs_shared
 @pytest.mark.parametrize("name", ["rollbackFrameTest", "test", "doubles", "incomplete"])
 def test_splits_make_no_difference(name: str) -> None:

@@ -151,6 +151,7 @@ def test_real_replays_come_back_from_every_kind(tmp_path: Path, kind: str) -> No
     assert names == list(files)
 
 
+@pytest.mark.slow
 @needs_shared
 @pytest.mark.parametrize("max_bytes", [SMALL_BYTES, *slow(1 << 30)])
 @pytest.mark.parametrize("ending", COMPRESSED)

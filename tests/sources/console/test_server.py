@@ -323,6 +323,7 @@ async def first_line(stdout: trio.abc.ReceiveStream) -> bytes:
     return lines
 
 
+@pytest.mark.slow
 @needs_shared
 @needs_slippi_js
 @pytest.mark.trio

@@ -104,6 +104,7 @@ async def send(setup: Setup, data: bytes) -> None:
         await trio.sleep(0.002)
 
 
+@pytest.mark.slow
 @pytest.mark.trio
 @pytest.mark.parametrize("begin", [0, 21_000])
 async def test_full_disk_during_a_game(tmp_path: Path, begin: int) -> None:
@@ -134,6 +135,7 @@ async def test_full_disk_during_a_game(tmp_path: Path, begin: int) -> None:
         assert len(setup.station.channel.games) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.trio
 async def test_full_disk_during_a_whole_game(tmp_path: Path) -> None:
     """The file is complete once the disk has room again."""

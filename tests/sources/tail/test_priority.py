@@ -88,6 +88,7 @@ def test_new_file_does_not_wait_for_finished_ones(root: Path, driver: Driver, no
     assert delivered(events, new) == b"live" * 8
 
 
+@pytest.mark.slow
 def test_finished_files_are_read_one_after_the_other(root: Path, driver: Driver, notifications: Notifications) -> None:
     copy_many(driver, notifications, root / "old")
     driver.tail._scan_soon()

@@ -84,6 +84,7 @@ def test_codes_of_a_game(daemon: DaemonProcess) -> None:
     assert codes["codes"][0] == {"type": "04", "address": "8015EE98", "bytes": 8}
 
 
+@pytest.mark.slow
 def test_difference_goes_away_when_it_is_corrected(tmp_path: Path) -> None:
     write_fleet(tmp_path / "fleet", 3, {2: Console(stocks=3)})
     configuration = tmp_path / "slpstream.toml"
@@ -99,6 +100,7 @@ def test_difference_goes_away_when_it_is_corrected(tmp_path: Path) -> None:
         daemon.until(lambda: found(daemon) == {("04", "region", None)}, seconds=40.0)
 
 
+@pytest.mark.slow
 def test_metric_follows_the_games_after_a_request(tmp_path: Path) -> None:
     write_fleet(tmp_path / "fleet", 3, {1: Console(rows={**USUAL.rows, "is_pal": True})})
     configuration = tmp_path / "slpstream.toml"
