@@ -132,9 +132,9 @@ def followed(seats: Seats, now: SetNow, now_ms: int) -> Seats:
     """
     new_game = now.game_id != seats.game_id
     claims = {
-        index: msgspec.structs.replace(claim, shown=now.seated.get(index) == claim.person.name)
+        index: msgspec.structs.replace(claim, shown=_is_shown(now, index, claim))
         for index, claim in seats.claims.items()
-        if claim.shown or now.seated.get(index) == claim.person.name
+        if claim.shown or _is_shown(now, index, claim)
     }
     waiting = {index: claim for index, claim in seats.claims.items() if index not in claims}
     other_set = _is_other_set(seats, now)
@@ -179,7 +179,9 @@ def claimed(
         return _step(seats, renamed, now, claim.at_ms, said)
     if now.is_over:
         return _new_set(seats, {index: claim}, claim.at_ms)
-    claim = msgspec.structs.replace(claim, after_game=now.state == "running" and not now.playing)
+    claim = msgspec.structs.replace(
+        claim, shown=_is_shown(now, index, claim), after_game=now.state == "running" and not now.playing
+    )
     _check_free(
         {each: other for each, other in seats.claims.items() if other.phone != claim.phone},
         index,
@@ -201,10 +203,8 @@ def swapped(seats: Seats, now: SetNow, index: int, phone: str, now_ms: int) -> S
     if mine == index:
         return Step(seats)
     places = {mine: index, index: mine}
-    claims = {
-        places.get(each, each): msgspec.structs.replace(claim, shown=claim.shown and each not in places)
-        for each, claim in seats.claims.items()
-    }
+    moved = {places.get(each, each): claim for each, claim in seats.claims.items()}
+    claims = {each: msgspec.structs.replace(claim, shown=_is_shown(now, each, claim)) for each, claim in moved.items()}
     return _step(seats, claims, now, now_ms, _missing(claims, now))
 
 
@@ -226,6 +226,10 @@ def expired(seats: Seats, now: SetNow, now_ms: int, after_ms: int) -> Step:
         return Step(seats)
     gone = [index for index, claim in seats.claims.items() if claim.shown and now.state == "upcoming"]
     return _step(seats, {}, now, now_ms, dict.fromkeys(gone))
+
+
+def _is_shown(now: SetNow, index: int, claim: Claim) -> bool:
+    return now.seated.get(index) == claim.person.name
 
 
 def _is_other_set(seats: Seats, now: SetNow) -> bool:
@@ -259,7 +263,7 @@ def _missing(claims: Mapping[int, Claim], now: SetNow) -> dict[int, Person | Non
     """
     if now.is_over:
         return {}
-    missing = {index: claim.person for index, claim in claims.items() if now.seated.get(index) != claim.person.name}
+    missing = {index: claim.person for index, claim in claims.items() if not _is_shown(now, index, claim)}
     if now.state == "upcoming":
         return {**missing}
     if now.playing:

@@ -26,6 +26,8 @@ class Evening(RuleBasedStateMachine):
         """Whether the operator has given a name, which can be the name of a person who sits elsewhere."""
         self.freed: set[str] = set()
         """Names of seats that have become free after a while. They stay in a set that has begun."""
+        self.played: dict[int, str] = {}
+        """Names that the set showed when its last game ended, by port. They stay there, whoever sits elsewhere next."""
 
     @property
     def playing(self) -> bool:
@@ -84,7 +86,8 @@ class Evening(RuleBasedStateMachine):
             assert new.items() <= self.station.claimed.items(), "they came for this set"
             if not self.operated and not self.freed:
                 assert {port: name for port, name in new.items() if port in ports}.items() <= self.station.shown.items()
-                kept = {port: name for port, name in old.items() if name not in new.values()}
+                came = set(new.values())
+                kept = {port: name for port, name in old.items() if name not in came or self.played.get(port) == name}
                 assert self.station.record[-2] == kept, "and not for the one before"
         if over:
             assert self.station.claimed == {}
@@ -101,6 +104,7 @@ class Evening(RuleBasedStateMachine):
         name = self.station.shown.get(winner)
         before = self.station.scores
         self.station.end(winner)
+        self.played = self.station.shown
         if name is not None and not self.operated:
             assert self.station.scores[name] == before[name] + 1, "the point is that of the winner's name"
 
