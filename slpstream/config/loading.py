@@ -98,10 +98,12 @@ def _check_situations(config: Config, file: str) -> None:
     for i, name in enumerate(names):
         if name in names[:i]:
             raise ConfigError(file, f"situations[{i}].name", f"is there twice: {name!r}")
-        if not name.isprintable():
+        if not _can_be_shown(name):
             raise ConfigError(file, f"situations[{i}].name", "expected printable characters")
 
 
+_JOINERS = "\u200c\u200d"
+"""Zero-width non-joiner and joiner."""
 _LIST_INDEX = re.compile(r"\[\d+\]")
 _FIELD_ERROR = re.compile(r"Object (contains unknown|missing required) field `(?P<name>.*?)`")
 
@@ -332,9 +334,14 @@ def _check_followed(station: str, config: Config, file: str, key: str) -> None:
         raise ConfigError(file, key, f"expected the id of a station or {ON_AIR}, found {station!r}")
 
 
+def _can_be_shown(name: str) -> bool:
+    """Whether a name has printable characters only. Emoji and some scripts join them by characters without a width."""
+    return "".join(character for character in name if character not in _JOINERS).isprintable()
+
+
 def _check_announce(config: Config, file: str) -> None:
     announce, relay = config.announce, config.relay
-    if not announce.name.isprintable():
+    if not _can_be_shown(announce.name):
         raise ConfigError(file, "announce.name", f"expected printable characters, found {announce.name!r}")
     if not announce.relayed_station:
         return

@@ -219,6 +219,8 @@ async def test_facts_that_cannot_be_announced_are_tried_again(
 def test_name_with_control_characters_is_a_configuration_error() -> None:
     with pytest.raises(ConfigError, match=r"announce\.name: expected printable characters"):
         configuration.check({"announce": {"name": "Hall\x073"}})
+    family = "\N{MAN}\N{ZERO WIDTH JOINER}\N{GIRL}"
+    assert configuration.check({"announce": {"name": family}}).announce.name == family
 
 
 def test_dns_sd_without_its_library_is_a_configuration_error(monkeypatch: pytest.MonkeyPatch) -> None:
