@@ -11,6 +11,7 @@ from itertools import pairwise, zip_longest
 
 import msgspec
 
+from slpstream.formats.slippi.commands import FRAME_START, PRE_FRAME
 from slpstream.formats.slippi.container import HEADER_BYTES, header
 from slpstream.formats.slippi.framing import read_event_payloads, walk_events
 from slpstream.formats.slippi.reader import SlippiReader
@@ -18,6 +19,10 @@ from slpstream.game.pipeline import Batch, Pipeline
 from slpstream.model.messages import LogMessage
 
 Log = list[LogMessage]
+BYTEWISE_BYTES = 8_000
+"""How far around a place of a large replay its bytes come one by one: at least ten frames."""
+FIRST_OF_FRAME = {PRE_FRAME.command, FRAME_START.command}
+"""The events that begin a frame, in some version."""
 
 
 def pipeline() -> Pipeline:
@@ -61,13 +66,21 @@ def bytewise(data: bytes) -> Iterator[bytes]:
     return (data[at : at + 1] for at in range(len(data)))
 
 
-def nearly_bytewise(data: bytes) -> Iterator[bytes]:
-    """The bytes of a large replay: one by one at both ends, and in pieces of at most 8 bytes between these."""
-    rng, ends, at = random.Random(len(data)), 100_000, 0
-    while at < len(data):
-        size_bytes = 1 if min(at, len(data) - at) <= ends else rng.randint(1, 8)
-        yield data[at : at + size_bytes]
-        at += size_bytes
+def nearly_bytewise(data: bytes) -> list[bytes]:
+    """The bytes of a large replay: one by one where something new happens, and in random pieces between these places.
+
+    New are both ends, the first and the last event of each kind, and the first frame that is sent again.
+    """
+    boundaries = event_boundaries(data)[1:-1]
+    firsts, lasts = ({data[at]: at for at in order} for order in (reversed(boundaries), boundaries))
+    starts = [
+        (int.from_bytes(data[at + 1 : at + 5], signed=True), at) for at in boundaries if data[at] in FIRST_OF_FRAME
+    ]
+    again = [later for (number, _), (other, later) in pairwise(starts) if other < number]
+    cuts = set(random_cuts(len(data), len(data)))
+    for at in (0, len(data), *firsts.values(), *lasts.values(), *again[:1]):
+        cuts |= set(range(max(1, at - BYTEWISE_BYTES), min(len(data), at + BYTEWISE_BYTES)))
+    return cut_at(data, sorted(cuts))
 
 
 def cut_at(data: bytes, cuts: Iterable[int]) -> list[bytes]:

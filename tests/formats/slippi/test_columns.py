@@ -34,10 +34,10 @@ NOT_REPLAYS = {"not_slp_text"}
 def replay_of_version(version: tuple[int, int, int]) -> bytes:
     """A small replay of a version in which players, followers, items and stage events come and go, with a rollback."""
     game = Built(version, major_scene=ONLINE if version >= (3, 0, 0) else OFFLINE)
-    game.frames(-123, -110)
-    game.frames(-109, -100, followers=(1,), items=2, stage_events=True)
-    game.frames(-99, -95, players=(1,), items=1)
-    game.frames(-97, -80, percent=float("nan"))
+    game.frames(-123, -116)
+    game.frames(-115, -110, followers=(1,), items=2, stage_events=True)
+    game.frames(-109, -106, players=(1,), items=1)
+    game.frames(-108, -99, percent=float("nan"))
     return game.end().closed()
 
 
@@ -90,11 +90,14 @@ def test_every_field_of_every_frame(path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(built_replays()))
 def test_built_replays_cut_anywhere(name: str) -> None:
-    """Cut at every event boundary, one byte before it and one byte after it."""
+    """Cut at every event boundary, one byte before it and one byte after it.
+
+    Tables are compared at the boundaries, since the bytes between have the same events.
+    """
     data = built_replays()[name]
     for boundary in event_boundaries(data):
         for at in (boundary - 1, boundary, boundary + 1):
-            assert_agree(data[:at], every=6)
+            assert_agree(data[:at], every=6, with_tables=at == boundary)
 
 
 def test_rollback_in_frames_and_sendings() -> None:
@@ -108,9 +111,9 @@ def test_rollback_in_frames_and_sendings() -> None:
     assert frames.is_last_revision.all()
     firsts = [numbers.index(number) == row for row, number in enumerate(numbers)]
     assert (sendings.revision == 0).tolist() == firsts
-    row = frames.row_of(-105)
+    row = frames.row_of(-112)
     of_row = frames.items.of_row(row)
-    assert (len(of_row), set(of_row["frame"].tolist())) == (2, {-105})
+    assert (len(of_row), set(of_row["frame"].tolist())) == (2, {-112})
     assert not len(frames.items.of_row(frames.row_of(-123)))
 
 
@@ -185,7 +188,7 @@ def test_layouts_find_the_frames_before_3_0(monkeypatch: pytest.MonkeyPatch) -> 
     for version in ((0, 1, 0), (2, 2, 0)):
         with without_kernel():
             frames = WholeGame(replay_of_version(version)).frames
-            assert len(frames.sendings.number) == 47
+            assert len(frames.sendings.number) == 28
 
 
 @pytest.mark.slow

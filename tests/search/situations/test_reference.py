@@ -42,13 +42,26 @@ BUSY = (
     "nonlegal~digital~sdi~sdi_tas_neutral_cardinal.slp",
 )
 """Small replays that have the queries which are left when each replay has its share."""
-SHARE, PLAIN_SHARE = 4, 1
-"""How many queries each replay has, and how many of these are made without a look at the replay."""
+SHARE, SHARE_OF_LARGE, PLAIN_PART = 4, 2, 4
+"""How many queries each replay has, and which part of these is made without a look at the replay: at least one."""
+
+
+def is_large(path: Path) -> bool:
+    """Whether a search takes long."""
+    return path.stat().st_size > QUICK_BYTES
+
+
+def often(path: Path) -> list[str]:
+    """What is asked for often. Large replays have one of these queries each, in turn, since small ones have all."""
+    if not is_large(path):
+        return OFTEN
+    large = [each for each in replays_of_all_kinds() if is_large(each)]
+    return [OFTEN[large.index(path) % len(OFTEN)]]
 
 
 def numbers_of_queries() -> dict[Path, int]:
     """How many random queries each replay has."""
-    numbers = dict.fromkeys(replays_of_all_kinds(), SHARE)
+    numbers = {path: SHARE_OF_LARGE if is_large(path) else SHARE for path in replays_of_all_kinds()}
     busy = [path for path in numbers if path.name in BUSY]
     for left in range(RANDOM_QUERIES - sum(numbers.values())):
         numbers[busy[left % len(busy)]] += 1
@@ -60,7 +73,7 @@ def random_queries(path: Path) -> list[str]:
     """The random queries of a replay."""
     number = numbers_of_queries()[path]
     occurring, plain = OccurringQueries(game_of(path)), Queries(path.name)
-    plain_number = number * PLAIN_SHARE // SHARE if occurring else number
+    plain_number = max(1, number // PLAIN_PART) if occurring else number
     return [plain.query() if each < plain_number else occurring.query() for each in range(number)]
 
 
@@ -88,10 +101,7 @@ def test_random_queries_are_valid() -> None:
 def cases() -> list[object]:
     """The replays. Large ones are slow."""
     marks = {True: [pytest.mark.slow], False: []}
-    return [
-        pytest.param(path, id=path.name, marks=marks[path.stat().st_size > QUICK_BYTES])
-        for path in replays_of_all_kinds()
-    ]
+    return [pytest.param(path, id=path.name, marks=marks[is_large(path)]) for path in replays_of_all_kinds()]
 
 
 @needs_shared
@@ -99,7 +109,7 @@ def cases() -> list[object]:
 def test_equal_to_the_reference(path: Path) -> None:
     game = game_of(path)
     in_this_game = reference.Reference(game.settings, game.final_frames())
-    for query in [*OFTEN, *random_queries(path)]:
+    for query in [*often(path), *random_queries(path)]:
         expected = in_this_game.situations(query)
         assert plain(live(game, query)) == expected, query
         assert plain(game.replay.situations(query)) == expected, query

@@ -56,7 +56,7 @@ def seven_zipped(files: Files, **options: Any) -> bytes:
 
 
 def _fast(filter: int) -> dict[str, int]:
-    return {"id": filter, "preset": 1} if filter in (py7zr.FILTER_LZMA, py7zr.FILTER_LZMA2) else {"id": filter}
+    return {"id": filter, "preset": 0} if filter in (py7zr.FILTER_LZMA, py7zr.FILTER_LZMA2) else {"id": filter}
 
 
 def _coded(*filters: int) -> Callable[[Files], bytes]:
@@ -123,7 +123,7 @@ KINDS: Mapping[str, Callable[[Files], bytes]] = {
     "a.tar.gz": lambda files: gzip.compress(tarred(files), 1),
     "a.tgz": lambda files: gzip.compress(tarred(files), 1),
     "a.tar.zst": lambda files: zstd(tarred(files)),
-    "a.tar.xz": lambda files: lzma.compress(tarred(files), preset=1),
+    "a.tar.xz": lambda files: lzma.compress(tarred(files), preset=0),
     "bcj_lzma2.7z": _coded(py7zr.FILTER_X86, py7zr.FILTER_LZMA2),
     "lzma2.7z": _coded(py7zr.FILTER_LZMA2),
     "lzma.7z": _coded(py7zr.FILTER_LZMA),
@@ -137,9 +137,9 @@ KINDS: Mapping[str, Callable[[Files], bytes]] = {
 
 COMPRESSED: Mapping[str, Callable[[bytes], bytes]] = {
     ".slp.gz": lambda data: gzip.compress(data, 1),
-    ".SLP.GZ": gzip.compress,
+    ".SLP.GZ": lambda data: gzip.compress(data, 1),
     ".slp.zst": zstd,
-    ".slp.xz": lambda data: lzma.compress(data, preset=1),
+    ".slp.xz": lambda data: lzma.compress(data, preset=0),
     ".slpz": slpz_writer.pack,
 }
 """Functions that compress a replay, by the ending of its name."""

@@ -104,6 +104,18 @@ SMALL_BYTES = 100_000
 _ALL_KINDS = (*KINDS, *COMPRESSED)
 
 
+@functools.cache
+def id_of_plain(path: Path) -> str:
+    """The id of the game in a file that is not packed."""
+    return game_id(path)
+
+
+@functools.cache
+def digest_of_plain(path: Path) -> str:
+    """The digest of a file that is not packed."""
+    return message_digest(path)
+
+
 def game_id(path: Path) -> str:
     """The id of the game, or why there is none."""
     try:
@@ -144,9 +156,9 @@ def test_real_replays_come_back_from_every_kind(tmp_path: Path, kind: str) -> No
         keep(member.path, data)  # as commands do
         plain = SLP / path_text(member.path).removeprefix(f"{archive}::")
         assert data == read_packed(member.path) == files[plain.name]
-        assert game_id(member.path) == game_id(plain)
+        assert game_id(member.path) == id_of_plain(plain)
         if is_decoded(kind, number):
-            assert message_digest(member.path) == message_digest(plain)
+            assert message_digest(member.path) == digest_of_plain(plain)
         names.append(plain.name)
     assert names == list(files)
 
@@ -168,9 +180,9 @@ def test_compressed_replays_are_the_replays(tmp_path: Path, ending: str, max_byt
             continue
         compressed = written(tmp_path, f"{path.stem}{ending}", packed)
         assert read_packed(compressed) == plain
-        assert game_id(compressed) == game_id(path)
+        assert game_id(compressed) == id_of_plain(path)
         if is_decoded(ending, number) or max_bytes == SMALL_BYTES:
-            assert message_digest(compressed) == message_digest(path)
+            assert message_digest(compressed) == digest_of_plain(path)
         archived = written(tmp_path, "a.zip", zipped({compressed.name: packed}, zipfile.ZIP_STORED))
         assert read(archived) == ({compressed.name: plain}, [])
         compared += 1
