@@ -18,7 +18,7 @@ from tests.web.shown import game_file, shows_a_frame, written_live
 
 GAMES = ("FodPlatforms", "Whispy", "rollbackFrameTest", "ics2", "console_name", "v2.0")
 EVERYTHING = "show=names,stocks,percent,combo,timer,stage,score,controller"
-_WARM_UP_MS = 2500
+_MAX_WARM_UP_SECONDS = 2.5
 _COUNT_UPDATES = """() => {
   window.updates = window.repaints = 0;
   const count = () => { window.repaints += 1; requestAnimationFrame(count); };
@@ -50,7 +50,7 @@ class Measured(NamedTuple):
 
 def run(form: Form) -> list[Figure]:
     """The overlay with all its parts while games are played one after another."""
-    seconds = 2.0 if form.short else 20.0
+    seconds = form.seconds(20.0)
     runs: list[Measured] = []
     with chromium() as browser:
         for _ in range(form.times):
@@ -65,8 +65,11 @@ def run(form: Form) -> list[Figure]:
     ]
 
 
-def measure(browser: Browser, folder: Path, seconds: float) -> Measured:
-    """Show games in the overlay and measure for some seconds after a warm-up. `folder` must be empty."""
+def measure(browser: Browser, folder: Path, seconds: float, *, speed: float = 1.0) -> Measured:
+    """Show games in the overlay and measure for some seconds after a warm-up. `folder` must be empty.
+
+    The games are played at `speed` times their real speed.
+    """
     station = folder / "station"
     station.mkdir()
     replays = list(dict.fromkeys(game_file(name, folder, frames=8000) for name in GAMES))
@@ -74,7 +77,7 @@ def measure(browser: Browser, folder: Path, seconds: float) -> Measured:
     with (
         running(station) as daemon,
         open_page(browser, viewport={"width": 1280, "height": 720}) as watched,
-        _playing_in_turn(replays, station),
+        _playing_in_turn(replays, station, speed),
     ):
         page = watched.page
         page.on("websocket", lambda socket: socket.on("framereceived", lambda line: received.append(line)))
@@ -82,7 +85,7 @@ def measure(browser: Browser, folder: Path, seconds: float) -> Measured:
         shows_a_frame(page)
         session = page.context.new_cdp_session(page)
         session.send("Performance.enable")
-        page.wait_for_timeout(_WARM_UP_MS)
+        page.wait_for_timeout(1000 * min(_MAX_WARM_UP_SECONDS, seconds / 2))
         heap_before = _heap_bytes(session)
         page.evaluate(_COUNT_UPDATES)
         received.clear()
@@ -109,13 +112,13 @@ def _heap_bytes(session: CDPSession) -> float:
 
 
 @contextmanager
-def _playing_in_turn(replays: Sequence[Path], into: Path) -> Iterator[None]:
-    """Play games in real time, frame by frame, for the duration of the block."""
+def _playing_in_turn(replays: Sequence[Path], into: Path, speed: float) -> Iterator[None]:
+    """Play games, frame by frame, for the duration of the block."""
     stop = threading.Event()
 
     def play() -> None:
         for replay in replays:
-            with written_live(replay, into, speed=1.0) as process:
+            with written_live(replay, into, speed=speed) as process:
                 while process.poll() is None:
                     if stop.wait(0.1):
                         return

@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    """Chromium, started once for each module. Tests open pages in contexts of their own."""
+    """Chromium, started once for all modules of this folder. Tests open pages in contexts of their own."""
     # Not at the top: Windows' Python runs the other tests of this folder, and has no Playwright.
     from tests.web.pages import chromium
 

@@ -6,7 +6,6 @@ The picture has the game's own display painted where Melee has it, so that a scr
 from __future__ import annotations
 
 import json
-from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
@@ -377,9 +376,10 @@ def contrasts(page: Page) -> list[Any]:
     The contrast is that of the text's colour with the pixel behind its letters that is worst, over a video of black and
     white stripes.
     """
+    devtools = page.context.new_cdp_session(page)  # takes a picture in much less time than Playwright
     for _ in range(_PICTURES):
         before = page.evaluate(_HIDE_TEXTS)
-        picture = b64encode(page.screenshot(omit_background=True)).decode()
+        picture = devtools.send("Page.captureScreenshot", {"format": "png", "optimizeForSpeed": True})["data"]
         page.evaluate(_SHOW_TEXTS, before)
         found: list[Any] | None = page.evaluate(_CONTRASTS, picture)
         if found is not None:

@@ -46,7 +46,7 @@ LIKE_A_VIDEO = """document.documentElement.style.background =
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    """A browser for one test module. Without Chromium the tests are skipped, and fail in CI."""
+    """A browser for the duration of the block. Without Chromium the tests are skipped, and fail in CI."""
     if not CHROMIUM.exists():
         if IN_CI:
             pytest.fail(f"there is no {CHROMIUM}, and CI needs it")
@@ -101,7 +101,9 @@ def open_page(browser: Browser, **options: Any) -> Iterator[WatchedPage]:
 
 
 def screenshot(page: Page, name: str) -> None:
-    """Saves a picture for people to look at in `tests/artifacts/`."""
+    """Saves a picture for people to look at in `tests/artifacts/`. Nobody looks into the checkout of CI."""
+    if IN_CI:
+        return
     ARTIFACTS.mkdir(exist_ok=True)
     path = ARTIFACTS / f"{name}.png"
     page.screenshot(path=path, omit_background=True)

@@ -3,7 +3,8 @@
     python -m tests.web.pictures [NAME...]
 
 writes them to `docs/pictures/`, and the one of the first-run page to the package. They differ a little each time,
-because they show games in progress; take them again after a change of what they show.
+because they show games in progress; take them again after a change of what they show. Pictures of the same games are
+taken together, and the others of these are kept until they are asked for.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import cache
 from html import escape
 from pathlib import Path
 
@@ -40,6 +42,13 @@ SCREEN = {"width": 1280, "height": 720}
 COLOURS = 192
 REPLAY_FRAME = 12_190
 """A frame of the replay's last stock, shortly before the hit."""
+BOARDS = (
+    ("versus", "varsity", ".foot", "reduce"),
+    ("game-result", "light", ".chart", "reduce"),
+    ("set-result", "dark", ".decisive", "reduce"),
+    ("replay", "neon", "stage-view[data-frame]:not([data-frame=''])", "no-preference"),
+)
+"""Scenes after a set: their themes, what they show when they are ready, and whether they move."""
 ANIMATION_FRAMES = 24
 ANIMATION_MS = 250
 
@@ -102,14 +111,24 @@ def _first_page(browser: Browser) -> Iterator[Page]:
             yield watched.page
 
 
-def _first_run(browser: Browser) -> Image.Image:
+@cache
+def _first_pictures(browser: Browser) -> Mapping[str, Image.Image]:
+    """The page of the first run, and the part of it with the address for OBS."""
     with _first_page(browser) as page:
-        return _image(page)
+        return {"whole": _image(page), "address": _image(page, ".for-obs")}
+
+
+def _first_run(browser: Browser) -> Image.Image:
+    return _first_pictures(browser)["whole"]
+
+
+def _address(browser: Browser) -> Image.Image:
+    return _first_pictures(browser)["address"]
 
 
 def _dashboard(browser: Browser) -> Image.Image:
     with _playing(browser, "--speed", "4") as (_, page):
-        _later(page, 2400)
+        _later(page, 1500)
         return _image(page)
 
 
@@ -126,7 +145,7 @@ def _phone(browser: Browser) -> Image.Image:
 
 
 def _instant_replay(browser: Browser) -> Image.Image:
-    with _playing(browser, "--speed", "2", viewport=TALL) as (_, page):
+    with _playing(browser, "--speed", "4", viewport=TALL) as (_, page):
         _later(page, 1200)
         page.get_by_role("button", name="10").first.click()
         page.wait_for_timeout(1500)
@@ -169,24 +188,33 @@ def _result(browser: Browser) -> Image.Image:
             return _image(watched.page)
 
 
-def _address(browser: Browser) -> Image.Image:
-    with _first_page(browser) as page:
-        return _image(page, ".for-obs")
+@cache
+def _overlays(browser: Browser) -> Mapping[str, Image.Image]:
+    """The overlay, the overlay with other options, and the live scene, of one game."""
+    with (
+        _playing(browser, "--speed", "2") as (played, page),
+        _overlay(browser, f"{played.url}/overlay/demo") as usual,
+        _overlay(
+            browser, f"{played.url}/overlay/demo?theme=light&show=names,stocks,percent,controller&scale=1.2"
+        ) as parts,
+        open_page(browser, viewport=SCREEN) as scene,
+    ):
+        scene.page.goto(f"{played.url}/scenes/live/demo")
+        _draw_game(scene.page)
+        _later(page, 900)
+        pictures = {"parts": _image(parts)}
+        for name, shown in (("usual", usual), ("scene", scene.page)):
+            shown.locator(".combo.shown").first.wait_for(timeout=20_000)
+            pictures[name] = _image(shown)
+        return pictures
 
 
 def _overlay_in_game(browser: Browser) -> Image.Image:
-    with _playing(browser, "--speed", "2") as (played, page), _overlay(browser, f"{played.url}/overlay/demo") as over:
-        _later(page, 900)
-        over.locator(".combo.shown").first.wait_for(timeout=20_000)
-        return _image(over)
+    return _overlays(browser)["usual"]
 
 
 def _overlay_parts(browser: Browser) -> Image.Image:
-    with _playing(browser, "--speed", "2") as (played, page):
-        address = f"{played.url}/overlay/demo?theme=light&show=names,stocks,percent,controller&scale=1.2"
-        with _overlay(browser, address) as over:
-            _later(page, 900)
-            return _image(over)
+    return _overlays(browser)["parts"]
 
 
 def _overlay_result(browser: Browser) -> Image.Image:
@@ -207,16 +235,12 @@ def _overlay_result(browser: Browser) -> Image.Image:
 
 
 def _scene_sides(browser: Browser) -> Image.Image:
-    with _playing(browser, "--speed", "2") as (played, page), open_page(browser, viewport=SCREEN) as watched:
-        watched.page.goto(f"{played.url}/scenes/live/demo")
-        _draw_game(watched.page)
-        _later(page, 900)
-        watched.page.locator(".combo.shown").first.wait_for(timeout=20_000)
-        return _image(watched.page)
+    return _overlays(browser)["scene"]
 
 
-def _board(browser: Browser, scene: str, ready: str, theme: str, motion: str = "reduce") -> Image.Image:
-    """A scene after a set of five games."""
+@cache
+def _boards(browser: Browser) -> Mapping[str, Image.Image]:
+    """The scenes after a set of five games, by name."""
     with tempfile.TemporaryDirectory() as name:
         folder, config = Path(name) / "Slippi", Path(name) / "slpstream.toml"
         folder.mkdir()
@@ -226,32 +250,38 @@ def _board(browser: Browser, scene: str, ready: str, theme: str, motion: str = "
             file = folder / f"Game_20261121T12{4 * play:02}00.slp"
             file.write_bytes(bundled_match(play, started_at=started_at))
             os.utime(file, (started_at.timestamp(), started_at.timestamp()))
-        with (
-            running(folder, arguments=("--config", str(config))) as daemon,
-            open_page(browser, viewport=SCREEN, reduced_motion=motion) as watched,
-        ):
-            watched.page.goto(f"{daemon.url}/scenes/{scene}/Slippi?theme={theme}")
-            _draw_game(watched.page)
-            watched.page.locator(ready).first.wait_for(timeout=20_000)
-            if motion != "reduce":
-                _later(watched.page, REPLAY_FRAME)
-            return _image(watched.page)
+        with running(folder, arguments=("--config", str(config))) as daemon:
+            address = f"{daemon.url}/scenes/{{}}/Slippi?theme={{}}"
+            return {
+                scene: _board(browser, address.format(scene, theme), ready, motion)
+                for scene, theme, ready, motion in BOARDS
+            }
+
+
+def _board(browser: Browser, address: str, ready: str, motion: str) -> Image.Image:
+    with open_page(browser, viewport=SCREEN, reduced_motion=motion) as watched:
+        watched.page.goto(address)
+        _draw_game(watched.page)
+        watched.page.locator(ready).first.wait_for(timeout=20_000)
+        if motion != "reduce":
+            _later(watched.page, REPLAY_FRAME)
+        return _image(watched.page)
 
 
 def _scene_versus(browser: Browser) -> Image.Image:
-    return _board(browser, "versus", ".foot", "varsity")
+    return _boards(browser)["versus"]
 
 
 def _scene_game_result(browser: Browser) -> Image.Image:
-    return _board(browser, "game-result", ".chart", "light")
+    return _boards(browser)["game-result"]
 
 
 def _scene_set_result(browser: Browser) -> Image.Image:
-    return _board(browser, "set-result", ".decisive", "dark")
+    return _boards(browser)["set-result"]
 
 
 def _scene_replay(browser: Browser) -> Image.Image:
-    return _board(browser, "replay", "stage-view[data-frame]:not([data-frame=''])", "neon", "no-preference")
+    return _boards(browser)["replay"]
 
 
 def _terminal(browser: Browser) -> Image.Image:
@@ -293,14 +323,19 @@ def _example(browser: Browser) -> Image.Image:
     return _overlay_in_game(browser).resize((640, 360), Image.Resampling.LANCZOS)
 
 
+@cache
+def _obs_pictures() -> Mapping[str, Image.Image]:
+    return obs_pictures.taken()
+
+
 def _obs_scenes(browser: Browser) -> Image.Image:
     del browser  # it is the window of OBS
-    return obs_pictures.scenes()
+    return _obs_pictures()["scenes"]
 
 
 def _obs_game(browser: Browser) -> Image.Image:
     del browser
-    return obs_pictures.game()
+    return _obs_pictures()["game"]
 
 
 def _on_air(browser: Browser) -> Image.Image:
@@ -327,29 +362,37 @@ def _on_air(browser: Browser) -> Image.Image:
 
 
 def _tournament(browser: Browser) -> Image.Image:
-    return _setups(browser, "", ".station")
+    return _setups(browser)["list"]
 
 
 def _wall(browser: Browser) -> Image.Image:
-    return _setups(browser, "#wall", ".tile")
+    return _setups(browser)["wall"]
 
 
-def _setups(browser: Browser, fragment: str, station: str) -> Image.Image:
-    """Sixteen setups that play; `station` is the selector of one."""
+@cache
+def _setups(browser: Browser) -> Mapping[str, Image.Image]:
+    """Sixteen setups that play, as the list of stations and as the wall."""
+    options = {"viewport": WIDE, "color_scheme": "dark"}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        with setups.writer(folder) as writer, running(*(folder / each for each in setups.NAMES)) as daemon:
+        with (
+            setups.writer(folder) as writer,
+            running(*(folder / each for each in setups.NAMES)) as daemon,
+            open_page(browser, **options) as stations,
+            open_page(browser, **options) as wall,
+        ):
             daemon.wait_ready()
+            views = ((stations.page, "", ".station"), (wall.page, "#wall", ".tile"))
+            for page, fragment, station in views:
+                page.goto(f"{daemon.url}/{fragment}")
+                expect(page.locator(station)).to_have_count(setups.COUNT)
             assert writer.stdin is not None
-            with open_page(browser, viewport=WIDE, color_scheme="dark") as watched:
-                watched.page.goto(f"{daemon.url}/{fragment}")
-                expect(watched.page.locator(station)).to_have_count(setups.COUNT)
-                writer.stdin.write("begin\n")
-                writer.stdin.flush()
-                playing = watched.page.locator(f"{station}[data-state=playing]")
-                expect(playing).to_have_count(setups.COUNT)
-                watched.page.wait_for_timeout(6000)
-                return _image(watched.page)
+            writer.stdin.write("begin\n")
+            writer.stdin.flush()
+            for page, _, station in views:
+                expect(page.locator(f"{station}[data-state=playing]")).to_have_count(setups.COUNT)
+            wall.page.wait_for_timeout(6000)
+            return {"list": _image(stations.page), "wall": _image(wall.page)}
 
 
 def _animation(browser: Browser) -> list[Image.Image]:
@@ -358,7 +401,7 @@ def _animation(browser: Browser) -> list[Image.Image]:
         _playing(browser, viewport={"width": 720, "height": 720}) as (played, page),
         _overlay(browser, f"{played.url}/overlay/demo") as over,
     ):
-        _later(page, 600)
+        _later(page, 300)
         pictures = []
         for _ in range(ANIMATION_FRAMES):
             waited = threading.Event()
@@ -373,33 +416,34 @@ def _animation(browser: Browser) -> list[Image.Image]:
 
 STILLS: Mapping[str, Callable[[Browser], Image.Image]] = {
     "overlay_example.png": _example,
+    "overlay.png": _overlay_in_game,
+    "overlay_parts.png": _overlay_parts,
+    "scene_sides.png": _scene_sides,
+    "overlay_result.png": _overlay_result,
+    "first_run.png": _first_run,
     "address.png": _address,
-    "bracket.png": tournament_pictures.bracket,
     "dashboard.png": _dashboard,
     "dashboard_light.png": _light,
     "dashboard_phone.png": _phone,
-    "editor.png": _editor,
-    "first_run.png": _first_run,
     "instant_replay.png": _instant_replay,
-    "obs_game.png": _obs_game,
-    "obs_scenes.png": _obs_scenes,
-    "on_air.png": _on_air,
-    "overlay.png": _overlay_in_game,
-    "overlay_parts.png": _overlay_parts,
-    "overlay_result.png": _overlay_result,
-    "result.png": _result,
-    "scene_game_result.png": _scene_game_result,
-    "scene_replay.png": _scene_replay,
-    "scene_set_result.png": _scene_set_result,
-    "scene_sides.png": _scene_sides,
-    "scene_versus.png": _scene_versus,
-    "seats_phone.png": tournament_pictures.seats,
     "set.png": _set,
-    "setups_phone.png": tournament_pictures.setups,
-    "terminal.png": _terminal,
+    "obs_scenes.png": _obs_scenes,
+    "obs_game.png": _obs_game,
+    "scene_versus.png": _scene_versus,
+    "scene_game_result.png": _scene_game_result,
+    "scene_set_result.png": _scene_set_result,
+    "scene_replay.png": _scene_replay,
     "tournament.png": _tournament,
     "wall.png": _wall,
+    "result.png": _result,
+    "terminal.png": _terminal,
+    "editor.png": _editor,
+    "on_air.png": _on_air,
+    "bracket.png": tournament_pictures.bracket,
+    "seats_phone.png": tournament_pictures.seats,
+    "setups_phone.png": tournament_pictures.setups,
 }
+"""How each is taken. Those of the same games are next to each other, so that one process takes them."""
 ANIMATION = "live.webp"
 NAMES = (*STILLS, ANIMATION)
 
@@ -413,7 +457,7 @@ def take(browser: Browser, name: str, path: Path) -> None:
     """Take one picture and write it to a file."""
     if name == ANIMATION:
         first, *others = _animation(browser)
-        first.save(path, save_all=True, append_images=others, duration=ANIMATION_MS, loop=0, quality=60, method=6)
+        first.save(path, save_all=True, append_images=others, duration=ANIMATION_MS, loop=0, quality=60, method=4)
         return
     STILLS[name](browser).quantize(COLOURS, dither=Image.Dither.NONE).save(path, optimize=True)
 

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, expect
 
 from tests.daemon_process import running
 from tests.project import ROOT
 from tests.web.javascript import needs_node, run
-from tests.web.pages import chromium, open_page
+from tests.web.pages import open_page
 from tests.web.shown import game_file, log_of, written_live
 
 DOCUMENTATION = ROOT / "docs" / "howto" / "overlay.md"
@@ -172,7 +172,7 @@ def test_refusal_is_reported_and_the_cursor_kept(tmp_path: Path) -> None:
     assert (problem, cursors, count) == ("a token is required", {"a": "g/l2.0"}, 1)
 
 
-def test_documented_example_runs_in_the_overlay_folder(tmp_path: Path) -> None:
+def test_documented_example_runs_in_the_overlay_folder(browser: Browser, tmp_path: Path) -> None:
     folder, own = tmp_path / "main", tmp_path / "own"
     folder.mkdir()
     own.mkdir()
@@ -184,8 +184,8 @@ def test_documented_example_runs_in_the_overlay_folder(tmp_path: Path) -> None:
     config = tmp_path / "slpstream.toml"
     config.write_text(f'[web]\noverlay_folder = "{own}"\n')
     replay = game_file("FodPlatforms", tmp_path)
+    setups = log_of(replay).settings["players"]  # before the game runs, because the line does not wait for it
     with (
-        chromium() as browser,
         open_page(browser) as watched,
         running(folder, arguments=("--config", str(config))) as daemon,
     ):
@@ -194,7 +194,6 @@ def test_documented_example_runs_in_the_overlay_folder(tmp_path: Path) -> None:
         expect(line).to_have_css("opacity", "1")
         daemon.until(lambda: daemon.get("/v1/stations")["stations"][0]["subscribers"] == 1)
         with written_live(replay, folder, speed=4.0):
-            setups = log_of(replay).settings["players"]
             expect(line).to_have_text(" against ".join(p["displayName"] or f"P{p['port']}" for p in setups))
         assert [text for text in watched.complaints if "favicon" not in text and "404" not in text] == []
 

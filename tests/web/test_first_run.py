@@ -9,6 +9,7 @@ import os
 import re
 import urllib.error
 import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,15 @@ def folder(tmp_path: Path) -> Path:
     folder = tmp_path / "Slippi"
     folder.mkdir()
     return folder
+
+
+@pytest.fixture(scope="module")
+def untouched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
+    """A daemon without games, for tests that only look."""
+    folder = tmp_path_factory.mktemp("untouched") / "Slippi"
+    folder.mkdir()
+    with running(folder) as daemon:
+        yield daemon
 
 
 def change(daemon: DaemonProcess, body: dict[str, Any], **headers: str) -> tuple[int, Any]:
@@ -138,10 +148,12 @@ def test_page_works_with_the_keyboard(browser: Browser, folder: Path) -> None:
 @pytest.mark.skipif(not AXE.is_file() and not IN_CI, reason="no axe-core; run: npm install --prefix tests/oracles")
 @pytest.mark.parametrize("scheme", ["dark", "light"])
 @pytest.mark.parametrize("viewport", [pytest.param(WIDE, id="1280"), pytest.param(PHONE, id="390")])
-def test_axe_finds_nothing_serious(browser: Browser, folder: Path, viewport: ViewportSize, scheme: str) -> None:
-    with running(folder) as daemon, open_page(browser, viewport=viewport, color_scheme=scheme, bypass_csp=True) as seen:
+def test_axe_finds_nothing_serious(
+    browser: Browser, untouched: DaemonProcess, viewport: ViewportSize, scheme: str
+) -> None:
+    with open_page(browser, viewport=viewport, color_scheme=scheme, bypass_csp=True) as seen:
         page = seen.page
-        page.goto(f"{daemon.url}/")
+        page.goto(f"{untouched.url}/")
         expect(page.locator(".demo")).to_be_visible()
         page.evaluate(AXE.read_text(encoding="utf-8"))
         serious(page)

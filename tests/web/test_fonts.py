@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, Page
 
 from slpstream.web.app import STATIC
 from tests.project import ROOT
-from tests.web.pages import chromium, open_page
+from tests.web.pages import open_page
 from tests.web.served import served
 from tests.web.static_site import BASE, serve_static
 
@@ -87,12 +87,7 @@ def _font(file: str) -> Any:
 
 
 @pytest.fixture(scope="module")
-def page() -> Iterator[Page]:
-    with chromium() as browser:
-        yield from _page(browser)
-
-
-def _page(browser: Browser) -> Iterator[Page]:
+def page(browser: Browser) -> Iterator[Page]:
     with open_page(browser) as watched:
         serve_static(watched.page, STYLESHEET)
         yield watched.page
@@ -218,8 +213,8 @@ def test_japanese_letters_do_not_change_the_height_of_a_line(page: Page) -> None
 
 
 @pytest.mark.browser
-def test_a_page_does_not_wait_for_ever_for_a_font(page: Page) -> None:
-    with open_page(page.context.browser or pytest.fail("no browser")) as watched:
+def test_a_page_does_not_wait_for_ever_for_a_font(browser: Browser) -> None:
+    with open_page(browser) as watched:
         watched.page.clock.install()
         serve_static(watched.page, STYLESHEET)
         watched.page.route("**/*.woff2", lambda route: None)

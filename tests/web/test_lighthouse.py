@@ -42,6 +42,7 @@ _OPTIONS = (
     "--throttling-method=simulate",
     "--only-categories=accessibility,performance",
     "--no-enable-error-reporting",
+    "--disable-full-page-screenshot",  # it is only for people who look at the report
     "--max-wait-for-load=15000",  # the dashboard asks for news every few seconds, so the network is never quiet
     "--chrome-flags=--headless=new --no-sandbox --disable-gpu --no-first-run --disable-background-networking",
 )

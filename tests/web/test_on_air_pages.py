@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -54,19 +55,26 @@ def test_pages_follow_the_station_on_air_without_a_reload(browser: Browser, tmp_
         second.check(daemon.url)
 
 
-@pytest.mark.parametrize("path", SCENES)
-def test_every_scene_opens_on_the_station_on_air(browser: Browser, tmp_path: Path, path: str) -> None:
-    folder = tmp_path / "left"
+@pytest.fixture(scope="module")
+def on_left(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
+    """A daemon whose only station plays and is on air."""
+    folder = tmp_path_factory.mktemp("on-air") / "left"
     folder.mkdir()
     data = bundled_match(1, started_at=datetime.now(UTC))
     (folder / "Game_1.slp").write_bytes(data[: len(data) // 2])
-    with running(folder) as daemon, open_page(browser) as watched:
+    with running(folder) as daemon:
         send(daemon, {"station": "left"})
-        watched.page.goto(f"{daemon.url}/{path}/on-air")
+        yield daemon
+
+
+@pytest.mark.parametrize("path", SCENES)
+def test_every_scene_opens_on_the_station_on_air(browser: Browser, on_left: DaemonProcess, path: str) -> None:
+    with open_page(browser) as watched:
+        watched.page.goto(f"{on_left.url}/{path}/on-air")
         phases = {"overlay": "playing", "scenes/versus": "shown", "scenes/controller": "shown"}
         phase = watched.page.locator(f"[data-phase={phases.get(path, 'waiting')}]")
         expect(phase).to_have_count(1, timeout=LONG_MS)
-        watched.check(daemon.url)
+        watched.check(on_left.url)
 
 
 def test_dashboard_puts_a_station_on_air(browser: Browser, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from playwright.sync_api import Browser, Page, Route, ViewportSize, expect
 
 from slpstream.web.access import Access
 from slpstream.web.problem_pages import problem_page, wants_page
-from tests.daemon_process import running
+from tests.daemon_process import DaemonProcess, running
 from tests.shared_data import IN_CI
 from tests.synthetic.match import synthetic_match
 from tests.web.pages import open_page, screenshot
@@ -22,9 +23,31 @@ HTML = "text/html,application/xhtml+xml,*/*;q=0.8"
 SOURCE = ViewportSize(width=1920, height=1080)
 
 
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
+    """A daemon with an empty station, for tests that only look at pages."""
+    folder = tmp_path_factory.mktemp("plain") / "station"
+    folder.mkdir()
+    with running(folder) as daemon:
+        yield daemon
+
+
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
+    """The same, which requires tokens."""
+    base = tmp_path_factory.mktemp("guarded")
+    (base / "station").mkdir()
+    with running(base / "station", arguments=requiring_tokens(base)) as daemon:
+        yield daemon
+
+
 @pytest.fixture
 def locked(tmp_path: Path) -> tuple[str, ...]:
     """The arguments of a daemon that requires tokens."""
+    return requiring_tokens(tmp_path)
+
+
+def requiring_tokens(tmp_path: Path) -> tuple[str, ...]:
     for name in ("token", "operate"):
         (tmp_path / name).write_text(f"{'sesame' if name == 'token' else 'open'}\n")
     config = tmp_path / "slpstream.toml"
@@ -148,19 +171,17 @@ def test_problem_page_survives_a_daemon_that_is_gone(browser: Browser, tmp_path:
             page.locator(".overlay").wait_for(timeout=60_000)
 
 
-def test_wrong_token_is_called_wrong(browser: Browser, tmp_path: Path, locked: tuple[str, ...]) -> None:
-    folder = tmp_path / "station"
-    folder.mkdir()
-    with running(folder, arguments=locked) as daemon, open_page(browser, viewport=SOURCE) as watched:
+def test_wrong_token_is_called_wrong(browser: Browser, guarded: DaemonProcess) -> None:
+    with open_page(browser, viewport=SOURCE) as watched:
         page = watched.page
-        page.goto(f"{daemon.url}/overlay/station")
+        page.goto(f"{guarded.url}/overlay/station")
         problem(page, "no_token")
         expect(page.locator("h1")).to_have_text("This page needs the access token.")
-        page.goto(f"{daemon.url}/overlay/station?token=guess&lang=es")
+        page.goto(f"{guarded.url}/overlay/station?token=guess&lang=es")
         problem(page, "wrong_token")
         expect(page.locator("h1")).to_have_text("El token de acceso es incorrecto.")
         assert page.locator(".stations a").count() == 0
-        page.goto(f"{daemon.url}/overlay/station?token=sesame")
+        page.goto(f"{guarded.url}/overlay/station?token=sesame")
         page.locator(".overlay").wait_for()
 
 
@@ -200,18 +221,16 @@ def test_token_is_typed_once_and_never_in_the_address(
         expect(page.get_by_label("Overlay address of station, for OBS").last).to_have_value(re.compile("token=open$"))
 
 
-def test_token_is_remembered_on_request(browser: Browser, tmp_path: Path, locked: tuple[str, ...]) -> None:
-    folder = tmp_path / "station"
-    folder.mkdir()
-    with running(folder, arguments=locked) as daemon, open_page(browser, viewport=WIDE) as watched:
+def test_token_is_remembered_on_request(browser: Browser, guarded: DaemonProcess) -> None:
+    with open_page(browser, viewport=WIDE) as watched:
         context = watched.page.context
-        watched.page.goto(f"{daemon.url}/")
+        watched.page.goto(f"{guarded.url}/")
         watched.page.get_by_label("Access token").fill("open")
         watched.page.get_by_label("Remember on this device").check()
         watched.page.get_by_role("button", name="Log in").click()
         expect(watched.page.locator(".station")).to_have_count(1)
         another = context.new_page()
-        another.goto(f"{daemon.url}/")
+        another.goto(f"{guarded.url}/")
         expect(another.locator(".station")).to_have_count(1)
 
 
@@ -219,9 +238,8 @@ def test_token_is_remembered_on_request(browser: Browser, tmp_path: Path, locked
     ("status", "kind"),
     [(403, "refused"), (421, "wrong_host"), (500, "internal"), (502, "gone"), (503, "starting"), (404, "starting")],
 )
-def test_every_problem_has_a_text(browser: Browser, tmp_path: Path, status: int, kind: str) -> None:
+def test_every_problem_has_a_text(browser: Browser, plain: DaemonProcess, status: int, kind: str) -> None:
     """The first response is that of the daemon; the following ones are made up."""
-    (tmp_path / "station").mkdir()
 
     def respond(route: Route) -> None:
         if route.request.is_navigation_request():
@@ -229,14 +247,14 @@ def test_every_problem_has_a_text(browser: Browser, tmp_path: Path, status: int,
         else:
             route.fulfill(status=status, content_type="application/problem+json", body="{}")
 
-    with running(tmp_path / "station") as daemon, open_page(browser, viewport=SOURCE) as watched:
+    with open_page(browser, viewport=SOURCE) as watched:
         page = watched.page
         page.route("**/overlay/x", respond)
         page.route(
             "**/readyz",
             lambda route: route.fulfill(status=503, json={"status": "not ready", "missing": [], "starting": ["x"]}),
         )
-        page.goto(f"{daemon.url}/overlay/x")
+        page.goto(f"{plain.url}/overlay/x")
         problem(page, kind)
         assert len(page.locator("h1").inner_text()) > 10
         assert len(page.locator(".advice").inner_text()) > 10
@@ -245,20 +263,15 @@ def test_every_problem_has_a_text(browser: Browser, tmp_path: Path, status: int,
 
 @pytest.mark.skipif(not AXE.is_file() and not IN_CI, reason="no axe-core; run: npm install --prefix tests/oracles")
 @pytest.mark.parametrize("scheme", ["dark", "light"])
-def test_axe_finds_nothing_serious(browser: Browser, tmp_path: Path, locked: tuple[str, ...], scheme: str) -> None:
-    folder = tmp_path / "station"
-    folder.mkdir()
-    with (
-        running(folder, arguments=locked) as daemon,
-        open_page(browser, viewport=PHONE, color_scheme=scheme, bypass_csp=True) as watched,
-    ):
+def test_axe_finds_nothing_serious(browser: Browser, guarded: DaemonProcess, scheme: str) -> None:
+    with open_page(browser, viewport=PHONE, color_scheme=scheme, bypass_csp=True) as watched:
         page = watched.page
         for target, shown in (
             ("/overlay/x?token=sesame", "body[data-problem=unknown_station]"),
             ("/nothing?token=sesame", "body[data-problem=not_found]"),
             ("/", ".login"),
         ):
-            page.goto(f"{daemon.url}{target}")
+            page.goto(f"{guarded.url}{target}")
             expect(page.locator(shown)).to_be_visible()
             page.evaluate(AXE.read_text(encoding="utf-8"))
             serious(page)

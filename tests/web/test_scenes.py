@@ -121,10 +121,16 @@ def test_pictures_of_every_theme_and_size(browser: Browser, daemon: DaemonProces
         watched.check(daemon.url)
 
 
+def check_texts(page: Page, what: object) -> None:
+    """No text is cut or covered."""
+    cut, crowded = page.evaluate(f"() => [({CUT})(), ({CROWDED})()]")
+    assert cut == [], what
+    assert crowded == [], what
+
+
 def check_look(page: Page, layout: str, what: object) -> None:
     """The scene is whole, and does not cover what its layout leaves to the game."""
-    assert page.evaluate(CUT) == [], what
-    assert page.evaluate(CROWDED) == [], what
+    check_texts(page, what)
     if layout in ("sides", "top"):
         assert page.evaluate(OVERLAPS, FIGURES) == [], what
         assert page.evaluate(OVERLAPS, TIMER) == [], what
@@ -206,8 +212,7 @@ def test_no_name_is_cut_at_any_percent(browser: Browser, daemon: DaemonProcess, 
                 )
                 assert texts == [left, right]
                 settle(page)
-                assert page.evaluate(CUT) == [], (size, left, right)
-                assert page.evaluate(CROWDED) == [], (size, left, right)
+                check_texts(page, (size, left, right))
         widths = set()
         for percent in PERCENTS:
             frame += 1

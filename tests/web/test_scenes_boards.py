@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from slpstream.simulate.bundled import bundled_match
+from slpstream.simulate.bundled import as_another_game, bundled_match
 from tests.daemon_process import DaemonProcess, running
 from tests.marks import slow
 from tests.web.on_air import (
@@ -54,11 +55,23 @@ def best_of_five(folder: Path) -> Iterator[tuple[DaemonProcess, Path]]:
         yield daemon, station
 
 
+@cache
+def recorded(play: int) -> bytes:
+    """A game of the set, played long ago. It takes long to unpack, and a new start time does not."""
+    return bundled_match(play, started_at=datetime(2001, 11, 21, tzinfo=UTC))
+
+
+def game_of_the_set(play: int) -> tuple[bytes, datetime]:
+    """A finished game, and when it began: as long before now as if the whole set ended now."""
+    started_at = datetime.now(UTC).replace(microsecond=0) - timedelta(minutes=5 * (GAMES - play + 1))
+    return as_another_game(recorded(play), random_seed=play, started_at=started_at), started_at
+
+
 def add_game(folder: Path, play: int) -> None:
     """Put a finished game into the folder of the station."""
-    started_at = datetime.now(UTC).replace(microsecond=0) - timedelta(minutes=5 * (GAMES - play + 1))
+    data, started_at = game_of_the_set(play)
     staged = folder.parent / "game.part"
-    staged.write_bytes(bundled_match(play, started_at=started_at))
+    staged.write_bytes(data)
     os.utime(staged, (started_at.timestamp(), started_at.timestamp()))
     staged.replace(folder / f"Game_{play}.slp")
 
@@ -71,6 +84,15 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
         for play in range(1, GAMES + 1):
             add_game(station, play)
         daemon.until(lambda: daemon.get("/v1/stations/station/set").get("state") == "over")
+        yield daemon
+
+
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
+    """A daemon without games."""
+    folder = tmp_path_factory.mktemp("empty") / "station"
+    folder.mkdir()
+    with running(folder) as daemon:
         yield daemon
 
 
@@ -134,11 +156,10 @@ def test_pictures_of_every_theme_and_size(browser: Browser, played: DaemonProces
 
 def check_look(page: Page, what: object) -> None:
     """The board is whole: nothing is cut, covered or outside."""
-    assert page.evaluate(CUT) == [], what
-    assert page.evaluate(CROWDED) == [], what
-    board = page.locator(".board")
-    hidden = "board => [board.scrollWidth - board.clientWidth, board.scrollHeight - board.clientHeight]"
-    width, height = board.evaluate(hidden)
+    hidden = "board.scrollWidth - board.clientWidth, board.scrollHeight - board.clientHeight"
+    cut, crowded, width, height = page.locator(".board").evaluate(f"board => [({CUT})(), ({CROWDED})(), {hidden}]")
+    assert cut == [], what
+    assert crowded == [], what
     assert (width <= 1, height <= 1) == (True, True), what
 
 
@@ -184,17 +205,16 @@ def test_a_set_of_five_games(browser: Browser, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("scene", [SCENES[0], *slow(*SCENES[1:])])
-def test_nothing_to_show_is_transparent(browser: Browser, tmp_path: Path, scene: str) -> None:
-    (tmp_path / "station").mkdir()
-    with running(tmp_path / "station") as daemon, open_page(browser) as watched:
-        watched.page.goto(address(daemon, scene))
+def test_nothing_to_show_is_transparent(browser: Browser, empty: DaemonProcess, scene: str) -> None:
+    with open_page(browser) as watched:
+        watched.page.goto(address(empty, scene))
         watched.page.locator(".scene[data-phase=waiting]").wait_for()
         assert watched.page.locator("main").inner_text().strip() == ""
         for element in ("html", "body", ".scene"):
             assert (
                 watched.page.locator(element).evaluate("e => getComputedStyle(e).backgroundColor") == "rgba(0, 0, 0, 0)"
             )
-        watched.check(daemon.url)
+        watched.check(empty.url)
 
 
 @pytest.mark.slow

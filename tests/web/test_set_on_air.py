@@ -12,19 +12,17 @@ for a timer of its own, or that does not notice the correction, is late every ti
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import playwright.sync_api
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from slpstream.simulate.bundled import bundled_match
 from slpstream.simulate.schedule import schedule
 from tests.daemon_process import DaemonProcess
 from tests.web.pages import WatchedPage, open_page, screenshot
 from tests.web.test_dashboard import LONG_MS
-from tests.web.test_scenes_boards import DECISIVE, GAMES, SCORES, STAGES, address, best_of_five
+from tests.web.test_scenes_boards import DECISIVE, GAMES, SCORES, STAGES, address, best_of_five, game_of_the_set
 
 MAX_ATTEMPTS = 5
 TICK_MS = 50
@@ -154,8 +152,7 @@ class Broadcast:
 
 def write(path: Path, play: int) -> Callable[[], None]:
     """Begin a game, up to about its middle. The returned function writes the rest."""
-    started_at = datetime.now(UTC).replace(microsecond=0) - timedelta(minutes=5 * (GAMES - play + 1))
-    writes = list(schedule(bundled_match(play, started_at=started_at), "dolphin"))
+    writes = list(schedule(game_of_the_set(play)[0], "dolphin"))
     middle = len(writes) // 2
 
     def put(first: int, last: int) -> None:

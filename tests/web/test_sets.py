@@ -10,6 +10,7 @@ import os
 import time
 import urllib.request
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,26 @@ MINUTE = 60
 @pytest.fixture
 def daemon(tmp_path: Path) -> Iterator[DaemonProcess]:
     """A daemon with one game won by each of the two players, and a running one."""
-    folder = tmp_path / "main"
+    with in_mid_set(tmp_path) as daemon:
+        yield daemon
+
+
+@pytest.fixture(scope="module")
+def corrected(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
+    """The same with three corrections, for tests that only look at them."""
+    with in_mid_set(tmp_path_factory.mktemp("corrected")) as daemon:
+        for patch in (
+            {"names": {"0": "Golden Guardians | Zain", "1": "うめきちうめきち"}},
+            {"round": "Losers Semi-Final", "event": "Weekly 12", "casters": ["Vish", "Toph"], "swapped": True},
+            {"players": {"0": {"sponsor": "Golden Guardians", "pronouns": "he/him", "seed": 1}}, "score": {"0": 2}},
+        ):
+            correct(daemon, patch)
+        yield daemon
+
+
+@contextmanager
+def in_mid_set(base: Path) -> Iterator[DaemonProcess]:
+    folder = base / "main"
     folder.mkdir()
     for number, (seed, ended) in enumerate(((6, True), (3, True), (4, False))):
         path = folder / f"Game_{number}.slp"
@@ -268,18 +288,12 @@ def test_keyboard_alone_corrects_a_set(browser: Browser, daemon: DaemonProcess) 
 @pytest.mark.parametrize("viewport", [WIDE, PHONE], ids=["1280", "390"])
 @pytest.mark.skipif(not AXE.is_file() and not IN_CI, reason="no axe-core; run: npm install --prefix tests/oracles")
 def test_panel_is_accessible_and_fits(
-    browser: Browser, daemon: DaemonProcess, viewport: ViewportSize, locale: str
+    browser: Browser, corrected: DaemonProcess, viewport: ViewportSize, locale: str
 ) -> None:
-    for patch in (
-        {"names": {"0": "Golden Guardians | Zain", "1": "うめきちうめきち"}},
-        {"round": "Losers Semi-Final", "event": "Weekly 12", "casters": ["Vish", "Toph"], "swapped": True},
-        {"players": {"0": {"sponsor": "Golden Guardians", "pronouns": "he/him", "seed": 1}}, "score": {"0": 2}},
-    ):
-        correct(daemon, patch)
     scheme = "light" if viewport == PHONE else "dark"
     with open_page(browser, viewport=viewport, locale=locale, color_scheme=scheme, bypass_csp=True) as watched:
         page = watched.page
-        page.goto(f"{daemon.url}/")
+        page.goto(f"{corrected.url}/")
         expect(page.locator(".change")).to_have_count(3)
         page.add_script_tag(path=AXE)
         panel = page.locator(".detail .set")

@@ -17,13 +17,13 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, ViewportSize, expect
 
-from tests.daemon_process import running
+from tests.daemon_process import DaemonProcess, running
 from tests.oracles.slippi_js import MODULES
 from tests.shared_data import IN_CI
 from tests.synthetic.match import synthetic_match
 from tests.web import javascript, setups
 from tests.web.javascript import needs_node
-from tests.web.pages import WatchedPage, chromium, open_page, screenshot
+from tests.web.pages import WatchedPage, open_page, screenshot
 
 WIDE = ViewportSize(width=1280, height=800)
 FULL_HD = ViewportSize(width=1920, height=1080)
@@ -55,12 +55,6 @@ OVERLAPPING = """() => [...document.querySelectorAll(".side-player")].filter((pl
     player.scrollWidth > player.clientWidth + 1).map((player) => player.textContent)"""
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as browser:
-        yield browser
-
-
 def station(number: int, names: Sequence[str] = NAMES, **changes: Any) -> dict[str, Any]:
     """A station as `/v1/stations` describes it, with two players of a finished game."""
     players = [
@@ -84,9 +78,16 @@ def item(number: int, percents: tuple[float, float] = (134.7, 0.0)) -> dict[str,
     return {**game, **times, "station": f"s{number}", "reason": "game_end", "winners": [0], "standings": standings}
 
 
+@pytest.fixture(scope="module")
+def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
+    """A daemon whose pages are told of other stations than its own."""
+    with running(tmp_path_factory.mktemp("wall")) as daemon:
+        yield daemon
+
+
 @contextmanager
 def made_up(
-    browser: Browser, folder: Path, stations: list[dict[str, Any]], fragment: str = "#wall", **options: Any
+    browser: Browser, daemon: DaemonProcess, stations: list[dict[str, Any]], fragment: str = "#wall", **options: Any
 ) -> Iterator[tuple[WatchedPage, str]]:
     """The dashboard with these stations."""
 
@@ -95,10 +96,7 @@ def made_up(
         numbers = [int(wanted[1])] if wanted is not None else range(1, 4)
         route.fulfill(json={"games": [item(number) for number in numbers]})
 
-    with (
-        running(folder) as daemon,
-        open_page(browser, **({"viewport": WIDE, "color_scheme": "dark"} | options)) as watched,
-    ):
+    with open_page(browser, **({"viewport": WIDE, "color_scheme": "dark"} | options)) as watched:
         base = re.escape(daemon.url)
         watched.page.route(
             re.compile(rf"{base}/v1/stations$"), lambda route: route.fulfill(json={"stations": stations})
@@ -279,10 +277,10 @@ def test_grid_has_all_stations_on_the_screen(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("count", [8, 32, 64])
 @pytest.mark.parametrize("viewport", [pytest.param(WIDE, id="1280"), pytest.param(PHONE, id="390")])
-def test_no_name_is_cut(browser: Browser, tmp_path: Path, count: int, viewport: ViewportSize) -> None:
+def test_no_name_is_cut(browser: Browser, daemon: DaemonProcess, count: int, viewport: ViewportSize) -> None:
     stations = [station(number) for number in range(1, count + 1)]
     stations[0]["name"] = "Hauptbühne der Donaudampfschifffahrtsgesellschaft"
-    with made_up(browser, tmp_path, stations, viewport=viewport) as (watched, url):
+    with made_up(browser, daemon, stations, viewport=viewport) as (watched, url):
         page = watched.page
         expect(page.locator(".tile")).to_have_count(count)
         expect(page.locator(".damage").filter(has_text="134%")).to_have_count(count)
@@ -298,11 +296,11 @@ def test_no_name_is_cut(browser: Browser, tmp_path: Path, count: int, viewport: 
         watched.check(url)
 
 
-def test_filter_sort_and_address(browser: Browser, tmp_path: Path) -> None:
+def test_filter_sort_and_address(browser: Browser, daemon: DaemonProcess) -> None:
     stations = [station(number) for number in range(1, 13)]
     stations[6] |= {"state": "offline", "reason": "the folder is missing"}
     stations[2] |= {"state": "stalled", "reason": "the file does not grow"}
-    with made_up(browser, tmp_path, stations) as (watched, url):
+    with made_up(browser, daemon, stations) as (watched, url):
         page = watched.page
         expect(page.locator(".tile")).to_have_count(12)
         assert names_of(page)[:3] == ["Setup 3", "Setup 7", "Setup 1"], "what needs attention comes first"
@@ -327,20 +325,20 @@ def test_filter_sort_and_address(browser: Browser, tmp_path: Path) -> None:
         watched.check(url)
 
 
-def test_overview_of_many_stations_is_the_wall(browser: Browser, tmp_path: Path) -> None:
-    with made_up(browser, tmp_path, [station(number) for number in range(17)], fragment="") as (watched, _):
+def test_overview_of_many_stations_is_the_wall(browser: Browser, daemon: DaemonProcess) -> None:
+    with made_up(browser, daemon, [station(number) for number in range(17)], fragment="") as (watched, _):
         expect(watched.page.locator(".tile")).to_have_count(17)
         expect(watched.page.locator(".lists")).to_be_hidden()
-    with made_up(browser, tmp_path, [station(number) for number in range(16)], fragment="") as (watched, _):
+    with made_up(browser, daemon, [station(number) for number in range(16)], fragment="") as (watched, _):
         expect(watched.page.locator(".station")).to_have_count(16)
         watched.page.get_by_role("link", name="Venue wall").click()
         expect(watched.page.locator(".tile")).to_have_count(16)
 
 
-def test_keyboard_reaches_stations_and_their_scenes(browser: Browser, tmp_path: Path) -> None:
+def test_keyboard_reaches_stations_and_their_scenes(browser: Browser, daemon: DaemonProcess) -> None:
     with made_up(
         browser,
-        tmp_path,
+        daemon,
         [station(number) for number in range(1, 4)],
         permissions=["clipboard-read", "clipboard-write"],
     ) as (watched, url):
@@ -373,9 +371,9 @@ def test_keyboard_reaches_stations_and_their_scenes(browser: Browser, tmp_path: 
         expect(page.locator(".tile")).to_have_count(3)
 
 
-def test_phone_opens_a_scene_menu_and_a_station_with_one_tap_each(browser: Browser, tmp_path: Path) -> None:
+def test_phone_opens_a_scene_menu_and_a_station_with_one_tap_each(browser: Browser, daemon: DaemonProcess) -> None:
     stations = [station(number) for number in range(1, 6)]
-    with made_up(browser, tmp_path, stations, viewport=PHONE, has_touch=True) as (watched, _):
+    with made_up(browser, daemon, stations, viewport=PHONE, has_touch=True) as (watched, _):
         page = watched.page
         page.get_by_role("button", name="Scenes of Setup 2").tap()
         menu = page.get_by_role("dialog")
@@ -392,9 +390,9 @@ def test_phone_opens_a_scene_menu_and_a_station_with_one_tap_each(browser: Brows
         expect(page.locator(".tile")).to_have_count(5)
 
 
-def test_projector_shows_nothing_but_stations(browser: Browser, tmp_path: Path) -> None:
+def test_projector_shows_nothing_but_stations(browser: Browser, daemon: DaemonProcess) -> None:
     stations = [station(number, ("Golden Guardians | Zain", "aMSa", "Captain Faceroll")) for number in range(1, 65)]
-    with made_up(browser, tmp_path, stations, fragment="#wall?clean=1", viewport=FULL_HD) as (watched, _):
+    with made_up(browser, daemon, stations, fragment="#wall?clean=1", viewport=FULL_HD) as (watched, _):
         page = watched.page
         expect(page.locator(".tile")).to_have_count(64)
         expect(page.locator(".wall-bar")).to_be_hidden()
@@ -410,11 +408,11 @@ def test_projector_shows_nothing_but_stations(browser: Browser, tmp_path: Path) 
 @pytest.mark.skipif(not AXE.is_file() and not IN_CI, reason="no axe-core; run: npm install --prefix tests/oracles")
 @pytest.mark.parametrize("scheme", ["dark", "light"])
 @pytest.mark.parametrize("viewport", [pytest.param(WIDE, id="1280"), pytest.param(PHONE, id="390")])
-def test_axe_finds_nothing(browser: Browser, tmp_path: Path, viewport: ViewportSize, scheme: str) -> None:
+def test_axe_finds_nothing(browser: Browser, daemon: DaemonProcess, viewport: ViewportSize, scheme: str) -> None:
     stations = [station(number) for number in range(1, 13)]
     stations[0] |= {"state": "offline", "reason": "the folder is missing"}
     stations[1] |= {"state": "stalled", "reason": "the file does not grow"}
-    with made_up(browser, tmp_path, stations, viewport=viewport, color_scheme=scheme, bypass_csp=True) as (watched, _):
+    with made_up(browser, daemon, stations, viewport=viewport, color_scheme=scheme, bypass_csp=True) as (watched, _):
         page = watched.page
         expect(page.locator(".tile")).to_have_count(12)
         page.evaluate(AXE.read_text(encoding="utf-8"))
@@ -428,8 +426,8 @@ def test_axe_finds_nothing(browser: Browser, tmp_path: Path, viewport: ViewportS
 
 
 @pytest.mark.parametrize(("language", "sort"), [("ja", "並べ替え"), ("es", "Ordenar por")])
-def test_wall_in_other_languages(browser: Browser, tmp_path: Path, language: str, sort: str) -> None:
-    with made_up(browser, tmp_path, [station(1), station(2)], locale=language) as (watched, _):
+def test_wall_in_other_languages(browser: Browser, daemon: DaemonProcess, language: str, sort: str) -> None:
+    with made_up(browser, daemon, [station(1), station(2)], locale=language) as (watched, _):
         expect(watched.page.get_by_label(sort)).to_be_visible()
 
 
