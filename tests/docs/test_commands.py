@@ -1,5 +1,8 @@
-"""Every command in the pages runs, page by page, in a sandbox: a copy of the checkout, a home and a root folder of its
-own. The README and the texts for contributors and maintainers are pages too.
+"""Every command in the pages runs, page by page, in a sandbox: a copy of the checkout, and a home and a root folder of
+its own. The README and the texts for contributors and maintainers are pages too.
+
+The copy of the checkout is as good as new for each page, but always in the same folder: uv recognises it and does not
+build the same package for every page. Downloads and built requirements are shared too, in the caches of uv and pip.
 
 `sudo` is left out, and folders of the system are replaced by folders of the sandbox. Commands for PowerShell are
 translated. A command that cannot run there is in `REASONS`. Commands that run until they are stopped are stopped when
@@ -21,6 +24,7 @@ import sys
 import threading
 import urllib.request
 from collections.abc import Iterator, Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import NamedTuple
 
@@ -126,13 +130,35 @@ def pages_that_run() -> list[str]:
     return sorted(page for page in PAGES if any(command.reason is None for command in commands(page)))
 
 
+def _git(checkout: Path, *arguments: str) -> None:
+    subprocess.run(["git", *arguments], cwd=checkout, check=True)
+
+
+@pytest.fixture(scope="module")
+def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the checkout, which git can restore."""
+    folder = copy_checkout(tmp_path_factory.mktemp("checkout"))
+    _git(folder, "init", "--quiet", "--template=")
+    _git(folder, "add", "--all", "--force")
+    return folder
+
+
+@pytest.fixture
+def checkout(copied: Path) -> Path:
+    """The copy without what an earlier page has left or changed in it."""
+    _git(copied, "clean", "-ffdx", "--quiet")
+    _git(copied, "checkout", "--quiet", "--", ".")
+    shutil.rmtree(copied / ".git/hooks", ignore_errors=True)
+    return copied
+
+
 class Sandbox:
     """A home, a root folder and a copy of the checkout."""
 
-    def __init__(self, folder: Path, daemon: DaemonProcess) -> None:
+    def __init__(self, folder: Path, checkout: Path, daemon: DaemonProcess | None) -> None:
         self.root = folder / "root"
         self.home = folder / "home"
-        self.checkout = copy_checkout(folder / "checkout")
+        self.checkout = checkout
         self.daemon = daemon
         for name in (
             "etc/systemd/system",
@@ -151,7 +177,6 @@ class Sandbox:
         shutil.copy(self.checkout / "game.slp", self.home / "Slippi")
         for copy in ("replays/game.slp", "setups/1/game.slp", "setups/2/game.slp", "Game_1.slp", "Game_2.slp"):
             shutil.copy(self.checkout / "game.slp", self.checkout / copy)
-        subprocess.run(["git", "init", "--quiet"], cwd=self.checkout, check=True)
         programs = folder / "programs"
         programs.mkdir()
         # An editor that writes the configuration of the page.
@@ -159,7 +184,6 @@ class Sandbox:
         (self.checkout / "slpstream.toml").write_text(stations)
         (programs / "sudoedit").write_text(f"#!/bin/sh\ncat >\"$1\" <<'END'\n{stations}END\n")
         (programs / "sudoedit").chmod(0o755)
-        subprocess.run([_plain_python(), "-m", "venv", folder / "python"], check=True)
         uv = shutil.which("uv")
         path = [programs, self.home / ".local/bin", folder / "python/bin", Path(sys.executable).parent]
         self.environment = {
@@ -169,7 +193,13 @@ class Sandbox:
             "XDG_STATE_HOME": str(self.home / "state"),
             "SLPSTREAM_PURE": "1",  # test_first_minutes.py builds the kernel; here it would be built once a page
             "UV_CACHE_DIR": os.environ.get("UV_CACHE_DIR") or str(Path.home() / ".cache/uv"),
+            "PIP_CACHE_DIR": os.environ.get("PIP_CACHE_DIR") or str(Path.home() / ".cache/pip"),
+            "PIP_NO_COMPILE": "1",  # most of what is installed is never imported
         }
+        plain = str(Path(sys.base_prefix) / "bin" / "python3")  # which the environment of the tests was made with
+        # uv copies pip from its cache, which is much quicker than installing it with the module venv.
+        make = [uv, "venv", "--quiet", "--seed", "--python", plain] if uv else [plain, "-m", "venv"]
+        subprocess.run([*make, folder / "python"], env=self.environment, check=True)
 
     def adapted(self, command: str) -> str:
         """The command with the folders of the sandbox, without `sudo`."""
@@ -179,7 +209,9 @@ class Sandbox:
         outside = re.findall(r"(?<![\w.~:/-])/(?!dev/null)\w+", command.replace(str(self.root), "ROOT"))
         assert not outside, f"{command}\nis about folders outside the sandbox: {outside}"
         command = re.sub(r"-g slpstream\b", f"-g {group}", re.sub(r"-o slpstream\b", f"-o {user}", command))
-        return command.replace(PORT_IN_PAGES, self.daemon.url.removeprefix("http://"))
+        return (
+            command if self.daemon is None else command.replace(PORT_IN_PAGES, self.daemon.url.removeprefix("http://"))
+        )
 
     def run(self, command: str) -> None:
         """Run a command, and stop it when it answers if it would not end by itself."""
@@ -222,21 +254,17 @@ class Sandbox:
             assert "Traceback" not in "".join(output), "".join(output)
 
 
-def _plain_python() -> str:
-    """The Python that the environment of the tests was made with."""
-    return str(Path(sys.base_prefix) / "bin" / "python3")
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("page", pages_that_run())
-def test_commands_of_a_page_run(page: str, tmp_path: Path) -> None:
+def test_commands_of_a_page_run(page: str, checkout: Path, tmp_path: Path) -> None:
+    texts = [command.text for command in commands(page) if command.reason is None]
     watched = tmp_path / "watched"
     watched.mkdir()
     configuration = tmp_path / "watched.toml"
     configuration.write_text(f'[[stations]]\nid = "watched"\nfolder = "{watched}"\n')
-    with running(arguments=("--config", str(configuration))) as daemon:
-        sandbox = Sandbox(tmp_path, daemon)
-        texts = [command.text for command in commands(page) if command.reason is None]
+    asked = any(PORT_IN_PAGES in text for text in texts)
+    with running(arguments=("--config", str(configuration))) if asked else nullcontext() as daemon:
+        sandbox = Sandbox(tmp_path, checkout, daemon)
         if any("-m uv" in text for text in texts) and not any("install uv" in text for text in texts):
             sandbox.run("python3 -m pip install uv")  # the page links to the one that begins with this
         for text in texts:

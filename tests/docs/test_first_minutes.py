@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -29,29 +30,47 @@ CLEARED = ("UV_", "VIRTUAL_ENV", "PYTHONPATH", "XDG_", "SLPSTREAM_")
 COMPILERS = {"with-compiler": {}, "without-compiler": {"CC": "/bin/false", "CXX": "/bin/false"}}
 
 
-@pytest.mark.parametrize("compilers", COMPILERS.values(), ids=COMPILERS)
-def test_first_command_of_the_readme(tmp_path: Path, compilers: dict[str, str]) -> None:
-    clone = tmp_path / "slpstream"
-    subprocess.run(["git", "clone", "--quiet", "--no-hardlinks", ROOT, clone], check=True)
+def first_command() -> tuple[str, str]:
+    """Its two parts: the first installs uv."""
     install, run = next(block for block in blocks("sh") if block.page == "README.md").text.strip().split(" && ")
-    assert run.endswith(" slpstream demo")
-    python = tmp_path / "python"
-    subprocess.run([str(Path(sys.base_prefix) / "bin" / "python3"), "-m", "venv", python], check=True)
-    environment = {
-        **{key: value for key, value in os.environ.items() if not key.startswith(CLEARED)},
-        **compilers,
-        "HOME": str(tmp_path),
-        "PATH": f"{python / 'bin'}{os.pathsep}{os.environ['PATH']}",
-    }
-    got_uv = subprocess.run(install, shell=True, env=environment, capture_output=True, text=True, check=False)
+    return install, run
+
+
+def environment(home: Path, python: Path) -> dict[str, str]:
+    """That of a new user with this Python."""
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(CLEARED)}
+    return {**kept, "HOME": str(home), "PATH": f"{python / 'bin'}{os.pathsep}{os.environ['PATH']}"}
+
+
+@pytest.fixture(scope="module")
+def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A virtual environment with uv, whose download is not measured."""
+    folder = tmp_path_factory.mktemp("python")
+    plain = str(Path(sys.base_prefix) / "bin" / "python3")
+    uv = shutil.which("uv")  # copies pip from its cache, which is much quicker than the module venv
+    make = [uv, "venv", "--quiet", "--seed", "--python", plain] if uv else [plain, "-m", "venv"]
+    subprocess.run([*make, folder / "python"], check=True)
+    install, _ = first_command()
+    own = environment(folder, folder / "python")
+    got_uv = subprocess.run(install, shell=True, env=own, capture_output=True, text=True, check=False)
     if got_uv.returncode and not IN_CI:
         pytest.skip(f"uv cannot be installed here: {got_uv.stderr}")
     assert got_uv.returncode == 0, got_uv.stderr
+    return folder / "python"
+
+
+@pytest.mark.parametrize("compilers", COMPILERS.values(), ids=COMPILERS)
+def test_first_command_of_the_readme(tmp_path: Path, python: Path, compilers: dict[str, str]) -> None:
+    clone = tmp_path / "slpstream"
+    subprocess.run(["git", "clone", "--quiet", "--no-hardlinks", ROOT, clone], check=True)
+    _, run = first_command()
+    assert run.endswith(" slpstream demo")
     with counting_proxy() as proxy:
         proxies = dict.fromkeys(("HTTPS_PROXY", "https_proxy", "ALL_PROXY"), proxy.url)
         began = time.monotonic()
         with subprocess.Popen(
-            f"exec {run} --port 0", shell=True, cwd=clone, env=environment | proxies, start_new_session=True,
+            f"exec {run} --port 0", shell=True, cwd=clone, start_new_session=True,
+            env=environment(tmp_path, python) | compilers | proxies,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         ) as process:  # fmt: skip
             limit = threading.Timer(MAX_SECONDS, lambda: os.killpg(process.pid, signal.SIGKILL))

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,23 +26,19 @@ _DRAWN_SECONDS = 2.0
 _RAW_LENGTH = slice(11, 15)
 
 
-def scenes() -> Image.Image:
-    """The window after `slpstream obs-scenes`."""
-    with _scenes_made() as (folder, _, _):
+def taken() -> Mapping[str, Image.Image]:
+    """The window after `slpstream obs-scenes`, and while a game is played."""
+    with _scenes_made() as (folder, config, obs):
         time.sleep(_DRAWN_SECONDS)
-        return _window(folder)
-
-
-def game() -> Image.Image:
-    """The window while a game is played."""
-    with _scenes_made() as (folder, config, obs), running(arguments=("--config", str(config))) as daemon:
-        daemon.until(lambda: "slpstream_obs_connected 1.0" in daemon.text("/metrics"), 60)
-        data = bytearray(bundled_match(1, started_at=datetime.now(UTC)))
-        data[_RAW_LENGTH] = bytes(4)
-        (folder / "Slippi" / "Game_1.slp").write_bytes(data[: len(data) // 2])
-        daemon.until(lambda: obs.recorded == ["Game"], 60)
-        time.sleep(_DRAWN_SECONDS)
-        return _window(folder)
+        scenes = _window(folder)
+        with running(arguments=("--config", str(config))) as daemon:
+            daemon.until(lambda: "slpstream_obs_connected 1.0" in daemon.text("/metrics"), 60)
+            data = bytearray(bundled_match(1, started_at=datetime.now(UTC)))
+            data[_RAW_LENGTH] = bytes(4)
+            (folder / "Slippi" / "Game_1.slp").write_bytes(data[: len(data) // 2])
+            daemon.until(lambda: obs.recorded == ["Game"], 60)
+            time.sleep(_DRAWN_SECONDS)
+            return {"scenes": scenes, "game": _window(folder)}
 
 
 @contextmanager
