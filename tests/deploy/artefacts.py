@@ -16,6 +16,10 @@ from tests.project import ROOT
 BUILD_SECONDS = 1500
 SOURCE_DATE_EPOCH = "1790000000"
 """The time of the files that are built here, whatever the time of the last commit."""
+ENVIRONMENT = {"SOURCE_DATE_EPOCH": SOURCE_DATE_EPOCH, "DPKG_DEB_COMPRESSOR_LEVEL": "1"}
+"""For all builds. Nobody downloads these packages, so they need not be as small as those of a release."""
+WINDOWS_PYTHON = os.environ.get("SLPSTREAM_WINDOWS_PYTHON")
+"""A folder that deploy/windows/interpreter has made, or is to make before the tests."""
 
 
 def wheel(factory: pytest.TempPathFactory) -> Path:
@@ -35,7 +39,9 @@ def linux_program(factory: pytest.TempPathFactory) -> Path:
 
 def windows_program(factory: pytest.TempPathFactory) -> Path:
     """The one-file program for Windows."""
-    return _built(factory, "windows", "slpstream-*.exe")
+    # The last file that the script makes is python.exe.
+    made = [Path(WINDOWS_PYTHON)] if WINDOWS_PYTHON and Path(WINDOWS_PYTHON, "python.exe").exists() else []
+    return _built(factory, "windows", "slpstream-*.exe", *made)
 
 
 def debian_root(factory: pytest.TempPathFactory) -> Path:
@@ -54,7 +60,7 @@ def run_script(*command: str | Path, **environment: str) -> None:
     done = subprocess.run(
         command,
         cwd=ROOT,
-        env=os.environ | {"SOURCE_DATE_EPOCH": SOURCE_DATE_EPOCH} | environment,
+        env=os.environ | ENVIRONMENT | environment,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -46,7 +46,9 @@ def next_version(package: Path, folder: Path) -> Path:
     config = tree / CONFIG.removeprefix("/")
     config.write_text(f"# Of version 99.\n{config.read_text()}")
     built = folder / "slpstream_99.0_amd64.deb"
-    subprocess.run(["dpkg-deb", "--root-owner-group", "-b", tree, built], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(
+        ["dpkg-deb", "--root-owner-group", "-Znone", "-b", tree, built], check=True, stdout=subprocess.DEVNULL
+    )
     return built
 
 

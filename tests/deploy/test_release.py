@@ -41,7 +41,7 @@ def released(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
         command = f'umask 077; exec "{checkout}/deploy/release" "{folder}/files" {" ".join(RELEASED)}'
         done = subprocess.run(
             ["sh", "-c", command],
-            env=os.environ | {"SOURCE_DATE_EPOCH": artefacts.SOURCE_DATE_EPOCH, "TZ": "Asia/Tokyo", "LC_ALL": "C"},
+            env=os.environ | artefacts.ENVIRONMENT | {"TZ": "Asia/Tokyo", "LC_ALL": "C"},
             capture_output=True,
             text=True,
             timeout=artefacts.BUILD_SECONDS,

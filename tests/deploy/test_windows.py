@@ -75,9 +75,16 @@ class Wine:
         subprocess.run(["wineserver", "--kill"], env=self.environment, check=False)
 
 
+@pytest.fixture(scope="module")
+def clean_windows(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folders of a Windows in which nothing has run. Each test gets a copy."""
+    return artefacts.made_once(tmp_path_factory, "clean-windows", lambda folder: Wine(folder).set_up())
+
+
 @pytest.fixture
-def wine(tmp_path: Path) -> Iterator[Wine]:
+def wine(clean_windows: Path, tmp_path: Path) -> Iterator[Wine]:
     wine = Wine(tmp_path)
+    subprocess.run(["cp", "--archive", "--reflink=auto", clean_windows / "prefix", wine.prefix], check=True)
     yield wine
     wine.stop()
 
@@ -107,7 +114,6 @@ def test_double_click_opens_the_dashboard_of_the_launchers_folder(program: Path,
     subprocess.run([MINGW, "-municode", "-o", double_click, Path(__file__).with_name("double_click.c")], check=True)
     xdg_open.write_text(XDG_OPEN)
     xdg_open.chmod(0o755)
-    wine.set_up()
     [settings] = wine.prefix.glob("drive_c/users/*/AppData/Roaming")
     (settings / "Slippi Launcher").mkdir()
     (settings / "Slippi Launcher/Settings").write_text(json.dumps({"settings": {"rootSlpPath": "C:\\Replays"}}))
