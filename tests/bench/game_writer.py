@@ -5,7 +5,7 @@ With `--burst`, each writes this many frames together when the last of them is d
 The logged time is the time just before the write, so that the measured latency includes the write. The process prints
 when the first frame is due and, after the last one, how late the writer itself was (p99), both in nanoseconds.
 
-With `--disturbance`, something happens to the file of the first station every second.
+With `--disturbance`, something happens to the file of the first station every second. SIGTERM ends the games early.
 """
 
 from __future__ import annotations
@@ -13,9 +13,11 @@ from __future__ import annotations
 import argparse
 import os
 import random
+import signal
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from threading import Event
 
 from tests.bench.clocks import RECORD
 from tests.bench.games import FIRST_FRAME, EndlessGame
@@ -75,7 +77,7 @@ DISTURBANCES: Mapping[str, Callable[[DisturbedFile], None]] = {
 
 
 def main() -> None:
-    """Write until the time is up."""
+    """Write until the time is up or SIGTERM comes."""
     parser = argparse.ArgumentParser()
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--seconds", type=float, required=True)
@@ -98,9 +100,13 @@ def main() -> None:
     turn_ns = 0 if arguments.in_step else period_ns // len(files)
     written: list[tuple[int, int, int]] = []
     lateness: list[int] = []
+    stopping = Event()
+    signal.signal(signal.SIGTERM, lambda *_: stopping.set())
     began = time.monotonic_ns() + _LEAD_NS
     print(began, flush=True)
     for index in range(burst - 1, len(frames), burst):
+        if stopping.is_set():
+            break
         frame = b"".join(frames[index - burst + 1 : index + 1])
         if disturb is not None and index % _FRAMES_PER_SECOND == _FRAMES_PER_SECOND - 1:
             disturb(disturbed)

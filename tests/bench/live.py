@@ -26,7 +26,7 @@ from tests.daemon_process import DaemonProcess, running
 from tests.project import ROOT
 
 _ROOT = ROOT
-_WARM_UP_SECONDS = 2.0
+_MAX_WARM_UP_SECONDS = 2.0
 _COOL_DOWN_SECONDS = 0.5
 _SPARE_SECONDS = 60.0
 DESCRIPTORS = 8192
@@ -54,6 +54,11 @@ class Load(NamedTuple):
     count."""
     attackers: tuple[str, ...] = ()
     """Hostile clients in the form of `tests.hostile.clients`, such as `never_reads=50`."""
+
+    @property
+    def warm_up_seconds(self) -> float:
+        """How long games are played before the window begins."""
+        return min(_MAX_WARM_UP_SECONDS, self.seconds / 2)
 
 
 class Measured(NamedTuple):
@@ -106,7 +111,7 @@ def measure(load: Load) -> Measured:
 def measure_at(load: Load, daemon: DaemonProcess, root: Path, folders: list[Path]) -> Measured:
     """Measure with clients at `daemon`, which may be a gateway, and games written into `folders`."""
     written, seen = root / "written", root / "seen"
-    seconds = _WARM_UP_SECONDS + load.seconds + _COOL_DOWN_SECONDS
+    seconds = load.warm_up_seconds + load.seconds + _COOL_DOWN_SECONDS
     with ExitStack() as stack:
         clients = stack.enter_context(_listeners(load, daemon, seen))
         line_of(clients)
@@ -125,7 +130,7 @@ def measure_at(load: Load, daemon: DaemonProcess, root: Path, folders: list[Path
             processes["peer"] = stack.enter_context(process_of(command, load.seconds)).pid
         if attackers is not None:
             processes["attackers"] = attackers.pid
-        from_ns = began + int(_WARM_UP_SECONDS * 1e9)
+        from_ns = began + int(load.warm_up_seconds * 1e9)
         cpu, others, window = _watch(processes, from_ns, load.seconds)
         writer_late_ns = int(line_of(writer))
         time.sleep(_COOL_DOWN_SECONDS)

@@ -20,6 +20,10 @@ class Form(NamedTuple):
         """Runs of each benchmark in this form."""
         return 1 if self.short else self.runs
 
+    def seconds(self, thorough: float) -> float:
+        """How long each run measures: `thorough`, or a second in the short form."""
+        return 1.0 if self.short else thorough
+
 
 class Figure(NamedTuple):
     """A row of the table, with one value for each run.

@@ -20,7 +20,7 @@ ABOUT_ONE_KILOBYTE = (
 
 def one_station(form: Form) -> list[Figure]:
     """One station at 60 frames per second with one subscriber: CPU time of the whole daemon."""
-    runs = _runs(form, Load(stations=1, seconds=2 if form.short else 20, peer=True))
+    runs = _runs(form, Load(stations=1, seconds=form.seconds(20), peer=True))
     peers = [m.peer_cpu for m in runs if m.peer_cpu is not None]
     if peers:
         theirs, ours = median(peers), median(m.daemon_cpu for m in runs)
@@ -36,7 +36,7 @@ def one_station(form: Form) -> list[Figure]:
 
 def latency(form: Form) -> list[Figure]:
     """From the append to the file to the websocket message, for one station, frame by frame."""
-    runs = _runs(form, Load(stations=1, seconds=2 if form.short else 20))
+    runs = _runs(form, Load(stations=1, seconds=form.seconds(20)))
     return [
         Figure("one station, latency p50", [m.quantile(0.5) for m in runs], "ms", 1.5, _load(runs)),
         Figure("one station, latency p99", [m.quantile(0.99) for m in runs], "ms", 8.0, _worst(runs)),
@@ -45,23 +45,25 @@ def latency(form: Form) -> list[Figure]:
 
 def sixty_four(form: Form) -> list[Figure]:
     """64 stations at 60 frames per second with one subscriber each, unrelated to each other or all in step."""
-    seconds = 2 if form.short else 15
-    runs = _runs(form, Load(stations=64, seconds=seconds))
-    in_step = _runs(form, Load(stations=64, seconds=seconds, in_step=True))
+    count = 8 if form.short else 64
+    load = Load(stations=count, seconds=form.seconds(15))
+    runs, in_step = _runs(form, load), _runs(form, load._replace(in_step=True))
     return [
-        Figure("64 stations, CPU", [m.daemon_cpu for m in runs], "% of a core", 100.0, _load(runs)),
-        Figure("64 stations, CPU a frame", _microseconds(runs, 64), "µs", 60.0),
-        Figure("64 stations, latency p50", [m.quantile(0.5) for m in runs], "ms"),
-        Figure("64 stations, latency p99", [m.quantile(0.99) for m in runs], "ms", 8.0, _worst(runs)),
-        Figure("64 stations in step, CPU", [m.daemon_cpu for m in in_step], "% of a core", None, _load(in_step)),
-        Figure("64 stations in step, latency p99", [m.quantile(0.99) for m in in_step], "ms", None, _worst(in_step)),
+        Figure(f"{count} stations, CPU", [m.daemon_cpu for m in runs], "% of a core", 100.0, _load(runs)),
+        Figure(f"{count} stations, CPU a frame", _microseconds(runs, count), "µs", 60.0),
+        Figure(f"{count} stations, latency p50", [m.quantile(0.5) for m in runs], "ms"),
+        Figure(f"{count} stations, latency p99", [m.quantile(0.99) for m in runs], "ms", 8.0, _worst(runs)),
+        Figure(f"{count} stations in step, CPU", [m.daemon_cpu for m in in_step], "% of a core", None, _load(in_step)),
+        Figure(
+            f"{count} stations in step, latency p99", [m.quantile(0.99) for m in in_step], "ms", None, _worst(in_step)
+        ),
     ]
 
 
 def many_stations(form: Form) -> list[Figure]:
     """128 stations at 60 frames per second with one subscriber each, more than a large tournament has."""
-    count = 16 if form.short else 128
-    runs = _runs(form, Load(stations=count, seconds=2 if form.short else 15))
+    count = 9 if form.short else 128
+    runs = _runs(form, Load(stations=count, seconds=form.seconds(15)))
     return [
         Figure(f"{count} stations, CPU a frame", _microseconds(runs, count), "µs", None, _load(runs)),
         Figure(f"{count} stations, latency p99", [m.quantile(0.99) for m in runs], "ms", 16.7, _worst(runs)),
@@ -71,12 +73,13 @@ def many_stations(form: Form) -> list[Figure]:
 
 def disturbed(form: Form) -> list[Figure]:
     """16 stations of which one is killed, stalls, or is corrupted every second: the latency of the other fifteen."""
-    load = Load(stations=16, seconds=2 if form.short else 15)
+    count = 4 if form.short else 16
+    load = Load(stations=count, seconds=form.seconds(15))
     quiet = _runs(form, load)
-    figures = [Figure("16 stations, latency p99", [m.quantile(0.99) for m in quiet], "ms", 16.7, _worst(quiet))]
+    figures = [Figure(f"{count} stations, latency p99", [m.quantile(0.99) for m in quiet], "ms", 16.7, _worst(quiet))]
     for disturbance in DISTURBANCES:
         runs = _runs(form, load._replace(disturbance=disturbance))
-        name = f"one of 16 stations {disturbance}, latency p99 of the others"
+        name = f"one of {count} stations {disturbance}, latency p99 of the others"
         figures.append(Figure(name, [m.quantile(0.99) for m in runs], "ms", 16.7, _worst(runs)))
     return figures
 
@@ -86,7 +89,7 @@ def fan_out(form: Form) -> list[Figure]:
     count = 100 if form.short else 1000
     load = Load(
         1,
-        2 if form.short else 15,
+        form.seconds(15),
         subscribers=count,
         query=f"topics=frame&{ABOUT_ONE_KILOBYTE}",
         sample_every=count // 50,
@@ -108,9 +111,12 @@ def hostile(form: Form) -> list[Figure]:
     slow = (f"never_reads={count}", f"reads_a_byte_a_second={count}")
     floods = (f"subscribes={count}", f"pings={count}", f"big_messages={count}", f"big_bodies={count}")
     silent = (f"half_open={count}", f"slow_head={count}", f"nothing={100 if form.short else 5000}")
-    seconds = 2 if form.short else 20
+    seconds = form.seconds(20)
+    kinds = {"slow readers": slow, "floods": floods, "silent ones": silent}
+    if form.short:
+        kinds = {"all of them": (*slow, *floods, *silent)}
     figures = []
-    for name, attackers in (("slow readers", slow), ("floods", floods), ("silent ones", silent)):
+    for name, attackers in kinds.items():
         runs = _runs(form, Load(1, seconds, subscribers=20, attackers=attackers))
         cpu = median(m.attackers_cpu or 0.0 for m in runs)
         note = f"{', '.join(attackers)}, using {cpu:.0f} % of a core; {_worst(runs)}"

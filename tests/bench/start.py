@@ -38,7 +38,7 @@ def run(form: Form) -> list[Figure]:
         figures = [_help(command, form, cache, median(wall for wall, _ in python)) for command in ("dump", "stats")]
         ready = [_ready(cache) for _ in range(form.times + 1)][1:]
     cpu_seconds = median(cpu for _, cpu in ready)
-    threads = [_threads(2.0 if form.short else _SETTLE_SECONDS) for _ in range(1 if form.short else min(2, form.runs))]
+    threads = [_threads(form.seconds(_SETTLE_SECONDS)) for _ in range(1 if form.short else min(2, form.runs))]
     return [
         *figures,
         Figure("serve until ready", [wall for wall, _ in ready], "s", 0.5, f"of which CPU {cpu_seconds:.2f} s"),

@@ -77,14 +77,19 @@ def test_archives_in_a_zip_are_read_in_passing(tmp_path: Path) -> None:
     assert found[0].size_bytes == len(game())
 
 
+@pytest.fixture(scope="module")
+def bombs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("bombs") / "a.zip"
+    path.write_bytes(zipped(dict.fromkeys([f"{i}.slp" for i in range(20)], bytes(40 << 20))))
+    return path
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("jobs", ["1", "2"])
-def test_bombs_end_after_the_same_number_of_lines_with_several_processes(tmp_path: Path, jobs: str) -> None:
-    path = tmp_path / "a.zip"
-    path.write_bytes(zipped(dict.fromkeys([f"{i}.slp" for i in range(20)], bytes(40 << 20))))
-    lines = run(stats.command, path, "--jobs", jobs).stderr.splitlines()
+def test_bombs_end_after_the_same_number_of_lines_with_several_processes(bombs: Path, jobs: str) -> None:
+    lines = run(stats.command, bombs, "--jobs", jobs).stderr.splitlines()
     assert len(lines) == 12
-    assert lines[-1] == f"slpstream: {path}: the rest is not read: it unpacks to too much"
+    assert lines[-1] == f"slpstream: {bombs}: the rest is not read: it unpacks to too much"
 
 
 def test_parts_hold_few_bytes_that_were_read_with_their_archive() -> None:

@@ -30,7 +30,7 @@ BASES = ("rollbackFrameTest", "doubles", "nintendont", "ics2", "v2.0", "items")
 """None of them has the players of the live game: without a time of its own, a running game counts as one of
 the set that its players have played before."""
 RANDOM_SEED_OFFSET = 0x13D
-PLAYED_FRAMES = 1200
+PLAYED_FRAMES = 600
 MAX_SILENCE_SECONDS = 1.0
 MAX_SECONDS_TO_NEXT = 1.0
 

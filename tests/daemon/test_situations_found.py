@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,7 @@ RAW_LENGTH = slice(11, 15)
 Found = list[tuple[int, int, list[int], int]]
 
 
+@cache
 def expected(path: Path, query: str) -> Found:
     found = open_replay(path).situations(query)
     return [(each.player_index, each.opponent_index, list(each.frames), each.known_frame) for each in found]
@@ -135,9 +137,9 @@ def check_lists(daemon: DaemonProcess, path: Path) -> None:
     game_id = open_replay(path).game_id
     wanted = {name: expected(path, query) for name, query in QUERIES.items()}
     total = sum(map(len, wanted.values()))
-    address = f"/v1/situations?limit=7&game={game_id}"
-    daemon.until(lambda: len(listed(daemon, address, "situations")) >= total, 60)
-    found = listed(daemon, address, "situations")[::-1]
+    address = f"/v1/situations?game={game_id}"
+    daemon.until(lambda: len(listed(daemon, f"{address}&limit=200", "situations")) >= total, 60)
+    found = listed(daemon, f"{address}&limit=7", "situations")[::-1]
     for name in QUERIES:
         assert seen(found, name, game_id) == wanted[name]
     assert len(found) == total

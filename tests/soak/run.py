@@ -17,7 +17,7 @@ from tests.soak.setups import Setup
 _RING_BYTES = 128 * 1024
 """Small, so that the rings fill soon and do not count as growth."""
 _STOP_SECONDS = 0.3
-_STOP_INTERVAL_SECONDS = 20.0
+_MAX_STOP_INTERVAL_SECONDS = 20.0
 
 
 class SoakResult(NamedTuple):
@@ -36,9 +36,10 @@ def soak(
     stations: int,
     clients: int,
     sample_seconds: float,
+    speed: float = 1,
     on_sample: Callable[[Sample], None] = lambda sample: None,
 ) -> SoakResult:
-    """Run a soak. Raises `AssertionError` if the daemon dies."""
+    """Run a soak, with games at their pace times `speed`. Raises `AssertionError` if the daemon dies."""
     folders = [folder / f"s{number:02}" for number in range(stations)]
     for station_folder in folders:
         station_folder.mkdir()
@@ -54,7 +55,7 @@ def soak(
         async def main() -> None:
             async with trio.open_nursery() as nursery:
                 for number, station_folder in enumerate(folders):
-                    nursery.start_soon(Setup(station_folder, number, counts).run)
+                    nursery.start_soon(Setup(station_folder, number, counts, speed).run)
                 for number in range(clients):
                     nursery.start_soon(Client(port, stations, number, counts).run)
                 nursery.start_soon(_suspend_repeatedly)
@@ -69,7 +70,7 @@ def soak(
 
         async def _suspend_repeatedly() -> None:
             while True:
-                await trio.sleep(_STOP_INTERVAL_SECONDS)
+                await trio.sleep(min(_MAX_STOP_INTERVAL_SECONDS, seconds / 3))
                 daemon.process.send_signal(signal.SIGSTOP)
                 await trio.sleep(_STOP_SECONDS)
                 daemon.process.send_signal(signal.SIGCONT)

@@ -27,21 +27,22 @@ def _match(frames: int) -> tuple[bytes, int]:
 
 
 class Setup:
-    """Writes games into one folder in real time."""
+    """Writes games into one folder, at their pace times `speed`."""
 
-    def __init__(self, folder: Path, number: int, counts: dict[str, int]) -> None:
+    def __init__(self, folder: Path, number: int, counts: dict[str, int], speed: float) -> None:
         self.folder = folder
         self._rng = random.Random(number)
         self._number = number
         self._games = 0
         self._counts = counts
+        self._speed = speed
 
     async def run(self) -> None:
         """Run until cancelled."""
-        await trio.sleep(self._rng.uniform(0, 2))
+        await trio.sleep(self._rng.uniform(0, 2) / self._speed)
         while True:
             await self._play()
-            await trio.sleep(self._rng.uniform(*_BREAK_SECONDS))
+            await trio.sleep(self._rng.uniform(*_BREAK_SECONDS) / self._speed)
             self._tidy()
 
     async def _play(self) -> None:
@@ -54,7 +55,7 @@ class Setup:
         ends_at = self._rng.uniform(0.1, 0.9)
         began = trio.current_time()
         with path.open("xb", buffering=0) as file:
-            for write in schedule(bytes(unique), "dolphin", speed=1):
+            for write in schedule(bytes(unique), "dolphin", speed=self._speed):
                 await trio.sleep_until(began + write.at_seconds)
                 _write(file.fileno(), write)
                 if fault is not None and write.offset > ends_at * len(unique):

@@ -9,6 +9,7 @@ messages that have arrived. Random schedules come from seeds.
 from __future__ import annotations
 
 import random
+from bisect import bisect_right
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
@@ -114,6 +115,8 @@ class FakeFile:
         self.replays = 0
         self.forgotten = 0
         self._chance = random.Random(f"{log.game_id} {seed} replay")
+        self._readable: dict[FramesMode, tuple[int, list[LogMessage]]] = {mode: (0, []) for mode in MODES}
+        """Number of batches, and their messages."""
 
     async def messages(self, mode: FramesMode, position: Position) -> Sequence[LogMessage]:
         """The next messages after a position."""
@@ -121,9 +124,14 @@ class FakeFile:
         self.replays += 1
         if self.gone:
             raise CursorGone("the replay cannot be read any more")
-        messages = [m for batch in self.log.batches[: self.written] for m in batch[mode]]
-        found = [message for message in messages if message.position > position]
-        return found[: self._chance.randint(1, 7)]
+        batches, messages = self._readable[mode]
+        if batches > self.written:
+            batches, messages = 0, []  # the file was written anew
+        for batch in self.log.batches[batches : self.written]:
+            messages += batch[mode]
+        self._readable[mode] = (self.written, messages)
+        first = bisect_right(messages, position, key=lambda message: message.position)
+        return messages[first : first + self._chance.randint(1, 7)]
 
     async def find_frame(self, mode: FramesMode, number: int) -> Position:
         """The position just before a frame."""

@@ -1,7 +1,7 @@
 """Sources that send as fast as they can, each in a process of its own so that it competes for no interpreter lock.
 
-`python -m tests.sources.console.flooders KIND` prints the port that it listens on. The kinds are those of `TCP` and
-`ENET`.
+`python -m tests.sources.console.flooders KIND FOLDER` prints the port that it listens on. The kinds are those of `TCP`
+and `ENET`, and the folder has the games that `flooding` has made.
 """
 
 from __future__ import annotations
@@ -12,11 +12,13 @@ import os
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 from tests.sources.console.wii import KEEP_ALIVE, handshake, raw_of, replay
@@ -29,8 +31,13 @@ _CHUNK_BYTES = 65536
 
 
 @cache
-def _game(seed: int = 1) -> bytes:
+def _made(seed: int) -> bytes:
     return raw_of(synthetic_match(seed=seed, frames=3000))
+
+
+@cache
+def _game(seed: int = 1) -> bytes:
+    return (Path(sys.argv[2]) / str(seed)).read_bytes()
 
 
 def _games() -> Iterator[bytes]:
@@ -165,23 +172,24 @@ def _to(peer: Any, packets: Iterator[bytes]) -> Iterator[bytes]:
 @contextmanager
 def flooding(kinds: Sequence[str]) -> Iterator[dict[str, int]]:
     """Run one process for each kind. Yields the ports by kind."""
-    processes = {
-        kind: subprocess.Popen([sys.executable, "-m", __name__, kind], stdout=subprocess.PIPE, text=True)
-        for kind in kinds
-    }
-    try:
-        yield {kind: int(process.stdout.readline()) for kind, process in processes.items() if process.stdout}
-    finally:
-        for process in processes.values():
-            process.kill()
-            process.wait()
-            if process.stdout is not None:
-                process.stdout.close()
+    with tempfile.TemporaryDirectory(prefix="slpstream-flood-") as folder:
+        for seed in (1, 2, _HISTORY):
+            (Path(folder) / str(seed)).write_bytes(_made(seed))
+        processes = {
+            kind: subprocess.Popen([sys.executable, "-m", __name__, kind, folder], stdout=subprocess.PIPE, text=True)
+            for kind in kinds
+        }
+        try:
+            yield {kind: int(process.stdout.readline()) for kind, process in processes.items() if process.stdout}
+        finally:
+            for process in processes.values():
+                process.kill()
+                process.wait()
+                if process.stdout is not None:
+                    process.stdout.close()
 
 
 if __name__ == "__main__":
     os.nice(19)  # real sources are other machines
     chosen = sys.argv[1]
-    for made in (1, 2, _HISTORY):
-        _game(made)
     (_serve_tcp if chosen in TCP else _serve_enet)(chosen)

@@ -24,7 +24,7 @@ from slpstream.sources.tail import Grew, Notifications, Opened, Rewritten
 from tests.shared_data import IN_CI
 from tests.sources.tail.driver import REWRITABLE, WALL_CLOCK, Driver, Record
 
-EXAMPLES = int(os.environ.get("SLPSTREAM_EXAMPLES", "2000" if IN_CI else "200"))
+EXAMPLES = int(os.environ.get("SLPSTREAM_EXAMPLES", "600" if IN_CI else "200"))
 NAMES = ("a.slp", "b.slp", "c.SLP", "sub/d.slp", "sub/deep/e.slp")
 IDLE_SECONDS = 60
 # A file system in memory is fast, and every read goes through a thread; on a disk, reads run in the event loop.
