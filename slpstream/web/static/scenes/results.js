@@ -1,12 +1,15 @@
 /**
  * Finished games and their stats, fetched from the daemon when a scene first asks for them. A request that fails, and stats
- * that are not final yet, are asked for again.
+ * that are not final yet, are asked for again: for a minute by themselves, and then as long as the scene draws. What the
+ * daemon has refused for a minute is not asked for any more.
  */
 
 /**
  * @typedef {import("../slpstream.js").Game} Game
  * @typedef {import("../slpstream_types.js").Stats} Stats
  * @typedef {{status: number, body: any}} Answer
+ * @typedef {{value: any, asked: boolean, final: boolean}} Entry
+ *     The newest answer, whether it is being asked for, and whether it will not change any more.
  */
 
 const RETRY_MS = 1500;
@@ -15,7 +18,7 @@ const TIMEOUT_MS = 10_000;
 
 export class Results {
   #onChange;
-  /** @type {Map<string, {value: any, tries: number}>} */ #known = new Map();
+  /** @type {Map<string, Entry>} */ #known = new Map();
 
   /**
    * @param {(path: string) => Promise<Answer>} get  Asks the daemon for a path relative to its address; see `askDaemon`.
@@ -66,8 +69,10 @@ export class Results {
   #fetched(path, isFinal, convert) {
     let entry = this.#known.get(path);
     if (entry === undefined) {
-      entry = { value: null, tries: 0 };
+      entry = { value: null, asked: false, final: false };
       this.#known.set(path, entry);
+    }
+    if (!entry.asked && !entry.final) {
       this.#load(path, entry, isFinal, convert);
     }
     return entry.value;
@@ -75,26 +80,30 @@ export class Results {
 
   /**
    * @param {string} path
-   * @param {{value: any, tries: number}} entry
+   * @param {Entry} entry
    * @param {(body: any) => boolean} isFinal
    * @param {(body: any) => any} convert
    */
   async #load(path, entry, isFinal, convert) {
-    for (; entry.tries < MAX_TRIES; entry.tries++) {
+    entry.asked = true;
+    let refused = false;
+    for (let tries = 0; tries < MAX_TRIES && !entry.final; tries++) {
       try {
         const { status, body } = await this.get(path);
-        if (status === 200) {
-          entry.value = convert(body);
+        refused = status !== 200;
+        if (!refused) {
+          [entry.value, entry.final] = [convert(body), isFinal(body)];
           this.#onChange();
-          if (isFinal(body)) {
-            return;
-          }
         }
       } catch {
-        // The daemon is unreachable at the moment.
+        refused = false; // The daemon is unreachable at the moment.
       }
-      await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+      if (!entry.final) {
+        await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+      }
     }
+    entry.asked = false;
+    entry.final ||= refused;
   }
 }
 

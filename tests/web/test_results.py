@@ -1,0 +1,85 @@
+"""What scenes fetch from the daemon: `scenes/results.js` in node, on a controlled clock."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from tests.web.javascript import needs_node, run
+
+pytestmark = needs_node
+
+ASK = """
+  let now = 0;
+  globalThis.setTimeout = (then, milliseconds) => setImmediate(() => { now += milliseconds; then(); });
+  const { Results } = await import("./scenes/results.js");
+  const asked = [];
+  const answer = (path) => {
+    asked.push([now, path]);
+    if (given.failing_until > now) {
+      throw new TypeError("no connection");
+    }
+    return { status: given.status, body: { at: now, gameComplete: now >= given.complete_from } };
+  };
+  const results = new Results(async (path) => answer(path), () => {});
+  const draw = () => results.stats("g");
+  const drawn = [draw()];
+  while (now < given.until) {
+    const before = now;
+    // Until the next timer; there is none once nothing is asked for any more.
+    for (let turns = 0; now === before && turns < 20; turns++) {
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    now = Math.max(now, before + 100);
+    if (now >= given.draws_from && now < given.draws_until) {
+      drawn.push(draw());
+    }
+  }
+  return { asked, last: draw(), path: asked[0][1] };
+"""
+
+
+def ask(into: Path, **given: Any) -> dict[str, Any]:
+    """What was asked for and when, and what was drawn in the end."""
+    usual = {
+        "failing_until": 0,
+        "complete_from": 0,
+        "until": 400_000,
+        "draws_from": 0,
+        "draws_until": 400_000,
+        "status": 200,
+    }
+    answer: dict[str, Any] = run(ASK, usual | given, into)
+    return answer
+
+
+def test_final_stats_are_asked_for_once(tmp_path: Path) -> None:
+    answer = ask(tmp_path)
+    assert answer["asked"] == [[0, "v1/games/g/stats"]]
+    assert answer["last"]["gameComplete"]
+
+
+def test_a_running_game_is_asked_for_until_its_end(tmp_path: Path) -> None:
+    """A game takes longer than a minute after its first stock."""
+    answer = ask(tmp_path, complete_from=300_000)
+    assert answer["last"]["gameComplete"]
+    times = [at for at, _ in answer["asked"]]
+    assert 300_000 <= times[-1] <= 303_000
+    assert all(later - earlier >= 1500 for earlier, later in pairwise(times))
+
+
+def test_nothing_is_asked_for_ever_unless_it_is_drawn(tmp_path: Path) -> None:
+    answer = ask(tmp_path, complete_from=10**9, draws_until=1)
+    assert 30 <= len(answer["asked"]) <= 50
+
+
+def test_a_daemon_that_comes_back_is_asked_again(tmp_path: Path) -> None:
+    answer = ask(tmp_path, failing_until=200_000)
+    assert answer["last"]["at"] >= 200_000
+
+
+def test_what_is_refused_for_a_minute_is_not_asked_for_any_more(tmp_path: Path) -> None:
+    answer = ask(tmp_path, status=404)
+    assert 30 <= len(answer["asked"]) <= 50
+    assert answer["last"] is None
