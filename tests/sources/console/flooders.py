@@ -1,7 +1,8 @@
 """Sources that send as fast as they can, each in a process of its own so that it competes for no interpreter lock.
 
-`python -m tests.sources.console.flooders KIND FOLDER` prints the port that it listens on. The kinds are those of `TCP`
-and `ENET`, and the folder has the games that `flooding` has made.
+`python -m tests.sources.console.flooders KIND FOLDER` prints the port that it listens on, and a line once it has sent
+something. The kinds are those of `TCP` and `ENET`, and the folder has the games that `flooding` has made. An error in
+any thread ends it.
 """
 
 from __future__ import annotations
@@ -123,6 +124,11 @@ ENET: dict[str, Callable[[], Iterator[bytes]]] = {
 """What each kind of Dolphin sends after a client has asked for a game."""
 
 
+@cache
+def _has_begun() -> None:
+    print("begun", flush=True)
+
+
 def _serve_tcp(kind: str) -> None:
     listener = socket.create_server(("127.0.0.1", 0))
     print(listener.getsockname()[1], flush=True)
@@ -136,6 +142,7 @@ def _flood(client: socket.socket, chunks: Iterator[bytes]) -> None:
         try:
             for chunk in chunks:
                 client.sendall(chunk)
+                _has_begun()
         except OSError:
             return
 
@@ -163,15 +170,21 @@ def _to(peer: Any, packets: Iterator[bytes]) -> Iterator[bytes]:
 
     for number, data in enumerate(packets):
         peer.send(0, enet.Packet(data, enet.PACKET_FLAG_RELIABLE))
+        _has_begun()
         while (number % 64 == 63 or len(data) > 1000) and peer.reliableDataInTransit > 32_000:
             yield data
         if number % 64 == 63:
             yield data
 
 
+def _end(error: threading.ExceptHookArgs) -> None:
+    threading.__excepthook__(error)
+    os._exit(1)
+
+
 @contextmanager
 def flooding(kinds: Sequence[str]) -> Iterator[dict[str, int]]:
-    """Run one process for each kind. Yields the ports by kind."""
+    """Run one process for each kind. Yields the ports by kind. At the end, each must have sent something and run on."""
     with tempfile.TemporaryDirectory(prefix="slpstream-flood-") as folder:
         for seed in (1, 2, _HISTORY):
             (Path(folder) / str(seed)).write_bytes(_made(seed))
@@ -181,6 +194,11 @@ def flooding(kinds: Sequence[str]) -> Iterator[dict[str, int]]:
         }
         try:
             yield {kind: int(process.stdout.readline()) for kind, process in processes.items() if process.stdout}
+            assert [kind for kind, process in processes.items() if process.poll() is not None] == []
+            for process in processes.values():
+                process.kill()
+            begun = {kind: process.stdout.read() for kind, process in processes.items() if process.stdout}
+            assert [kind for kind, lines in begun.items() if not lines] == []
         finally:
             for process in processes.values():
                 process.kill()
@@ -191,5 +209,6 @@ def flooding(kinds: Sequence[str]) -> Iterator[dict[str, int]]:
 
 if __name__ == "__main__":
     os.nice(19)  # real sources are other machines
+    threading.excepthook = _end
     chosen = sys.argv[1]
     (_serve_tcp if chosen in TCP else _serve_enet)(chosen)
