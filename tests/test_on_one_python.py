@@ -23,15 +23,15 @@ def collected(*arguments: str) -> list[str]:
 
 
 @pytest.mark.slow
-def test_slow_tests_tests_in_a_browser_and_listed_modules_are_left_out() -> None:
+def test_slow_tests_and_listed_modules_are_left_out() -> None:
     tests = collected("--other-python", "tests/web")
     modules = {line.partition("::")[0].removeprefix("tests/") for line in tests}
     assert {"web/test_access.py", "web/test_websocket_protocol.py"} <= modules
     assert not modules & {*on_one_python.MODULES, "web/test_autobahn.py", "web/test_index.py"}
     # A module with both kinds.
-    names = {line.partition("::")[2] for line in tests if "web/test_first_run.py" in line}
-    assert "test_setup_is_for_operators" in names
-    assert "test_page_names_folder_and_overlay" not in names
+    names = {line.partition("::")[2] for line in tests if "web/test_seats_api.py" in line}
+    assert "test_claim_swap_and_leave" in names
+    assert "test_codes_and_claims_survive_a_restart" not in names
 
 
 def test_shares_have_every_test_once() -> None:

@@ -139,7 +139,8 @@ async def play_matches(folder: Path, *, seed: int, speed: float, writer: str, on
     while True:
         data = await trio.to_thread.run_sync(partial(bundled_match, seed, started_at=datetime.now(UTC)))
         await write_replay(data, folder / f"Game_demo_{seed:04}.slp", writer=writer, speed=speed)
-        await trio.sleep(_PAUSE_SECONDS / speed)
         if once:
+            await trio.sleep(_PAUSE_SECONDS)  # a daemon on a busy machine is behind the file
             return
+        await trio.sleep(_PAUSE_SECONDS / speed)
         seed += 1

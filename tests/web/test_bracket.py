@@ -11,6 +11,7 @@ import time
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -59,10 +60,16 @@ def venue(folder: Path, *, first: str = "altea") -> Iterator[tuple[DaemonProcess
 
 
 def play(daemon: DaemonProcess, folder: Path) -> None:
-    """Play the set to its end."""
+    """Play the set to its end, each game when the one before is over."""
     for number in range(1, GAMES + 1):
         add_game(folder / "setup-1", number)
+        daemon.until(partial(_has_ended, daemon, number), 60)
     daemon.until(lambda: daemon.get("/v1/stations/setup-1/set").get("state") == "over", 60)
+
+
+def _has_ended(daemon: DaemonProcess, number: int) -> bool:
+    games = daemon.get("/v1/stations/setup-1/set").get("games", [])
+    return len(games) == number and games[-1]["verdict"] != "playing"
 
 
 def correct_set(daemon: DaemonProcess, patch: dict[str, Any]) -> None:
