@@ -32,6 +32,10 @@ def test_all_hooks_pass() -> None:
 @pytest.mark.parametrize("platform", ["win32", "darwin"])
 def test_types_on_other_platforms(platform: str) -> None:
     done = subprocess.run(
-        [BIN / "mypy", "--platform", platform, "slpstream"], cwd=ROOT, capture_output=True, text=True, check=False
+        [BIN / "mypy", "--cache-dir", f".mypy_cache/{platform}", "--platform", platform, "slpstream"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr

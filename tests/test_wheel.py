@@ -100,10 +100,10 @@ def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def checked(python: Path, client: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run `mypy --strict` on a client outside the checkout."""
+    """Run `mypy --strict` on a client outside the checkout. All clients share what mypy remembers of the package."""
     (folder / "client.py").write_text(client, encoding="utf-8")
     return subprocess.run(
-        [python, "-m", "mypy", "--strict", "client.py"],
+        [python, "-m", "mypy", "--strict", "--cache-dir", python.parent / "mypy_cache", "client.py"],
         cwd=folder,
         capture_output=True,
         text=True,

@@ -19,14 +19,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, Request, expect, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, Playwright, Request, expect, sync_playwright
 
 from tests.project import ROOT
 from tests.shared_data import IN_CI
 
 CHROMIUM = Path("/usr/bin/chromium")
 HEADLESS_SHELL = Path("/usr/bin/chromium-headless-shell")
-"""The same browser without windows. It opens a page with half as much work; Debian has it as another package."""
+"""The same browser without windows. It opens a page with half as much work, but rounds the widths of letters."""
 ARTIFACTS = ROOT / "tests" / "artifacts"
 TIMEOUT_MS = 20_000
 STOP_SECONDS = 10.0
@@ -49,18 +49,30 @@ LIKE_A_VIDEO = """document.documentElement.style.background =
 @contextmanager
 def chromium() -> Iterator[Browser]:
     """A browser for the duration of the block. Without Chromium the tests are skipped, and fail in CI."""
+    with playwright_with_chromium() as playwright, launched(playwright, CHROMIUM) as browser:
+        yield browser
+
+
+@contextmanager
+def playwright_with_chromium() -> Iterator[Playwright]:
+    """Playwright, of which a process can have only one at a time. Skips or fails like `chromium`."""
     if not CHROMIUM.exists():
         if IN_CI:
             pytest.fail(f"there is no {CHROMIUM}, and CI needs it")
         pytest.skip(f"there is no {CHROMIUM} (Debian: apt install chromium); only CI insists on it")
     expect.set_options(timeout=TIMEOUT_MS)
     with sync_playwright() as playwright:
-        program = HEADLESS_SHELL if HEADLESS_SHELL.exists() else CHROMIUM
-        browser = playwright.chromium.launch(executable_path=program, args=_ARGUMENTS, timeout=60_000)
-        try:
-            yield browser
-        finally:
-            browser.close()
+        yield playwright
+
+
+@contextmanager
+def launched(playwright: Playwright, program: Path) -> Iterator[Browser]:
+    """Chromium or its headless shell."""
+    browser = playwright.chromium.launch(executable_path=program, args=_ARGUMENTS, timeout=60_000)
+    try:
+        yield browser
+    finally:
+        browser.close()
 
 
 class WatchedPage:
@@ -86,8 +98,8 @@ class WatchedPage:
 
     def check(self, base: str, *, interrupted: bool = False) -> None:
         """Checks that nothing was written to the console or requested from elsewhere. `interrupted` allows connection
-        errors."""
-        own = re.compile(r"WebSocket connection to .* failed|Failed to load resource: net::ERR_")
+        errors, and a daemon that is starting."""
+        own = re.compile(r"WebSocket connection to .* failed|Failed to load resource: (net::ERR_|.* status of 503)")
         complaints = [text for text in self.complaints if not (interrupted and own.search(text))]
         assert not complaints, complaints
         assert [url for url in self.requested if not url.startswith(base + "/")] == []

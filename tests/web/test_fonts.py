@@ -49,6 +49,11 @@ NAMES = (
 )
 
 
+@pytest.fixture(scope="module")
+def browser(drawing_browser: Browser) -> Browser:
+    return drawing_browser
+
+
 class Rule(NamedTuple):
     """An `@font-face` rule."""
 

@@ -25,6 +25,11 @@ SHOWN = {
 
 
 @pytest.fixture(scope="module")
+def browser(drawing_browser: Browser) -> Browser:
+    return drawing_browser
+
+
+@pytest.fixture(scope="module")
 def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
     folder = tmp_path_factory.mktemp("example") / "station"
     folder.mkdir()

@@ -41,6 +41,11 @@ DETAILS = {0: {"pronouns": "they/them", "seed": 12}, 1: {"seed": 3}}
 
 
 @pytest.fixture(scope="module")
+def browser(drawing_browser: Browser) -> Browser:
+    return drawing_browser
+
+
+@pytest.fixture(scope="module")
 def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
     folder = tmp_path_factory.mktemp("scenes") / "station"
     folder.mkdir()

@@ -43,6 +43,11 @@ SCORES = ["1–0", "1–1", "2–1", "2–2", "2–3"]
 DECISIVE = "Altea: Forward Smash at 129% on Dream Land N64"
 
 
+@pytest.fixture(scope="module")
+def browser(drawing_browser: Browser) -> Browser:
+    return drawing_browser
+
+
 @contextmanager
 def best_of_five(folder: Path) -> Iterator[tuple[DaemonProcess, Path]]:
     """A daemon whose sets have five games, and the folder of its station."""

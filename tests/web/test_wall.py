@@ -55,6 +55,11 @@ OVERLAPPING = """() => [...document.querySelectorAll(".side-player")].filter((pl
     player.scrollWidth > player.clientWidth + 1).map((player) => player.textContent)"""
 
 
+@pytest.fixture(scope="module")
+def browser(drawing_browser: Browser) -> Browser:
+    return drawing_browser
+
+
 def station(number: int, names: Sequence[str] = NAMES, **changes: Any) -> dict[str, Any]:
     """A station as `/v1/stations` describes it, with two players of a finished game."""
     players = [

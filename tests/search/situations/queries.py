@@ -110,7 +110,7 @@ _RARE = [
     *(f"state:{state}" for state in _STATES),
     *(f"{word}, for:{frames}f" for word in (*STATES, *PLACES) for frames in (2, 8, 20)),
 ]
-_COMMON_STEPS, _RARE_STEPS = 20, 40
+_COMMON_STEPS, _RARE_STEPS = 8, 12
 """How many of these are looked for in a game, besides the hits."""
 _LIMITS = [(300, ""), (300, ""), (45, "within:45f"), (90, "within:1.5s"), (math.inf, "within:any")]
 

@@ -9,6 +9,7 @@
 const MIN_ONE_LINE = 0.62;
 const MIN_SHARE = 0.16;
 const PRECISION = 0.01;
+const MAX_TRIES = 4;
 
 /** @type {ResizeObserver | null} */
 let observer = null;
@@ -60,10 +61,17 @@ function fitNow(box) {
     return;
   }
   box.dataset.fitted = key;
-  const share = natural <= width + 0.5 ? 1 : (width - 1) / natural;
-  if (share >= MIN_ONE_LINE) {
-    box.style.setProperty("--fit", share.toFixed(3));
+  if (natural <= width + 0.5) {
     return;
+  }
+  // Where the widths of letters are rounded, a text does not become narrower by quite the share of its size.
+  for (let [tries, share] = [0, (width - 1) / natural]; tries < MAX_TRIES && share >= MIN_ONE_LINE; tries++) {
+    box.style.setProperty("--fit", share.toFixed(3));
+    const drawn = content.getBoundingClientRect().width;
+    if (drawn <= width + 0.5) {
+      return;
+    }
+    share *= (width - 1) / drawn;
   }
   box.classList.add("two-lines");
   let [low, high] = [MIN_SHARE, MIN_ONE_LINE];
