@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from tests import not_on_windows, on_one_python
 from tests.project import ROOT
@@ -139,6 +140,9 @@ all versions and all kinds of events."""
 _FIXTURE_MARKS = {"browser": ("browser", "process", "slow"), "broker": ("redis", "process")}
 _NOT_QUICK = ("slow", "browser", "process", "redis", "soak", "fuzz", "sweep")
 _BYTECODE = ROOT / ".pytest_cache" / "bytecode"
+
+# On another Python or platform, tests look for what that changes, and need fewer examples for it.
+settings.register_profile("brief", settings.get_profile("ci"), max_examples=20)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -72,7 +72,7 @@ def numbers_of_queries() -> dict[Path, int]:
 def random_queries(path: Path) -> list[str]:
     """The random queries of a replay."""
     number = numbers_of_queries()[path]
-    occurring, plain = OccurringQueries(game_of(path)), Queries(path.name)
+    occurring, plain = OccurringQueries(game_of(path), few_steps=is_large(path)), Queries(path.name)
     plain_number = max(1, number // PLAIN_PART) if occurring else number
     return [plain.query() if each < plain_number else occurring.query() for each in range(number)]
 
