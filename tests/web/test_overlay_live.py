@@ -20,7 +20,7 @@ from tests.web.shown import RECORD_WHAT_IS_SHOWN, Log, check, game_file, log_of,
 
 LONG_SECONDS = float(os.environ.get("SLPSTREAM_OVERLAY_SECONDS", "60" if IN_CI else "20"))
 SPEED = 3.0
-"""What the page keeps grows with the frames that it gets, so the games of the last test are played faster."""
+"""The last test plays faster games: the memory of a page grows with the frames that it gets, not with time."""
 MAX_HEAP_GROWTH_BYTES = 500_000
 LATEST_COMBO_FRAMES = 12
 """Events arrive when their frame is final, some frames after it was first shown."""

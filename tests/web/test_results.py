@@ -1,4 +1,4 @@
-"""What scenes fetch from the daemon: `scenes/results.js` in node, on a controlled clock."""
+"""Games and stats that scenes fetch from the daemon: `scenes/results.js` in node, on a controlled clock."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ ASK = """
 
 
 def ask(into: Path, **given: Any) -> dict[str, Any]:
-    """What was asked for and when, and what was drawn in the end."""
+    """All requests, each with its time, and the stats that were drawn in the end."""
     usual = {
         "failing_until": 0,
         "complete_from": 0,

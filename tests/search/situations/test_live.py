@@ -39,7 +39,7 @@ QUERIES = (
 def as_read(
     data: bytes, cuts: Sequence[int], queries: Sequence[str], *, copies: bool = False
 ) -> list[list[Occurrence]]:
-    """What each query finds in a file that is read in pieces; with `copies`, each piece is taken by a copy."""
+    """The situations of each query in a file that is read in pieces; with `copies`, each piece is taken by a copy."""
     reader = of_name("game.slp").new_reader("game.slp")
     searches: list[LiveSituations] = []
     found: list[list[Occurrence]] = [[] for _ in queries]

@@ -52,7 +52,7 @@ def is_large(path: Path) -> bool:
 
 
 def often(path: Path) -> list[str]:
-    """What is asked for often. Large replays have one of these queries each, in turn, since small ones have all."""
+    """The queries of `OFTEN` for a replay. Large replays have one of them each, in turn, since small ones have all."""
     if not is_large(path):
         return OFTEN
     large = [each for each in replays_of_all_kinds() if is_large(each)]

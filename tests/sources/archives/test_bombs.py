@@ -382,7 +382,7 @@ def _many(count: int) -> Files:
 
 
 def _many_tar(count: int) -> bytes:
-    """What `tarred` makes of them. Only names and checksums of their headers differ."""
+    """The archive that `tarred` makes of them. Only names and checksums of their headers differ."""
     names = [name.encode() for name in _many(count)]
     header = tarfile.TarInfo(names[0].decode()).tobuf(tarfile.PAX_FORMAT)
     middle, rest = header[len(names[0]) : 148], header[156:]
