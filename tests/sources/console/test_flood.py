@@ -25,7 +25,7 @@ from tests.sources.console.test_dolphin import needs_enet
 from tests.synthetic.match import synthetic_match
 
 _SECONDS = 2
-_SECONDS_OF_MANY = 4
+_SECONDS_OF_MANY = 8
 """With many sources, so that the moment when all of them connect is a small part of the figures."""
 _MAX_HEALTHZ_SECONDS = 0.05
 _MAX_LINES_PER_STATION = 75
