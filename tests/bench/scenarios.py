@@ -62,7 +62,7 @@ def sixty_four(form: Form) -> list[Figure]:
 
 def many_stations(form: Form) -> list[Figure]:
     """128 stations at 60 frames per second with one subscriber each, more than a large tournament has."""
-    count = 9 if form.short else 128
+    count = 9 if form.short else 128  # another number than in `sixty_four`, since it is part of the names
     runs = _runs(form, Load(stations=count, seconds=form.seconds(15)))
     return [
         Figure(f"{count} stations, CPU a frame", _microseconds(runs, count), "µs", None, _load(runs)),

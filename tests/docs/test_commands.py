@@ -35,6 +35,7 @@ from slpstream.cli import cli
 from tests.daemon_process import DaemonProcess, running
 from tests.docs.checkout import copy_checkout
 from tests.docs.pages import Block, all_blocks, blocks
+from tests.docs.plain_python import make_environment
 from tests.project import ROOT
 from tests.synthetic.match import synthetic_match
 
@@ -196,10 +197,7 @@ class Sandbox:
             "PIP_CACHE_DIR": os.environ.get("PIP_CACHE_DIR") or str(Path.home() / ".cache/pip"),
             "PIP_NO_COMPILE": "1",  # most of what is installed is never imported
         }
-        plain = str(Path(sys.base_prefix) / "bin" / "python3")  # which the environment of the tests was made with
-        # uv copies pip from its cache, which is much quicker than installing it with the module venv.
-        make = [uv, "venv", "--quiet", "--seed", "--python", plain] if uv else [plain, "-m", "venv"]
-        subprocess.run([*make, folder / "python"], env=self.environment, check=True)
+        make_environment(folder / "python", self.environment)
 
     def adapted(self, command: str) -> str:
         """The command with the folders of the sandbox, without `sudo`."""
@@ -209,9 +207,9 @@ class Sandbox:
         outside = re.findall(r"(?<![\w.~:/-])/(?!dev/null)\w+", command.replace(str(self.root), "ROOT"))
         assert not outside, f"{command}\nis about folders outside the sandbox: {outside}"
         command = re.sub(r"-g slpstream\b", f"-g {group}", re.sub(r"-o slpstream\b", f"-o {user}", command))
-        return (
-            command if self.daemon is None else command.replace(PORT_IN_PAGES, self.daemon.url.removeprefix("http://"))
-        )
+        if self.daemon is not None:
+            command = command.replace(PORT_IN_PAGES, self.daemon.url.removeprefix("http://"))
+        return command
 
     def run(self, command: str) -> None:
         """Run a command, and stop it when it answers if it would not end by itself."""

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import signal
 import subprocess
-import sys
 import threading
 import time
 import urllib.request
@@ -21,6 +19,7 @@ import pytest
 
 from tests.docs.counting_proxy import counting_proxy
 from tests.docs.pages import blocks
+from tests.docs.plain_python import make_environment
 from tests.project import ROOT
 from tests.shared_data import IN_CI
 
@@ -46,10 +45,7 @@ def environment(home: Path, python: Path) -> dict[str, str]:
 def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A virtual environment with uv, whose download is not measured."""
     folder = tmp_path_factory.mktemp("python")
-    plain = str(Path(sys.base_prefix) / "bin" / "python3")
-    uv = shutil.which("uv")  # copies pip from its cache, which is much quicker than the module venv
-    make = [uv, "venv", "--quiet", "--seed", "--python", plain] if uv else [plain, "-m", "venv"]
-    subprocess.run([*make, folder / "python"], check=True)
+    make_environment(folder / "python")
     install, _ = first_command()
     own = environment(folder, folder / "python")
     got_uv = subprocess.run(install, shell=True, env=own, capture_output=True, text=True, check=False)

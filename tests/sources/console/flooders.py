@@ -126,6 +126,7 @@ ENET: dict[str, Callable[[], Iterator[bytes]]] = {
 
 @cache
 def _has_begun() -> None:
+    """Print a line at the first call."""
     print("begun", flush=True)
 
 

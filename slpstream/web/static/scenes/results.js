@@ -8,7 +8,7 @@
  * @typedef {import("../slpstream.js").Game} Game
  * @typedef {import("../slpstream_types.js").Stats} Stats
  * @typedef {{status: number, body: any}} Answer
- * @typedef {{value: any, asked: boolean, final: boolean}} Entry
+ * @typedef {{value: any, asking: boolean, final: boolean}} Entry
  *     The newest answer, whether it is being asked for, and whether it will not change any more.
  */
 
@@ -69,10 +69,10 @@ export class Results {
   #fetched(path, isFinal, convert) {
     let entry = this.#known.get(path);
     if (entry === undefined) {
-      entry = { value: null, asked: false, final: false };
+      entry = { value: null, asking: false, final: false };
       this.#known.set(path, entry);
     }
-    if (!entry.asked && !entry.final) {
+    if (!entry.asking && !entry.final) {
       this.#load(path, entry, isFinal, convert);
     }
     return entry.value;
@@ -85,7 +85,7 @@ export class Results {
    * @param {(body: any) => any} convert
    */
   async #load(path, entry, isFinal, convert) {
-    entry.asked = true;
+    entry.asking = true;
     let refused = false;
     for (let tries = 0; tries < MAX_TRIES && !entry.final; tries++) {
       try {
@@ -102,7 +102,7 @@ export class Results {
         await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
       }
     }
-    entry.asked = false;
+    entry.asking = false;
     entry.final ||= refused;
   }
 }
