@@ -15,8 +15,8 @@ import pytest
 from hypothesis import settings
 
 from tests import not_on_windows, on_one_python
-from tests.project import ROOT
-from tests.shared_data import IN_CI, SHARED
+from tests.project import IN_CI, ROOT
+from tests.replays import SHARED
 
 TESTS = ROOT / "tests"
 MARKS: Mapping[str, str] = {

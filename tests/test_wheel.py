@@ -16,8 +16,7 @@ import pytest
 
 from tests.deploy import artefacts
 from tests.deploy.played_demo import demo
-from tests.project import ROOT
-from tests.shared_data import IN_CI
+from tests.project import IN_CI, ROOT
 
 UV = os.environ.get("UV") or shutil.which("uv")
 INSTALL_SECONDS = 300

@@ -46,7 +46,7 @@ from slpstream.formats.slippi.whole_game import WholeGame
 from slpstream.model.errors import FormatError
 from tests.bench import slippi_js
 from tests.bench.report import Figure, Form
-from tests.shared_data import SLP
+from tests.replays import SLP
 from tests.synthetic.match import synthetic_match
 
 MIN_BYTES = 500_000

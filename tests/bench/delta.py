@@ -22,7 +22,7 @@ from slpstream.model.messages import LogMessage, to_messagepack
 from slpstream.model.topics import TOPICS
 from slpstream.stream.delta_bases import DeltaBase, DeltaBases, predecessor
 from tests.bench.report import Figure, Form
-from tests.shared_data import SLP
+from tests.replays import SLP
 from tests.synthetic.match import synthetic_match
 
 MUST, GOAL = 0.25, 0.2

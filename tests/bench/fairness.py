@@ -28,7 +28,7 @@ from tests.bench.games import EndlessGame
 from tests.bench.live import Load, Measured, measure_at
 from tests.bench.report import Figure, Form
 from tests.bench.store import write_games
-from tests.daemon_process import running
+from tests.daemons.process import running
 
 FRAMES_TARGET_MILLISECONDS, HEALTH_TARGET_MILLISECONDS = 16.7, 50.0
 OLD_GAMES, SHORT_OLD_GAMES = 20_000, 50

@@ -27,7 +27,7 @@ from tests.bench.game_writer import FILE_NAME
 from tests.bench.games import EndlessGame
 from tests.bench.report import Figure, Form
 from tests.bench.scenarios import ABOUT_ONE_KILOBYTE
-from tests.daemon_process import DaemonProcess
+from tests.daemons.process import DaemonProcess
 from tests.redis.redis_process import RedisProcess, redis
 
 EVENT = "bench"

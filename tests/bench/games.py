@@ -9,7 +9,7 @@ from typing import IO
 from slpstream.formats.slippi import commands
 from slpstream.formats.slippi.container import HEADER_BYTES, header
 from slpstream.formats.slippi.framing import read_event_payloads, width_of_event_payloads
-from tests.shared_data import SLP
+from tests.replays import SLP
 from tests.synthetic.match import synthetic_match
 
 FIRST_FRAME = commands.FIRST_FRAME

@@ -15,7 +15,7 @@ import msgspec
 from slpstream.model.summary import GameSummary, PlayerSummary, Thing
 from slpstream.store import FILE_NAME, Entry, open_database
 from tests.bench.report import Figure, Form
-from tests.daemon_process import running
+from tests.daemons.process import running
 from tests.store import samples
 
 TARGET_MILLISECONDS = 50.0

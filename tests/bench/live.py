@@ -22,7 +22,7 @@ from typing import IO, NamedTuple
 from tests.bench import machine, slippi_js
 from tests.bench.clocks import RECORD
 from tests.bench.game_writer import FILE_NAME
-from tests.daemon_process import DaemonProcess, running
+from tests.daemons.process import DaemonProcess, running
 from tests.project import ROOT
 
 _ROOT = ROOT

@@ -11,7 +11,7 @@ from tests.bench import machine
 from tests.bench.game_writer import FILE_NAME
 from tests.bench.games import EndlessGame
 from tests.bench.report import Figure, Form
-from tests.daemon_process import DaemonProcess, running
+from tests.daemons.process import DaemonProcess, running
 
 _GAMES = 4
 _SPEED = 100

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from tests.bench.report import Figure, Form
-from tests.daemon_process import running
+from tests.daemons.process import running
 from tests.outputs.real_obs import PASSWORD, RealObs, real_obs
 from tests.synthetic.match import synthetic_match
 

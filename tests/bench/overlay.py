@@ -12,7 +12,7 @@ from typing import NamedTuple
 from playwright.sync_api import Browser, CDPSession
 
 from tests.bench.report import Figure, Form
-from tests.daemon_process import running
+from tests.daemons.process import running
 from tests.web.pages import chromium, open_page, screenshot
 from tests.web.shown import game_file, shows_a_frame, written_live
 

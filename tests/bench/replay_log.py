@@ -25,7 +25,7 @@ from slpstream.formats.slplog.inputs import gx_inputs, stunts_inputs
 from slpstream.formats.slplog.reader import ReplayLog
 from slpstream.formats.slplog.writer import pack
 from tests.bench.report import Figure, Form
-from tests.shared_data import SHARED, SLP
+from tests.replays import SHARED, SLP
 from tests.synthetic.match import synthetic_match
 
 WHOLE_GAME_FRAMES = 1800

@@ -10,7 +10,7 @@ from pathlib import Path
 from websockets.sync.client import connect
 
 from tests.bench.report import Figure, Form
-from tests.daemon_process import DaemonProcess
+from tests.daemons.process import DaemonProcess
 
 CLIENTS = 20
 

@@ -28,7 +28,7 @@ from slpstream.formats.slippi.final_frames import FinalFrames
 from slpstream.model.errors import FormatError
 from slpstream.search.situations import LiveSituations, parsed
 from tests.bench.report import Figure, Form
-from tests.shared_data import SHARED, SLP
+from tests.replays import SHARED, SLP
 
 QUERY = "upthrow -> upair, percent:<110, within:5s"
 KILLS = "upthrow -> upair, kill, percent:<110"

@@ -21,7 +21,7 @@ from statistics import median
 from tests.bench import machine
 from tests.bench.games import EndlessGame
 from tests.bench.report import Figure, Form
-from tests.daemon_process import DaemonProcess, running
+from tests.daemons.process import DaemonProcess, running
 
 _STATIONS = 64
 _FRAMES = 120

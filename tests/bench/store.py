@@ -18,7 +18,7 @@ import msgspec
 
 from slpstream.store import FILE_NAME, Entry, open_database
 from tests.bench.report import Figure, Form
-from tests.daemon_process import running
+from tests.daemons.process import running
 from tests.store import samples
 from tests.synthetic.match import synthetic_match
 

@@ -31,7 +31,7 @@ from websockets.uri import parse_uri
 from tests.bench.clocks import RECORD
 from tests.bench.games import FIRST_FRAME, EndlessGame
 from tests.bench.report import Figure, Form, table
-from tests.daemon_process import DaemonProcess
+from tests.daemons.process import DaemonProcess
 from tests.project import ROOT
 
 _MODULE = "tests.bench.strategies"

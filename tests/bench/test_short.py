@@ -15,7 +15,7 @@ from tests.bench.benchmarks import BENCHMARKS
 from tests.bench.games import FIRST_FRAME, EndlessGame
 from tests.bench.report import Figure, Form, table
 from tests.outputs.real_obs import missing
-from tests.shared_data import IN_CI
+from tests.project import IN_CI
 from tests.web.pages import CHROMIUM
 
 

@@ -23,7 +23,7 @@ from tests.bench.clocks import RECORD
 from tests.bench.live import line_of, module, process_of, stdin_of
 from tests.bench.report import Figure, Form
 from tests.bench.resuming import BLOCK_LINES, mode_of
-from tests.daemon_process import DaemonProcess, running
+from tests.daemons.process import DaemonProcess, running
 
 STATIONS = 50
 RECONNECTS_PER_SECOND = 10.0

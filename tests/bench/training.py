@@ -42,7 +42,7 @@ from slpstream.training.columns import PLAYERS
 from slpstream.training.windows import TrainingSet
 from tests.bench.columns import VLADFI
 from tests.bench.report import Figure, Form
-from tests.shared_data import SLP
+from tests.replays import SLP
 
 TARGET_RATIO = 5.0
 TARGET_FRAMES_PER_SECOND = 5e6

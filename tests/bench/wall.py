@@ -22,7 +22,7 @@ from tests.bench.clocks import RECORD
 from tests.bench.live import line_of, module, process_of
 from tests.bench.report import Figure, Form
 from tests.bench.unwatched import UnwatchedPage, unwatched_page
-from tests.daemon_process import running
+from tests.daemons.process import running
 
 STATIONS = 64
 BURST_FRAMES = 12

@@ -24,7 +24,7 @@ from tests.cli.test_info import on_terminal
 from tests.formats.games import games as finished_games
 from tests.formats.slippi.built import ONLINE, Built, varied_replay
 from tests.marks import slow
-from tests.shared_data import replays
+from tests.replays import replays
 
 NO, USAGE, INPUT_OUTPUT = 1, 2, 74
 KINDS = ("parquet", "arrow", "csv")

@@ -14,7 +14,7 @@ import pytest
 from slpstream import api
 from slpstream.cli import main
 from slpstream.game.described import DescribedGame
-from tests.daemon_process import running
+from tests.daemons.process import running
 from tests.synthetic.match import synthetic_match
 
 

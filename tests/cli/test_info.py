@@ -29,7 +29,7 @@ from slpstream.model.events import Event, GameEnd, GameStart, Metadata
 from tests.formats.games import games as finished_games
 from tests.formats.slippi.built import ONLINE, Built, varied_replay
 from tests.formats.slippi.logs import event_boundaries
-from tests.shared_data import needs_shared, replays
+from tests.replays import needs_shared, replays
 from tests.synthetic.match import synthetic_match
 
 END_BYTES = 4096

@@ -20,7 +20,7 @@ from slpstream.game.record import record_of
 from slpstream.model.errors import FormatError, SourceError
 from slpstream.store import FILE_NAME, Entry, GamesQuery, open_database
 from slpstream.store.backfill import path_key
-from tests.shared_data import needs_shared, replays
+from tests.replays import needs_shared, replays
 from tests.synthetic.match import synthetic_match
 
 GAMES = [synthetic_match(seed=seed, frames=100) for seed in range(3)]

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from slpstream.cli import cli
-from tests.daemon_process import DaemonProcess, running
+from tests.daemons.process import DaemonProcess, running
 
 pytestmark = pytest.mark.process
 

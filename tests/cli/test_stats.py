@@ -20,7 +20,7 @@ from slpstream.cli.stats_rows import Figures, GameRow, PlayerRow, game_row, summ
 from slpstream.cli.stats_tables import percent_text, ratio_text, share_text, time_text
 from slpstream.formats.slplog.writer import pack
 from tests.oracles.slippi_js import needs_slippi_js, slippi_js
-from tests.shared_data import SLP, needs_shared, replay
+from tests.replays import SLP, needs_shared, replay
 from tests.synthetic.match import synthetic_match
 
 NO, USAGE, INPUT_OUTPUT = 1, 2, 74

@@ -26,7 +26,7 @@ from slpstream.daemon.announce.dns_sd import DnsSd
 from slpstream.daemon.announce.relay_call import CALL_SECONDS, RelayCall
 from slpstream.model.errors import ConfigError
 from slpstream.sources.console import discovery
-from tests.daemon_process import DaemonProcess, running
+from tests.daemons.process import DaemonProcess, running
 from tests.project import ROOT
 
 STATION = {"id": "setup-1", "folder": "/games", "relay_port": 51441}

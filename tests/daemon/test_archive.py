@@ -26,7 +26,7 @@ from slpstream.sources.tail.scan import scan_tree
 from slpstream.stream import Game, LogConsumer
 from slpstream.stream.log_consumer import ConsumerOffset
 from slpstream.system.metrics import Metrics
-from tests.running_station import TIMEOUT_SECONDS, running_station, until
+from tests.daemons.station import TIMEOUT_SECONDS, running_station, until
 from tests.synthetic.match import synthetic_match
 
 IDLE_SECONDS = 0.2

@@ -22,8 +22,8 @@ from websockets.sync.client import connect
 from slpstream.formats.slippi.container import HEADER_BYTES
 from slpstream.formats.slippi.framing import width_of_event_payloads
 from tests.bench.games import FIRST_FRAME, EndlessGame
-from tests.daemon_process import DaemonProcess, running
-from tests.shared_data import needs_shared, replay
+from tests.daemons.process import DaemonProcess, running
+from tests.replays import needs_shared, replay
 
 COPIES = 150
 BASES = ("rollbackFrameTest", "doubles", "nintendont", "ics2", "v2.0", "items")

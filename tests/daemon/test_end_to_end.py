@@ -19,9 +19,9 @@ from websockets.sync.client import connect
 
 from slpstream.api import messages
 from slpstream.model.messages import FramesMode
-from tests.daemon_process import LogReader, running
+from tests.daemons.process import LogReader, running
 from tests.marks import slow
-from tests.shared_data import SHARED, needs_shared
+from tests.replays import SHARED, needs_shared
 from tests.synthetic.match import synthetic_match
 
 

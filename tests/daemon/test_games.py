@@ -20,7 +20,7 @@ import pytest
 
 from slpstream.api import messages
 from slpstream.store import FILE_NAME
-from tests.daemon_process import DaemonProcess, running
+from tests.daemons.process import DaemonProcess, running
 from tests.formats.games import games as other_games
 from tests.marks import slow
 from tests.synthetic.match import synthetic_match

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.daemon_process import DaemonProcess, running
+from tests.daemons.process import DaemonProcess, running
 from tests.sets.games import DAY, Seat, replay
 from tests.tournament.handover.validator import problems
 

@@ -16,7 +16,7 @@ import pytest
 from slpstream.api import messages
 from slpstream.daemon.highlights import replay_path
 from slpstream.store import StoredGame
-from tests.daemon_process import DaemonProcess, running
+from tests.daemons.process import DaemonProcess, running
 from tests.synthetic.match import synthetic_match
 
 BEFORE = 1_700_000_000

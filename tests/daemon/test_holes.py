@@ -14,7 +14,7 @@ from slpstream.game.log_reader import MODES, archived_game
 from slpstream.game.pipeline import Pipeline
 from slpstream.game.replay_check import ReplayCheck
 from slpstream.model.messages import START
-from tests.running_station import running_station, until
+from tests.daemons.station import running_station, until
 from tests.synthetic.match import synthetic_match
 
 pytestmark = pytest.mark.trio

@@ -24,8 +24,9 @@ from slpstream.game.log_reader import MODES
 from slpstream.game.pipeline import Pipeline
 from slpstream.model.delta import SUBPROTOCOL, DeltaDecoder
 from slpstream.model.messages import DROPPABLE_TYPES, FramesMode, LogMessage
-from tests.daemon_process import STATUS_TYPES, DaemonProcess, running
-from tests.shared_data import IN_CI, SLP
+from tests.daemons.process import STATUS_TYPES, DaemonProcess, running
+from tests.project import IN_CI
+from tests.replays import SLP
 from tests.synthetic.match import synthetic_match
 
 STATION = "main"

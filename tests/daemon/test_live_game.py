@@ -15,8 +15,8 @@ from slpstream.daemon.station.station import Station
 from slpstream.formats.interface import REST_SECONDS
 from slpstream.game.log_reader import peek_game_id
 from slpstream.stream import LogConsumer
+from tests.daemons.station import running_station, until
 from tests.formats.games import games
-from tests.running_station import running_station, until
 from tests.synthetic.match import synthetic_match
 
 pytestmark = pytest.mark.trio

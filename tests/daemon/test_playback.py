@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from tests.daemon_process import DaemonProcess, running
+from tests.daemons.process import DaemonProcess, running
 from tests.outputs.communication import CommunicationChecks
 from tests.synthetic.match import synthetic_match
 

@@ -20,7 +20,7 @@ from websockets.sync.client import ClientConnection, connect
 from slpstream import config
 from slpstream.api import messages
 from slpstream.config import APPLIED_AT_RELOAD, Config, changes
-from tests.daemon_process import DaemonProcess, LogReader, running
+from tests.daemons.process import DaemonProcess, LogReader, running
 from tests.synthetic.match import synthetic_match
 
 

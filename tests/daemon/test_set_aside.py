@@ -18,8 +18,8 @@ from slpstream.sources.tail import FolderTail
 from slpstream.system import internal_errors
 from slpstream.system.internal_errors import InternalErrors
 from slpstream.system.metrics import Metrics
+from tests.daemons.station import running_station, until
 from tests.faults.scene import log_lines
-from tests.running_station import running_station, until
 from tests.synthetic.match import synthetic_match
 
 DATA = synthetic_match(seed=3, frames=60)

@@ -29,7 +29,7 @@ from slpstream.model.summary import GameSummary, IndexedGame, PlayerSummary, Sta
 from slpstream.sets import ImpossibleCorrection, Rules, SetPatch, played_games
 from slpstream.store import FILE_NAME, GameIndex, open_database
 from slpstream.stream import Channel, Hub
-from tests.daemon_process import running
+from tests.daemons.process import running
 from tests.sets.games import Folder, Seat, replay
 from tests.stats.games import with_raw_length
 from tests.store import samples

@@ -12,7 +12,7 @@ import trio
 from slpstream.model.setup import Pacing
 from slpstream.store import FILE_NAME, GameIndex, SetupRow, open_database
 from tests.daemon.test_live_game import PlayedGame
-from tests.running_station import running_station, until
+from tests.daemons.station import running_station, until
 
 
 async def rows(index: GameIndex) -> list[SetupRow]:

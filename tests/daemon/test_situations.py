@@ -17,8 +17,8 @@ from slpstream.model.errors import ConfigError, NoSuchMoment
 from slpstream.store import FoundSituation, GameIndex
 from slpstream.system.metrics import Metrics
 from slpstream.web.marks import Mark, NewMark
-from tests.running_station import running_station, until
-from tests.shared_data import SLP, needs_shared
+from tests.daemons.station import running_station, until
+from tests.replays import SLP, needs_shared
 
 WANTED = (
     Situation(name="kill", query="kill", mark=True),

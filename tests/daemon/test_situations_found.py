@@ -21,8 +21,8 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
 from slpstream.api import open_replay
-from tests.daemon_process import DaemonProcess, running
-from tests.shared_data import SLP, needs_shared
+from tests.daemons.process import DaemonProcess, running
+from tests.replays import SLP, needs_shared
 
 pytestmark = needs_shared
 

@@ -16,7 +16,7 @@ import pytest
 
 from slpstream.store import FILE_NAME, open_database
 from slpstream.store.schema import MIGRATIONS
-from tests.daemon_process import DaemonProcess, running
+from tests.daemons.process import DaemonProcess, running
 from tests.synthetic.match import synthetic_match
 
 TEMPORARY = "game index is kept for this run alone"

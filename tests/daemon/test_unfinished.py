@@ -12,8 +12,8 @@ from slpstream.api import messages
 from slpstream.formats.interface import REST_SECONDS
 from slpstream.model.messages import Position
 from slpstream.stream import LogConsumer
+from tests.daemons.station import running_station, until
 from tests.formats.games import games
-from tests.running_station import running_station, until
 from tests.synthetic.match import synthetic_match
 
 pytestmark = pytest.mark.trio

@@ -20,7 +20,7 @@ from slpstream.model.messages import FramesMode
 from slpstream.stream import LogConsumer
 from slpstream.stream.subscription import Start
 from slpstream.system.metrics import Metrics
-from tests.running_station import running_station, until
+from tests.daemons.station import running_station, until
 from tests.synthetic.match import synthetic_match
 
 HEADER_BYTES = 15

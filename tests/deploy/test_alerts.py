@@ -21,7 +21,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from slpstream import config
 from slpstream.system.metrics import TABLE, Metrics
-from tests.daemon_process import running
+from tests.daemons.process import running
 from tests.deploy.tools import free_port, needs
 from tests.project import ROOT
 

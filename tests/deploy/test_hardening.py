@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from slpstream.api import messages
-from tests.daemon_process import DaemonProcess, LogReader, running
+from tests.daemons.process import DaemonProcess, LogReader, running
 from tests.deploy.tools import needs
 from tests.synthetic.match import synthetic_match
 

@@ -20,7 +20,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
-from tests.daemon_process import DaemonProcess, running
+from tests.daemons.process import DaemonProcess, running
 from tests.deploy.tools import free_port, needs
 from tests.project import ROOT
 

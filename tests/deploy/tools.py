@@ -7,7 +7,7 @@ import socket
 
 import pytest
 
-from tests.shared_data import IN_CI
+from tests.project import IN_CI
 
 
 def needs(*programs: str) -> pytest.MarkDecorator:

@@ -32,7 +32,7 @@ import click
 import pytest
 
 from slpstream.cli import cli
-from tests.daemon_process import DaemonProcess, running
+from tests.daemons.process import DaemonProcess, running
 from tests.docs.checkout import copy_checkout
 from tests.docs.pages import Block, all_blocks, blocks
 from tests.docs.plain_python import make_environment

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from tests.docs.pages import all_blocks
-from tests.shared_data import SLP, needs_shared
+from tests.replays import SLP, needs_shared
 from tests.synthetic.match import synthetic_match
 
 pytestmark = [pytest.mark.process]

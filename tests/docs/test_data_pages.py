@@ -32,7 +32,7 @@ from slpstream.search.situations import parse
 from slpstream.search.situations.query import Query
 from tests.docs.pages import DOCS, blocks
 from tests.docs.test_commands import commands
-from tests.shared_data import SLP, needs_shared, replays
+from tests.replays import SLP, needs_shared, replays
 from tests.synthetic.match import synthetic_match
 
 CONTEXT = Context(("ANN#1",))

@@ -20,8 +20,7 @@ import pytest
 from tests.docs.counting_proxy import counting_proxy
 from tests.docs.pages import blocks
 from tests.docs.plain_python import make_environment
-from tests.project import ROOT
-from tests.shared_data import IN_CI
+from tests.project import IN_CI, ROOT
 
 MAX_DOWNLOADED_BYTES = 10_000_000
 MAX_SECONDS = 300

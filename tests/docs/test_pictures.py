@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from tests.docs.pages import WITH_README, links
-from tests.shared_data import IN_CI
+from tests.project import IN_CI
 from tests.web.pages import chromium
 
 if find_spec("PIL") is None and not IN_CI:

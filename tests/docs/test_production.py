@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.daemon_process import DaemonProcess
+from tests.daemons.process import DaemonProcess
 from tests.docs.pages import DOCS
 from tests.outputs import real_obs
 from tests.outputs.real_obs import PASSWORD, Control, RealObs
-from tests.shared_data import IN_CI
+from tests.project import IN_CI
 from tests.synthetic.match import synthetic_match
 
 pytestmark = [

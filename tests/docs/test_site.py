@@ -13,8 +13,7 @@ import pytest
 
 from slpstream.cli.reference import PAGES as GENERATED
 from tests.docs.pages import DOCS, DOCUMENTS, WITH_README, links
-from tests.project import ROOT
-from tests.shared_data import IN_CI
+from tests.project import IN_CI, ROOT
 
 CONFIG = ROOT / "mkdocs.yml"
 MAX_README_LINES = 120

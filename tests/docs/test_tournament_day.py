@@ -25,7 +25,7 @@ from typing import Any
 
 import pytest
 
-from tests.daemon_process import DaemonProcess
+from tests.daemons.process import DaemonProcess
 from tests.docs.pages import DOCS
 from tests.project import ROOT
 from tests.sets.games import FOX, MARTH, Seat, replay

@@ -8,7 +8,7 @@ import pytest
 
 from tests.faults.matrix import FAULTS, PAGE, Fault, page
 from tests.faults.scene import Outcome
-from tests.shared_data import IN_CI
+from tests.project import IN_CI
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)

@@ -14,7 +14,7 @@ from tests.formats.gci.logs import time_attack
 from tests.formats.mk8 import built as mk8
 from tests.formats.stunts import built as stunts
 from tests.formats.stunts import writer as stunts_writer
-from tests.shared_data import SHARED
+from tests.replays import SHARED
 
 REAL = ("gci/real_body_ta_sonic_oval.gci", "stunts/1st_Akoss_Poo.rpl", "stunts/DEFAULT_zct5.rpl")
 

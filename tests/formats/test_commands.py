@@ -15,7 +15,7 @@ from slpstream.model.topics import TOPICS
 from tests.cli.test_commands import slpstream as command
 from tests.formats.games import games, names
 from tests.formats.mk8 import built as mk8
-from tests.shared_data import SHARED, needs_shared
+from tests.replays import SHARED, needs_shared
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ import pytest
 from slpstream.api import messages
 from slpstream.model.messages import START
 from slpstream.sources.console.feed import RelayFeed
+from tests.daemons.station import running_station, until
 from tests.formats.games import games
-from tests.running_station import running_station, until
 from tests.synthetic.match import synthetic_match
 
 pytestmark = pytest.mark.trio

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from slpstream.formats.registry import is_finished
+from tests.daemons.station import running_station
 from tests.formats.games import games
-from tests.running_station import running_station
 from tests.synthetic.match import synthetic_match
 
 HEADER_BYTES = 15

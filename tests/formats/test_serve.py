@@ -11,7 +11,7 @@ import pytest
 
 from slpstream.api import messages
 from slpstream.model.messages import FramesMode
-from tests.daemon_process import LogReader, running
+from tests.daemons.process import LogReader, running
 from tests.formats.games import games
 
 SHORT = [name for name in games() if name not in ("DEFAULT_zct5.rpl", "real_body_ta_sonic_oval.gci")]

@@ -22,7 +22,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from slpstream.store import FILE_NAME, GamesQuery, open_database
-from tests.daemon_process import DaemonProcess
+from tests.daemons.process import DaemonProcess
 from tests.outputs.receivers import RealReceiver, real_receiver
 from tests.project import ROOT
 from tests.web.pages import chromium, open_page

@@ -12,8 +12,8 @@ from slpstream.daemon.station.station import Station
 from slpstream.game.pipeline import Pipeline
 from slpstream.stream import Game
 from slpstream.system.files import read_regular
+from tests.daemons.station import TIMEOUT_SECONDS, running_station, until
 from tests.formats.games import games
-from tests.running_station import TIMEOUT_SECONDS, running_station, until
 
 pytestmark = pytest.mark.trio
 

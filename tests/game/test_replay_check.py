@@ -16,7 +16,7 @@ from slpstream.formats.slplog.hash_chain import Chain, ReplayedLog
 from slpstream.game.log_reader import MODES
 from slpstream.game.pipeline import Pipeline
 from slpstream.game.replay_check import ReplayCheck
-from tests.daemon_process import running
+from tests.daemons.process import running
 from tests.formats.games import games
 from tests.formats.slippi.built import varied_replay
 from tests.synthetic.match import synthetic_match

@@ -27,7 +27,7 @@ from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.game.pipeline import Pipeline
 from tests.bench.games import EndlessGame
 from tests.bench.machine import resident_megabytes
-from tests.daemon_process import DaemonProcess, LogReader, running
+from tests.daemons.process import DaemonProcess, LogReader, running
 from tests.hostile.mutations import Input, mutated, seeds
 
 _PERIOD_SECONDS = 1 / 60

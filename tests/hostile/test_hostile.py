@@ -20,7 +20,7 @@ from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.game.pipeline import Pipeline
 from tests.bench.games import EndlessGame
 from tests.bench.machine import allow_descriptors, resident_megabytes
-from tests.daemon_process import DaemonProcess, LogReader, running
+from tests.daemons.process import DaemonProcess, LogReader, running
 from tests.project import ROOT
 
 PERIOD_SECONDS = 1 / 60

@@ -22,7 +22,7 @@ from slpstream.model.errors import ProtocolViolation
 from slpstream.model.messages import LogMessage, to_messagepack
 from slpstream.model.topics import TOPICS
 from slpstream.stream.delta_bases import DeltaBase
-from tests.shared_data import needs_shared, replays
+from tests.replays import needs_shared, replays
 from tests.synthetic.match import synthetic_match
 
 STATION = "main"

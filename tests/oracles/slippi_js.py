@@ -17,7 +17,7 @@ from typing import Any, Literal
 import msgspec
 import pytest
 
-from tests.shared_data import IN_CI
+from tests.project import IN_CI
 
 HERE = Path(__file__).resolve().parent
 MODULES = Path(os.environ.get("SLPSTREAM_ORACLES") or HERE / "node_modules")

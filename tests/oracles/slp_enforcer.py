@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from tests.oracles.slippi_js import HERE, MODULES
-from tests.shared_data import IN_CI
+from tests.project import IN_CI
 
 PACKAGE = MODULES / "slp-enforcer" / "package.json"
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from PIL import Image
 
 from slpstream.simulate.bundled import bundled_match
-from tests.daemon_process import running
+from tests.daemons.process import running
 from tests.outputs.real_obs import PASSWORD, SCREEN_FILE, RealObs, real_obs
 from tests.project import ROOT
 

@@ -17,7 +17,7 @@ from slpstream.daemon.outputs import Outputs
 from slpstream.model.errors import ConfigError
 from slpstream.store.deliveries import FILE_NAME
 from slpstream.system.metrics import Metrics
-from tests.daemon_process import DaemonProcess, running
+from tests.daemons.process import DaemonProcess, running
 from tests.outputs.receivers import SECRET, RealReceiver, real_receiver, verified
 from tests.synthetic.match import synthetic_match
 

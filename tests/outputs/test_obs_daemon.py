@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.daemon_process import DaemonProcess, running
+from tests.daemons.process import DaemonProcess, running
 
 pytestmark = pytest.mark.process
 

@@ -21,7 +21,7 @@ from slpstream.outputs.post import PostResponse, post, target_of
 from slpstream.store.deliveries import Delivery, DeliveryStore
 from tests.outputs.hooks import ALL, EPOCH, Hook, inline, keys_of, open_store, unique
 from tests.outputs.receivers import OK, SECRET, FakeReceiver, Request, real_receiver, verified
-from tests.shared_data import IN_CI
+from tests.project import IN_CI
 from tests.stream.fakes import FakeLog, FakeStation
 
 pytestmark = pytest.mark.trio

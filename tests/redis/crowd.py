@@ -17,7 +17,7 @@ from contextlib import ExitStack
 from typing import Any
 from urllib.parse import urlencode
 
-from tests.daemon_process import STATUS_TYPES
+from tests.daemons.process import STATUS_TYPES
 
 _READ_BYTES = 1 << 18
 _TYPE = re.compile(rb'\{"type":"(\w+)"')

@@ -19,7 +19,7 @@ import pytest
 
 from slpstream.model.messages import FramesMode
 from tests.daemon.test_end_to_end import dump_lines, simulate
-from tests.daemon_process import DaemonProcess
+from tests.daemons.process import DaemonProcess
 from tests.redis.crowd import Crowd, Follower
 from tests.redis.redis_process import free_port, redis
 from tests.synthetic.match import synthetic_match

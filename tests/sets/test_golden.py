@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from slpstream.sets import Rules
+from tests.replays import SLP, needs_shared
 from tests.sets.games import (
     BATTLEFIELD,
     DREAM_LAND,
@@ -28,7 +29,6 @@ from tests.sets.games import (
     Seat,
     replay,
 )
-from tests.shared_data import SLP, needs_shared
 
 GOLDEN = Path(__file__).parent / "golden"
 ANN = Seat("Ann", "ANN#1", "ANN", FOX)

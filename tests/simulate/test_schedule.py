@@ -13,7 +13,7 @@ from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.model.errors import WrongFormat
 from slpstream.model.events import Frame
 from slpstream.simulate.schedule import BLOCK_BYTES, DRAIN_SECONDS, Timeline, Write, schedule
-from tests.shared_data import needs_shared, replay, replays
+from tests.replays import needs_shared, replay, replays
 from tests.synthetic.match import synthetic_match
 
 WRITERS = ["dolphin", "frame", "bytes:1", "bytes:1000", "random:7", "random:-3"]

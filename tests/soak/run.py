@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import trio
 
-from tests.daemon_process import running
+from tests.daemons.process import running
 from tests.soak.clients import Client
 from tests.soak.curve import Sample, sample
 from tests.soak.setups import Setup

@@ -16,7 +16,7 @@ from pyarrow import parquet
 
 from slpstream.api import open_replay
 from slpstream.cli import main, sql, sql_reading
-from tests.shared_data import SHARED, needs_shared
+from tests.replays import SHARED, needs_shared
 from tests.synthetic.match import synthetic_match
 from tests.synthetic.stages import BATTLEFIELD, FINAL_DESTINATION, YOSHIS_STORY
 

@@ -16,7 +16,7 @@ from slpstream.cli.sql_reading import Found, examine
 from slpstream.formats.slippi.action_states import state_name, states_called
 from slpstream.sql.database import Database, open_database
 from slpstream.sql.scan import TABLES, Scan
-from tests.shared_data import needs_shared, replays
+from tests.replays import needs_shared, replays
 
 pytestmark = needs_shared
 

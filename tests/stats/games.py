@@ -14,7 +14,7 @@ from slpstream.formats.slippi.game_start import Settings
 from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.model.events import Event, Frame, FrameFinalized, GameEnd, GameEvent
 from slpstream.stats import SlippiStats
-from tests.shared_data import replay
+from tests.replays import replay
 
 Json = dict[str, Any]
 PRE, POST = 0x37, 0x38

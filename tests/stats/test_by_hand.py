@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from slpstream.stats.schema import Conversion
+from tests.replays import SHARED, needs_shared, replay
 from tests.sets.of_replays import set_of
-from tests.shared_data import SHARED, needs_shared, replay
 from tests.stats.games import events_of, game_of, run
 
 pytestmark = needs_shared

@@ -14,7 +14,7 @@ import pytest
 
 from tests.marks import slow
 from tests.oracles.slippi_js import SlippiJs, needs_slippi_js, slippi_js
-from tests.shared_data import needs_shared, replay, replays
+from tests.replays import needs_shared, replay, replays
 from tests.stats.games import (
     POST,
     PRE,

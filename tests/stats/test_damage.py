@@ -12,7 +12,7 @@ from msgspec import UNSET
 from slpstream.formats.slippi.damage import is_magnifying_glass
 from slpstream.model.events import StatsUpdate
 from slpstream.stats.states import FLAGS, HIT, THROWN
-from tests.shared_data import needs_shared, replay, replays
+from tests.replays import needs_shared, replay, replays
 from tests.stats.games import Game, events_of, game_of, run
 from tests.stats.scenes import Scene
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import pytest
 
 from tests.project import ROOT
-from tests.shared_data import needs_shared, replay, replays
+from tests.replays import needs_shared, replay, replays
 from tests.stats.games import Game, Json, differences, game_of, real, run, shown, without_event
 
 PAGE = ROOT / "docs" / "reference" / "stats.md"

@@ -16,7 +16,7 @@ from slpstream.model.events import Event
 from slpstream.stats.extra import PlayerExtra
 from slpstream.stats.schema import Stats
 from slpstream.stats.states import FLAGS, HIT
-from tests.shared_data import needs_shared, replay
+from tests.replays import needs_shared, replay
 from tests.stats.games import Game, events_of, game_of, run
 
 pytestmark = needs_shared

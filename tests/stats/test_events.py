@@ -15,7 +15,7 @@ import pytest
 from slpstream.model.events import Event, GameEvent, StatsUpdate
 from slpstream.stats import SlippiStats
 from slpstream.stats.schema import Stats
-from tests.shared_data import needs_shared, replay, replays
+from tests.replays import needs_shared, replay, replays
 from tests.stats.games import Game, events_of, frame_of, game_of, run
 from tests.synthetic.match import synthetic_match
 

@@ -14,7 +14,7 @@ from msgspec import UNSET
 from slpstream.model.highlight import Highlight, of_event
 from slpstream.stats.highlights import highlight_of_conversion, highlight_of_stock, highlights
 from slpstream.stats.schema import Conversion, Move, Stock
-from tests.shared_data import replay, replays
+from tests.replays import replay, replays
 from tests.stats.games import Game, events_of, game_of, run
 from tests.synthetic.match import synthetic_match
 

@@ -14,7 +14,7 @@ from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.model.events import Event, Frame, FrameFinalized, GameEnd
 from slpstream.stats import SlippiStats
 from slpstream.stats.whole import WithoutEvents
-from tests.shared_data import needs_shared, replay
+from tests.replays import needs_shared, replay
 from tests.stats.games import Game, game_of, run
 from tests.synthetic.match import synthetic_match
 

@@ -20,7 +20,7 @@ from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.game.pipeline import Batch, Pipeline
 from slpstream.model.messages import FramesMode
 from slpstream.simulate.schedule import schedule
-from tests.shared_data import needs_shared, replay
+from tests.replays import needs_shared, replay
 from tests.stats.games import Json, differences
 from tests.synthetic.match import synthetic_match
 

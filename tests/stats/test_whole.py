@@ -13,7 +13,7 @@ from slpstream.formats.slippi.whole_game import WholeGame
 from slpstream.model.errors import FormatError
 from slpstream.stats import SlippiStats
 from slpstream.stats.whole import whole_stats
-from tests.shared_data import needs_shared, replay, replays
+from tests.replays import needs_shared, replay, replays
 from tests.stats.games import POST, PRE, game_of, run, without_event
 from tests.synthetic.match import synthetic_match
 

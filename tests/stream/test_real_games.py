@@ -33,7 +33,7 @@ from slpstream.model.topics import TOPIC_OF_TYPE, TOPICS
 from slpstream.stream import Channel, Game, Hub
 from slpstream.web.encodings import DELTA, JSON, MESSAGEPACK
 from slpstream.web.events import ServerSentEventsEncoding
-from tests.shared_data import SLP, needs_shared
+from tests.replays import SLP, needs_shared
 from tests.stream.fakes import Client, settle, subscription
 from tests.synthetic.match import synthetic_match
 

@@ -26,7 +26,7 @@ from slpstream.system.files import (
     read_start,
     read_to_end,
 )
-from tests.running_station import running_station, until
+from tests.daemons.station import running_station, until
 from tests.synthetic.match import synthetic_match
 
 

@@ -13,8 +13,8 @@ from slpstream.config import Config, Server, Store
 from slpstream.daemon.daemon import Daemon
 from slpstream.model.messages import START
 from slpstream.system.metrics import ROWS, TABLE, Metrics
+from tests.daemons.station import running_station, until
 from tests.project import ROOT
-from tests.running_station import running_station, until
 from tests.stats.games import with_raw_length
 from tests.synthetic.match import synthetic_match
 

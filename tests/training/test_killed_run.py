@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pytest
 
 from slpstream.training.windows import TrainingSet
-from tests.shared_data import SLP, needs_shared
+from tests.replays import SLP, needs_shared
 
 pytestmark = [
     needs_shared,

@@ -24,7 +24,7 @@ from slpstream.training.rows import Rows, Sending
 from slpstream.training.stage_objects import randall
 from tests.formats.slippi.built import ONLINE, Built
 from tests.formats.slippi.pure import without_kernel
-from tests.shared_data import SLP, needs_shared, replays
+from tests.replays import SLP, needs_shared, replays
 
 SENDINGS: tuple[Sending, ...] = ("last", "first")
 

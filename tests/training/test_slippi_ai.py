@@ -20,7 +20,8 @@ from slpstream.api import open_replay
 from slpstream.cli.export import command
 from slpstream.training import slippi_ai
 from tests.formats.slippi.built import ONLINE, Built
-from tests.shared_data import IN_CI, SHARED, SLP, needs_shared
+from tests.project import IN_CI
+from tests.replays import SHARED, SLP, needs_shared
 
 VLADFI = os.environ.get("SLPSTREAM_PEPPI_VLADFI", "")
 REFERENCE = Path(__file__).with_name("slippi_ai_reference.py")

@@ -29,7 +29,7 @@ from slpstream.training.rows import Sending
 from slpstream.training.windows import IncompleteSet, TrainingSet
 from tests.formats.slippi.built import ONLINE, Built
 from tests.formats.slippi.writer import PlayerSetup, game_start
-from tests.shared_data import SLP, needs_shared
+from tests.replays import SLP, needs_shared
 
 _ENVIRONMENT = {**os.environ, "PYTHONHASHSEED": "random"}
 

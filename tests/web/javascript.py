@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from slpstream.web.app import STATIC
-from tests.shared_data import IN_CI
+from tests.project import IN_CI
 
 needs_node = pytest.mark.skipif(
     shutil.which("node") is None and not IN_CI, reason="there is no node (Debian: apt install nodejs); only CI insists"

@@ -21,8 +21,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, Playwright, Request, expect, sync_playwright
 
-from tests.project import ROOT
-from tests.shared_data import IN_CI
+from tests.project import IN_CI, ROOT
 
 CHROMIUM = Path("/usr/bin/chromium")
 HEADLESS_SHELL = Path("/usr/bin/chromium-headless-shell")

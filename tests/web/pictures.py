@@ -26,7 +26,7 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, expect
 
 from slpstream.simulate.bundled import bundled_match
-from tests.daemon_process import running
+from tests.daemons.process import running
 from tests.outputs import obs_pictures
 from tests.project import ROOT
 from tests.web import setups, tournament_pictures

@@ -20,7 +20,8 @@ from playwright.sync_api import Page
 from slpstream.api import messages
 from slpstream.formats.slippi import names
 from tests.formats.slippi import name_lookups
-from tests.shared_data import IN_CI, SLP
+from tests.project import IN_CI
+from tests.replays import SLP
 from tests.synthetic.match import synthetic_match
 
 SECONDS = 30.0

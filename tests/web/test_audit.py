@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.daemon_process import DaemonProcess, running
-from tests.shared_data import IN_CI
+from tests.daemons.process import DaemonProcess, running
+from tests.project import IN_CI
 from tests.tournament.audit.fleet import USUAL, Console, fixes, write_fleet
 from tests.web.pages import open_page, screenshot
 from tests.web.test_dashboard import AXE, PHONE, WIDE, serious

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page
 
-from tests.daemon_process import DaemonProcess
-from tests.shared_data import IN_CI
+from tests.daemons.process import DaemonProcess
+from tests.project import IN_CI
 from tests.web.on_air import THEMES, game_picture
 from tests.web.pages import open_page
 from tests.web.test_dashboard import AXE, PHONE, WIDE

@@ -18,8 +18,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.daemon_process import DaemonProcess, running
-from tests.shared_data import IN_CI
+from tests.daemons.process import DaemonProcess, running
+from tests.project import IN_CI
 from tests.tournament.bracket.startgg_double import EVENT, TOKEN, DoubleSet, Entrant, Player, StartggDouble
 from tests.web.pages import open_page, screenshot
 from tests.web.test_dashboard import AXE, PHONE, WIDE, serious

@@ -17,10 +17,11 @@ from typing import Any
 import pytest
 
 from slpstream.api import messages
-from tests.daemon_process import running
+from tests.daemons.process import running
 from tests.marks import slow
 from tests.oracles.slippi_js import MODULES, needs_slippi_js
-from tests.shared_data import IN_CI, SLP, needs_shared
+from tests.project import IN_CI
+from tests.replays import SLP, needs_shared
 from tests.web.javascript import modules
 from tests.web.shown import game_file, written_live
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.daemon_process import running
+from tests.daemons.process import running
 from tests.project import ROOT
 from tests.web.javascript import needs_node, run
 from tests.web.pages import open_page

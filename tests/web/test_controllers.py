@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.daemon_process import DaemonProcess, running
-from tests.shared_data import IN_CI
+from tests.daemons.process import DaemonProcess, running
+from tests.project import IN_CI
 from tests.tournament.controllers.hands import analog, box, with_inputs
 from tests.tournament.controllers.test_planted import moved
 from tests.web.pages import open_page, screenshot

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.daemon_process import DaemonProcess, running
+from tests.daemons.process import DaemonProcess, running
 from tests.sets.games import Seat, replay
 from tests.synthetic.match import synthetic_match
 from tests.tournament.handover.validator import problems

@@ -22,9 +22,9 @@ from slpstream.formats.registry import name_folders
 from slpstream.formats.slippi.names import stage_edge
 from slpstream.game.described import DescribedGame
 from slpstream.web import schemas
-from tests.daemon_process import DaemonProcess, running
+from tests.daemons.process import DaemonProcess, running
 from tests.oracles.slippi_js import MODULES
-from tests.shared_data import IN_CI
+from tests.project import IN_CI
 from tests.synthetic.match import synthetic_match
 from tests.web import setups
 from tests.web.pages import demo, open_page, screenshot

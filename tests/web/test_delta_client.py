@@ -17,7 +17,7 @@ from slpstream.model.messages import LogMessage
 from slpstream.model.topics import TOPICS
 from slpstream.stream.delta_bases import DeltaBase
 from slpstream.web.encodings import DELTA
-from tests.shared_data import SLP
+from tests.replays import SLP
 from tests.stream.fakes import FakeLog
 from tests.synthetic.match import synthetic_match
 from tests.web.javascript import needs_node, run

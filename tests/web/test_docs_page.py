@@ -15,8 +15,8 @@ from slpstream.model.messages import PAYLOADS, STATUS_PAYLOADS
 from slpstream.stream.subscription import SubscribeRequest
 from slpstream.web import stream_reference
 from slpstream.web.app import STATIC, described_endpoints
-from tests.daemon_process import running
-from tests.shared_data import IN_CI
+from tests.daemons.process import running
+from tests.project import IN_CI
 from tests.web import javascript
 from tests.web.javascript import needs_node
 from tests.web.pages import Demo, demo, open_page, screenshot

@@ -15,9 +15,9 @@ import pytest
 from playwright.sync_api import Browser, FilePayload, FrameLocator, Locator, Page, ViewportSize, expect
 
 from slpstream.web.app import STATIC
-from tests.daemon_process import DaemonProcess, running
+from tests.daemons.process import DaemonProcess, running
 from tests.oracles.slippi_js import MODULES
-from tests.shared_data import IN_CI
+from tests.project import IN_CI
 from tests.web.javascript import needs_node, run
 from tests.web.pages import WatchedPage, open_page, screenshot
 

@@ -20,8 +20,8 @@ from playwright.sync_api import Browser, ViewportSize, expect
 from slpstream.config import Config, StationConfig
 from slpstream.daemon.daemon import Daemon
 from slpstream.model.errors import DemoRefused
-from tests.daemon_process import DaemonProcess, running
-from tests.shared_data import IN_CI
+from tests.daemons.process import DaemonProcess, running
+from tests.project import IN_CI
 from tests.synthetic.match import synthetic_match
 from tests.web.pages import demo, open_page, screenshot
 from tests.web.test_dashboard import AXE, PHONE, WIDE, serious

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from slpstream.model.version import __version__
-from tests.daemon_process import running
+from tests.daemons.process import running
 from tests.web.pages import demo, open_page, screenshot
 
 PHONE = {"width": 390, "height": 844}

@@ -19,7 +19,7 @@ from playwright.sync_api import Browser, Locator, Page, ViewportSize, expect
 
 from slpstream.api import messages
 from tests.bench.games import EndlessGame
-from tests.daemon_process import running
+from tests.daemons.process import running
 from tests.synthetic.match import synthetic_match
 from tests.web.pages import open_page, screenshot
 

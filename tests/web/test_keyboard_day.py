@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.daemon_process import DaemonProcess, running
+from tests.daemons.process import DaemonProcess, running
 from tests.synthetic.match import synthetic_match
 from tests.web.pages import open_page
 from tests.web.test_dashboard import WIDE

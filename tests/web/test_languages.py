@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.daemon_process import running
+from tests.daemons.process import running
 from tests.synthetic.match import synthetic_match
 from tests.web import javascript
 from tests.web.javascript import needs_node

@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.daemon_process import DaemonProcess
+from tests.daemons.process import DaemonProcess
 from tests.oracles.slippi_js import MODULES
-from tests.shared_data import IN_CI
+from tests.project import IN_CI
 from tests.web.pages import CHROMIUM
 from tests.web.whole_site import whole_site
 

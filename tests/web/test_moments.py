@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.daemon_process import DaemonProcess, running
+from tests.daemons.process import DaemonProcess, running
 from tests.outputs.communication import CommunicationChecks
-from tests.shared_data import IN_CI
+from tests.project import IN_CI
 from tests.synthetic.match import synthetic_match
 from tests.web.pages import open_page, screenshot
 from tests.web.test_dashboard import AXE, WIDE, serious

@@ -21,8 +21,8 @@ from slpstream.sets import SetScore
 from slpstream.web import openapi, schemas
 from slpstream.web.app import make_app
 from slpstream.web.endpoint import Endpoint
-from tests.daemon_process import DaemonProcess, running
-from tests.shared_data import IN_CI
+from tests.daemons.process import DaemonProcess, running
+from tests.project import IN_CI
 from tests.synthetic.match import synthetic_match
 from tests.web.served import FakeGames, FakeStations, served
 

@@ -18,7 +18,7 @@ import pytest
 from playwright.sync_api import Browser
 from websockets.sync.client import ClientConnection, connect
 
-from tests.daemon_process import running
+from tests.daemons.process import running
 from tests.synthetic.match import synthetic_match
 from tests.web.pages import LIKE_A_VIDEO, Demo, demo, open_page, screenshot
 from tests.web.shown import (

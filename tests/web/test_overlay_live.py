@@ -13,8 +13,8 @@ import pytest
 from playwright.sync_api import Browser
 
 from tests.bench import overlay
-from tests.daemon_process import running
-from tests.shared_data import IN_CI
+from tests.daemons.process import running
+from tests.project import IN_CI
 from tests.web.pages import LIKE_A_VIDEO, open_page, screenshot
 from tests.web.shown import RECORD_WHAT_IS_SHOWN, Log, check, game_file, log_of, shows_a_frame, written_live
 

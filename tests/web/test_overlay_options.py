@@ -17,7 +17,7 @@ from playwright.sync_api import Browser, Page, WebSocketRoute, expect
 
 from slpstream.model.errors import ConfigError
 from slpstream.web.app import STATIC
-from tests.daemon_process import DaemonProcess, running
+from tests.daemons.process import DaemonProcess, running
 from tests.marks import slow
 from tests.project import ROOT
 from tests.web.javascript import needs_node, run

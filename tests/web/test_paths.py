@@ -23,7 +23,7 @@ from websockets.sync.client import connect
 
 from slpstream.formats.slippi.framing import width_of_event_payloads
 from slpstream.web import setup
-from tests.daemon_process import DaemonProcess, running
+from tests.daemons.process import DaemonProcess, running
 from tests.project import ROOT
 from tests.synthetic.match import synthetic_match
 

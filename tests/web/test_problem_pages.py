@@ -11,8 +11,8 @@ from playwright.sync_api import Browser, Page, Route, ViewportSize, expect
 
 from slpstream.web.access import Access
 from slpstream.web.problem_pages import problem_page, wants_page
-from tests.daemon_process import DaemonProcess, running
-from tests.shared_data import IN_CI
+from tests.daemons.process import DaemonProcess, running
+from tests.project import IN_CI
 from tests.synthetic.match import synthetic_match
 from tests.web.pages import open_page, screenshot
 from tests.web.served import served

@@ -13,7 +13,7 @@ import pytest
 from slpstream.model.errors import ConfigError
 from slpstream.web.access import Access
 from slpstream.web.schemas import Reloaded
-from tests.daemon_process import DaemonProcess, running
+from tests.daemons.process import DaemonProcess, running
 from tests.web.served import served
 
 

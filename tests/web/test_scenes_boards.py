@@ -18,7 +18,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from slpstream.simulate.bundled import as_another_game, bundled_match
-from tests.daemon_process import DaemonProcess, running
+from tests.daemons.process import DaemonProcess, running
 from tests.marks import slow
 from tests.web.on_air import (
     CROWDED,

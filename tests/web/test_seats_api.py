@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from slpstream.web.app import described_endpoints
-from tests.daemon_process import DaemonProcess, running
+from tests.daemons.process import DaemonProcess, running
 from tests.sets.games import MARTH, Seat, replay
 
 pytestmark = pytest.mark.process

@@ -18,9 +18,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, ViewportSize, expect
 
-from tests.daemon_process import DaemonProcess, running
+from tests.daemons.process import DaemonProcess, running
+from tests.project import IN_CI
 from tests.sets.games import MARTH, Seat, replay
-from tests.shared_data import IN_CI
 from tests.web.pages import WatchedPage, open_page, screenshot
 from tests.web.qr import text_in
 from tests.web.test_dashboard import AXE, serious

@@ -19,7 +19,7 @@ import playwright.sync_api
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from slpstream.simulate.schedule import schedule
-from tests.daemon_process import DaemonProcess
+from tests.daemons.process import DaemonProcess
 from tests.web.pages import WatchedPage, open_page, screenshot
 from tests.web.test_dashboard import LONG_MS
 from tests.web.test_scenes_boards import DECISIVE, GAMES, SCORES, STAGES, address, best_of_five, game_of_the_set

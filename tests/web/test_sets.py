@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, ViewportSize, expect
 
-from tests.daemon_process import DaemonProcess, running
-from tests.shared_data import IN_CI
+from tests.daemons.process import DaemonProcess, running
+from tests.project import IN_CI
 from tests.synthetic.match import synthetic_match
 from tests.web.pages import ARTIFACTS, LIKE_A_VIDEO, open_page, screenshot
 from tests.web.test_dashboard import AXE, PHONE, WIDE, serious

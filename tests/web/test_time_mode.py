@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from slpstream.formats.slippi.container import HEADER_BYTES
-from tests.daemon_process import running
+from tests.daemons.process import running
 from tests.formats.slippi.timed_game import TimedGame
 from tests.marks import slow
 from tests.web.pages import LIKE_A_VIDEO, open_page, screenshot

@@ -14,8 +14,7 @@ import pytest
 
 from slpstream.web.app import STATIC
 from tests.oracles.slippi_js import MODULES
-from tests.project import ROOT
-from tests.shared_data import IN_CI
+from tests.project import IN_CI, ROOT
 
 TSC = MODULES / "typescript" / "bin" / "tsc"
 SECONDS = 120.0

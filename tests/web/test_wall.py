@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, ViewportSize, expect
 
-from tests.daemon_process import DaemonProcess, running
+from tests.daemons.process import DaemonProcess, running
 from tests.oracles.slippi_js import MODULES
-from tests.shared_data import IN_CI
+from tests.project import IN_CI
 from tests.synthetic.match import synthetic_match
 from tests.web import javascript, setups
 from tests.web.javascript import needs_node

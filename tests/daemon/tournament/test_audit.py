@@ -17,7 +17,7 @@ from slpstream.daemon.tournament.audit import SetupAudit
 from slpstream.game.record import record_of
 from slpstream.store import FILE_NAME, GameIndex, SetupRow, open_database
 from slpstream.tournament.audit.findings import Audit
-from tests.running_station import until
+from tests.daemons.station import until
 from tests.tournament.audit.fleet import FIRST_GAME_AT, USUAL, Console, game
 
 pytestmark = pytest.mark.trio

@@ -21,8 +21,8 @@ from slpstream.api import open_replay
 from slpstream.daemon.tournament import controllers
 from slpstream.daemon.tournament.controllers import DaemonControllers
 from slpstream.stream import Channel
-from tests.daemon_process import DaemonProcess, running
-from tests.running_station import running_station
+from tests.daemons.process import DaemonProcess, running
+from tests.daemons.station import running_station
 from tests.tournament.controllers.hands import Inputs, analog, box, with_inputs
 from tests.tournament.controllers.test_planted import moved
 

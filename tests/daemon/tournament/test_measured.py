@@ -23,7 +23,7 @@ from slpstream.game.record import record_of
 from slpstream.model.setup import Pacing
 from slpstream.simulate.bundled import as_another_game
 from slpstream.store import FILE_NAME, Entry, open_database
-from tests.daemon_process import DaemonProcess, running
+from tests.daemons.process import DaemonProcess, running
 from tests.sets.games import Seat, replay
 from tests.tournament.audit.fleet import write_fleet
 

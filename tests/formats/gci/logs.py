@@ -16,7 +16,8 @@ from slpstream.formats.gci.settings import Replay
 from slpstream.model.events import Diagnostic, Event, GameEvent
 from slpstream.model.messages import body_of
 from tests.formats.gci.writer import as_pattern, new_replay, place, write_emblems
-from tests.shared_data import IN_CI, SHARED
+from tests.project import IN_CI
+from tests.replays import SHARED
 
 GCI = SHARED / "gci"
 

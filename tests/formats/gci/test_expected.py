@@ -16,7 +16,7 @@ from slpstream.formats.gci.custom import CustomMachine, write_custom
 from slpstream.formats.gci.frames import BUTTONS
 from slpstream.model.events import GameEnd, GameStart
 from tests.formats.gci.logs import GCI, codes, events_of, files, payload
-from tests.shared_data import SHARED, needs_shared
+from tests.replays import SHARED, needs_shared
 
 GOOD = [pytest.param(path, id=path.stem) for path in files()]
 

@@ -28,7 +28,7 @@ from slpstream.model.events import Diagnostic, Event, Frame, GameEnd, GameStart
 from slpstream.model.messages import body_of
 from tests.formats.gci.logs import GCI, custom_machine, files, grand_prix, runs, time_attack, with_checksum, with_custom
 from tests.formats.gci.writer import encode, new_replay, read_replay
-from tests.shared_data import needs_shared
+from tests.replays import needs_shared
 
 SECONDS = float(os.environ.get("SLPSTREAM_FUZZ_SECONDS", "10"))
 # Measured on a slow machine; hypothesis limits the number of examples, not the time.

@@ -13,7 +13,7 @@ from slpstream.formats.gci.settings import Replay
 from slpstream.model.messages import body_of
 from tests.formats.gci.logs import GCI, custom_machine, equal_checkpoints, events_of
 from tests.formats.gci.writer import MAX_RACERS, encode, new_replay
-from tests.shared_data import needs_shared
+from tests.replays import needs_shared
 
 MAX_MEMORY_BYTES = 64 << 20
 

@@ -45,7 +45,7 @@ from tests.formats.gci.writer import (
     write_body,
     write_emblems,
 )
-from tests.shared_data import needs_shared
+from tests.replays import needs_shared
 
 REAL = [pytest.param(path, id=path.stem) for path in (*files(), *files(GCI / "bad"))]
 REJECTED = {"truncated_header", "type_ghost", "other_game", "emblem"}

@@ -19,7 +19,7 @@ from slpstream.formats.mk8.sniff import sniff
 from slpstream.model.events import GameEnd, GameStart
 from slpstream.model.messages import body_of
 from tests.formats.mk8 import built
-from tests.shared_data import SHARED
+from tests.replays import SHARED
 
 SECONDS = float(os.environ.get("SLPSTREAM_FUZZ_SECONDS", "6"))
 

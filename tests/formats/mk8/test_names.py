@@ -9,7 +9,7 @@ import msgspec
 
 from slpstream.formats.mk8 import names
 from slpstream.formats.mk8.settings import CUBIC_CENTIMETRES
-from tests.shared_data import SHARED, needs_shared
+from tests.replays import SHARED, needs_shared
 
 
 @needs_shared

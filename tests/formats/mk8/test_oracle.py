@@ -22,7 +22,8 @@ from slpstream.formats.mk8.times import RaceTime
 from slpstream.model.errors import FormatError
 from slpstream.model.events import Diagnostic, GameEnd, GameEvent, GameStart
 from tests.formats.mk8.built import log
-from tests.shared_data import IN_CI, SHARED, needs_shared
+from tests.project import IN_CI
+from tests.replays import SHARED, needs_shared
 
 FOLDER = SHARED / "mk8"
 

@@ -9,7 +9,7 @@ import pytest
 from slpstream.formats import kernel as room
 from tests.formats.slippi.pure import without_kernel
 from tests.marks import slow
-from tests.shared_data import IN_CI
+from tests.project import IN_CI
 
 IN_PYTHON = ["python"] if room.kernel is None else slow("python")
 """Without the kernel, the tests in Python are the only ones, and never left out."""

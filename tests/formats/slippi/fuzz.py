@@ -54,7 +54,7 @@ def write_seeds(folder: Path) -> int:
     """Write the seeds and return their number. A long replay becomes its head, some of its frames, and its tail."""
     from tests.formats.slippi.logs import event_boundaries
     from tests.formats.slippi.test_columns import built_replays
-    from tests.shared_data import replays
+    from tests.replays import replays
 
     seeds = dict(built_replays())
     choice = random.Random(2026)

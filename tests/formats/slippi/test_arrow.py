@@ -20,7 +20,7 @@ from slpstream.formats.slippi.whole_game import WholeGame
 from slpstream.model.fields import Table
 from tests.formats.slippi.built import Built, bookend, post, pre, start, varied_replay
 from tests.formats.slippi.logs import event_boundaries
-from tests.shared_data import replays
+from tests.replays import replays
 
 REPLAYS = [path for path in replays() if path.stem != "not_slp_text"]
 

@@ -26,7 +26,7 @@ from tests.formats.slippi.agreement import Live, assert_agree, value_of
 from tests.formats.slippi.built import OFFLINE, ONLINE, Built, post, pre, start, varied_replay
 from tests.formats.slippi.logs import event_boundaries
 from tests.formats.slippi.pure import without_kernel
-from tests.shared_data import replays
+from tests.replays import replays
 
 NOT_REPLAYS = {"not_slp_text"}
 

@@ -19,7 +19,7 @@ from slpstream.model.fields import camel
 from tests.formats.slippi.built import OFFLINE, ONLINE, Built, bookend, post, pre, start, varied_replay
 from tests.formats.slippi.logs import logs_of
 from tests.oracles.slippi_js import SlippiJs, needs_slippi_js, slippi_js, version
-from tests.shared_data import replay, replays
+from tests.replays import replay, replays
 
 pytestmark = needs_slippi_js
 

@@ -18,7 +18,7 @@ from slpstream.model.errors import FormatError
 from slpstream.model.events import Diagnostic, Event, Frame, GameEnd, GameStart, Metadata, first_of
 from tests.formats.slippi.built import Built
 from tests.oracles.slippi_js import needs_slippi_js, slippi_js
-from tests.shared_data import needs_shared, replay, replays
+from tests.replays import needs_shared, replay, replays
 
 STARTED_MS = 1_700_000_000_000
 STARTED = "2023-11-14T22:13:20Z"

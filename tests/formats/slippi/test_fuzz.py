@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.shared_data import IN_CI
+from tests.project import IN_CI
 
 SECONDS = 15
 

@@ -20,7 +20,7 @@ from slpstream.model.setup import CodeList
 from tests.formats.slippi.built import Built
 from tests.formats.slippi.gecko_lists import INSERT, SERIAL, STRING, WRITE_32, code, hooks
 from tests.marks import slow
-from tests.shared_data import SLP, needs_shared, replay, replays
+from tests.replays import SLP, needs_shared, replay, replays
 
 LIST = code(0x800C9A44, INSERT, 3) + code(0x80068F30) + code(0x80001234, STRING, 13) + code(0x80400000, SERIAL)
 

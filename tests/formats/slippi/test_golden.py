@@ -34,7 +34,7 @@ from tests.formats.slippi.logs import (
     random_cuts,
 )
 from tests.marks import slow
-from tests.shared_data import needs_shared, replay
+from tests.replays import needs_shared, replay
 
 pytestmark = pytest.mark.usefixtures("with_and_without_kernel")
 

@@ -41,7 +41,7 @@ from tests.formats.slippi.logs import (
 )
 from tests.formats.slippi.writer import event_payloads
 from tests.marks import slow
-from tests.shared_data import SLP, needs_shared, replay
+from tests.replays import SLP, needs_shared, replay
 from tests.synthetic.match import synthetic_match
 
 pytestmark = pytest.mark.usefixtures("with_and_without_kernel")

@@ -17,7 +17,8 @@ from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.model.events import Form, Frame
 from slpstream.model.messages import LogMessage, cut_entry, to_messagepack
 from tests.formats.slippi.built import Built
-from tests.shared_data import IN_CI, needs_shared, replay
+from tests.project import IN_CI
+from tests.replays import needs_shared, replay
 
 GAME = "0123456789abcdef0123456789abcdef"
 KINDS = "BbHhIif?"

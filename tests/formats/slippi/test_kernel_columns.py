@@ -19,7 +19,8 @@ from slpstream.formats.slippi.whole_game import WholeGame
 from tests.formats.slippi.agreement import assert_kernel_agrees
 from tests.formats.slippi.built import OFFLINE, ONLINE, Built, bookend, item, post, pre, start, varied_replay
 from tests.formats.slippi.logs import event_boundaries
-from tests.shared_data import IN_CI, replays
+from tests.project import IN_CI
+from tests.replays import replays
 
 pytestmark = pytest.mark.skipif(kernel is None and not IN_CI, reason="the kernel is not built here")
 

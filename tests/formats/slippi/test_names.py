@@ -15,7 +15,7 @@ from slpstream.formats.name_tables import names_of, read_table
 from slpstream.formats.slippi import names
 from slpstream.formats.slippi.frame_entry import PlayerFrame
 from tests.formats.slippi import name_lookups
-from tests.shared_data import SHARED, needs_shared
+from tests.replays import SHARED, needs_shared
 
 PLAYABLE = range(26)
 SIX_COSTUMES = ("Captain Falcon", "Kirby", "Yoshi")

@@ -16,7 +16,8 @@ import pytest
 
 from slpstream.formats.slippi.columns import EventColumns
 from slpstream.formats.slippi.whole_game import WholeGame
-from tests.shared_data import IN_CI, replays
+from tests.project import IN_CI
+from tests.replays import replays
 
 pytestmark = pytest.mark.skipif(
     find_spec("peppi_py") is None and not IN_CI, reason="peppi-py is not installed (`uv run --group peers`)"

@@ -17,7 +17,7 @@ from slpstream.model.events import GameEnd, GameStart, first_of
 from tests.formats.slippi.agreement import assert_agree
 from tests.formats.slippi.built import Built, bookend, post, pre, start
 from tests.formats.slippi.logs import bytewise, logs_of
-from tests.shared_data import SLP, needs_shared
+from tests.replays import SLP, needs_shared
 
 RED_AND_BLUE = {0: 0, 1: 1, 2: 0, 3: 1}
 

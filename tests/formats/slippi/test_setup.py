@@ -16,7 +16,7 @@ from slpstream.model.setup import CodeList, RevealedSetup
 from tests.formats.games import games as other_games
 from tests.formats.slippi.gecko_lists import hooks
 from tests.formats.slippi.writer import PlayerSetup, game_start
-from tests.shared_data import SLP, needs_shared
+from tests.replays import SLP, needs_shared
 
 FOX, FALCO = 2, 20
 NO_ITEMS = {f"item_spawn_bitfield_{i}": 0 for i in range(1, 6)}

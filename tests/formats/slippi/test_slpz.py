@@ -16,7 +16,7 @@ from slpstream.model.errors import FormatError, Unsupported
 from slpstream.sources.archives.compressed import read_replay
 from tests.formats.slippi.built import Built, varied_replay
 from tests.formats.slippi.slpz_writer import Refused, assemble, block, pack, zstd
-from tests.shared_data import needs_shared, replays
+from tests.replays import needs_shared, replays
 
 _LIMIT = 1 << 20
 

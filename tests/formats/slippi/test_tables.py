@@ -22,7 +22,7 @@ from slpstream.formats.slippi.container import HEADER_BYTES
 from slpstream.formats.slippi.framing import read_event_payloads
 from slpstream.model.fields import Field, Table, parse_version
 from tests.formats.slippi.writer import sizes_at, split
-from tests.shared_data import needs_shared, replays
+from tests.replays import needs_shared, replays
 
 EXTRACT = Path(__file__).with_name("spec_extract.csv")
 

@@ -19,7 +19,7 @@ from slpstream.game.described import DescribedGame
 from slpstream.model.events import Event, Frame, GameEnd
 from slpstream.model.summary import GameSummary
 from tests.formats.slippi.timed_game import BONUS_MODE, COIN_MODE, STOCK_MODE, TimedGame
-from tests.shared_data import SHARED, needs_shared
+from tests.replays import SHARED, needs_shared
 
 BEFORE_PLACEMENTS = (3, 12, 0)
 

@@ -45,7 +45,7 @@ from tests.formats.slippi.writer import (
     sizes_at,
     split,
 )
-from tests.shared_data import needs_shared, replays
+from tests.replays import needs_shared, replays
 from tests.synthetic.match import synthetic_match
 
 ERAS: list[Version] = [

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from slpstream.formats.registry import choose
 from tests.formats.slippi.built import varied_replay
-from tests.shared_data import IN_CI, SHARED, replays
+from tests.project import IN_CI
+from tests.replays import SHARED, replays
 from tests.synthetic.match import synthetic_match
 
 _MAX_BYTES = 200_000

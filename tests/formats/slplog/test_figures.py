@@ -15,7 +15,7 @@ from tests.bench.replay_log import (
     zstd,
 )
 from tests.formats.slplog.input_tracks import MELEE_PAD, melee_pads, pack_track
-from tests.shared_data import SHARED, needs_shared, replay
+from tests.replays import SHARED, needs_shared, replay
 
 pytestmark = needs_shared
 

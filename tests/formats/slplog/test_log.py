@@ -24,7 +24,7 @@ from tests.formats.gci.logs import time_attack
 from tests.formats.slplog.logs import bytes_of, format_of, real_files, synthetic, varied_replay
 from tests.formats.stunts import built as stunts
 from tests.formats.stunts import writer as stunts_writer
-from tests.shared_data import needs_shared
+from tests.replays import needs_shared
 
 
 @needs_shared

@@ -7,7 +7,7 @@ import pytest
 from slpstream.formats.slplog.writer import pack
 from tests.formats.slplog.logs import synthetic, varied_replay
 from tests.formats.slplog.page_reader import unpack
-from tests.shared_data import needs_shared, replay
+from tests.replays import needs_shared, replay
 from tests.synthetic.match import synthetic_match
 
 

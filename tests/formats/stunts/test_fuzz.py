@@ -20,7 +20,7 @@ from slpstream.model.events import Frame, GameEnd, GameStart
 from slpstream.model.messages import body_of
 from tests.formats.stunts import built
 from tests.formats.stunts.writer import encode
-from tests.shared_data import SHARED
+from tests.replays import SHARED
 
 SECONDS = float(os.environ.get("SLPSTREAM_FUZZ_SECONDS", "5"))
 TIC_COUNT_OFFSETS = {"new": 0x18, "old": 0x16}

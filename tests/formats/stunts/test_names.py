@@ -8,7 +8,7 @@ import msgspec
 
 from slpstream.formats.stunts import names
 from tests.formats.stunts.built import BITS
-from tests.shared_data import SHARED, needs_shared
+from tests.replays import SHARED, needs_shared
 
 
 @needs_shared

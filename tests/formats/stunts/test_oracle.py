@@ -17,7 +17,8 @@ from slpstream.model.errors import FormatError
 from slpstream.model.events import Frame, GameEnd, GameStart
 from tests.formats.stunts.built import BITS, log
 from tests.formats.stunts.writer import encode
-from tests.shared_data import IN_CI, SHARED, needs_shared
+from tests.project import IN_CI
+from tests.replays import SHARED, needs_shared
 
 FOLDER = SHARED / "stunts"
 

@@ -6,7 +6,7 @@ from slpstream.formats.name_tables import read_table
 from slpstream.formats.stunts import names
 from slpstream.formats.stunts.track import HIGHEST_TERRAIN, SIDE_TILES, TILES, TRACK_BYTES, Track, draw
 from tests.formats.stunts import built
-from tests.shared_data import SHARED, needs_shared
+from tests.replays import SHARED, needs_shared
 
 
 def with_tiles(elements: dict[tuple[int, int], int], terrain: dict[tuple[int, int], int]) -> Track:

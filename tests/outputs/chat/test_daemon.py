@@ -16,7 +16,7 @@ from slpstream.config import Chat, Config
 from slpstream.daemon.outputs import Outputs
 from slpstream.model.errors import ConfigError
 from slpstream.system.metrics import Metrics
-from tests.daemon_process import running
+from tests.daemons.process import running
 from tests.outputs.chat.discord_double import valid
 from tests.sets.games import BATTLEFIELD, MARTH, Seat, replay
 

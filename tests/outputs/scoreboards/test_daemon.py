@@ -16,7 +16,7 @@ from slpstream.daemon.outputs import Outputs
 from slpstream.model.errors import ConfigError
 from slpstream.stream import OnAir
 from slpstream.system.metrics import Metrics
-from tests.daemon_process import DaemonProcess, running
+from tests.daemons.process import DaemonProcess, running
 from tests.outputs.hooks import inline
 from tests.outputs.scoreboards.helper_double import HelperDouble, served
 from tests.outputs.scoreboards.sets import Station, game, player

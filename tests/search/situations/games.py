@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from slpstream.api import Replay, open_replay
 from slpstream.model.errors import FormatError
 from slpstream.model.events import Event, Frame, FrameFinalized
-from tests.shared_data import SHARED, SLP
+from tests.replays import SHARED, SLP
 
 
 class Game(NamedTuple):

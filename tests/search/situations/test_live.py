@@ -20,8 +20,8 @@ from slpstream.model.fields import F32
 from slpstream.model.messages import LogMessage, content_of
 from slpstream.search.situations import LiveSituations, Occurrence, frame_of, parsed
 from tests.formats.slippi.writer import sizes_at
+from tests.replays import SLP, needs_shared
 from tests.search.situations.games import game_of
-from tests.shared_data import SLP, needs_shared
 from tests.synthetic.match import synthetic_match
 
 ALWAYS = ("x:>-9999", "y:<9999", "own.percent:>=0")

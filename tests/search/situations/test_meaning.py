@@ -7,8 +7,8 @@ import pytest
 from slpstream.formats.slippi.action_states import states_called
 from slpstream.search.situations.vocabulary import HIT_STATES, STATES
 from slpstream.stats.states import DYING, FLAGS, HIT, LANDING, LEDGE, SHIELD
+from tests.replays import SLP, needs_shared
 from tests.search.situations.games import game_of
-from tests.shared_data import SLP, needs_shared
 
 
 @pytest.mark.parametrize(

@@ -16,10 +16,10 @@ import pytest
 from slpstream.api import open_replay
 from slpstream.search.situations import LiveSituations, Occurrence, parsed
 from tests.project import ROOT
+from tests.replays import needs_shared
 from tests.search.situations import reference
 from tests.search.situations.games import Game, game_of, replays_of_all_kinds
 from tests.search.situations.queries import OccurringQueries, Queries
-from tests.shared_data import needs_shared
 
 RANDOM_QUERIES = 500
 DOCUMENTED = [

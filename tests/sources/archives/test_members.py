@@ -28,7 +28,7 @@ from slpstream.system.member_paths import member_path, path_text, shown_name
 from tests.formats.slippi.built import Built
 from tests.formats.slippi.slpz_writer import Refused, pack
 from tests.marks import slow
-from tests.shared_data import SLP, needs_shared, replays
+from tests.replays import SLP, needs_shared, replays
 from tests.sources.archives.packing import (
     COMPRESSED,
     KINDS,

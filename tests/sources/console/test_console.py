@@ -20,7 +20,7 @@ from slpstream.api import messages, open_replay
 from slpstream.sources.console.console import ConsoleSource
 from slpstream.sources.console.recorder import Recorder
 from slpstream.sources.console.recording import RecordingFile
-from tests.shared_data import needs_shared, replay
+from tests.replays import needs_shared, replay
 from tests.sources.console.disks import Disk
 from tests.sources.console.listeners import Notices, inline
 from tests.sources.console.wii import Connector, Wii, raw_of

@@ -22,7 +22,7 @@ from slpstream.sources.console.dolphin import PLAYED_ON, DolphinSession, Dolphin
 from slpstream.sources.console.recorder import Recorder
 from slpstream.sources.console.session import BytesLost, EventBytes, HandshakeDone, Idle
 from tests.formats.slippi.built import Built
-from tests.shared_data import IN_CI
+from tests.project import IN_CI
 from tests.sources.console.listeners import Notices
 from tests.sources.console.wii import raw_of
 

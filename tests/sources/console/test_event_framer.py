@@ -19,7 +19,7 @@ from slpstream.sources.console.event_framer import (
     SkippedBytes,
 )
 from tests.formats.slippi.built import Built, varied_replay
-from tests.shared_data import needs_shared, replays
+from tests.replays import needs_shared, replays
 from tests.sources.console.wii import pieces, raw_of
 
 ONE = raw_of(varied_replay())

@@ -19,7 +19,7 @@ import trio
 
 from slpstream.api import messages
 from slpstream.simulate.play import write_replay
-from tests.daemon_process import DaemonProcess, LogReader
+from tests.daemons.process import DaemonProcess, LogReader
 from tests.sources.console.flooders import ENET, TCP, flooding
 from tests.sources.console.test_dolphin import needs_enet
 from tests.synthetic.match import synthetic_match

@@ -26,7 +26,7 @@ from slpstream.sources.console.session import BytesLost, ConsoleSession, EventBy
 from slpstream.sources.tail import FileIdentity, TailedFile
 from tests.formats.slippi.built import Built
 from tests.oracles.slippi_js import HERE, MODULES, needs_slippi_js, slippi_js
-from tests.shared_data import needs_shared, replay
+from tests.replays import needs_shared, replay
 from tests.sources.console import wii
 from tests.sources.console.wii import raw_of
 from tests.synthetic.match import synthetic_match

@@ -25,7 +25,8 @@ import trio
 from slpstream.config import StationConfig
 from slpstream.daemon.daemon import Daemon
 from tests.oracles.slippi_js import HERE, MODULES, needs_slippi_js, slippi_js
-from tests.shared_data import IN_CI, needs_shared, replay
+from tests.project import IN_CI
+from tests.replays import needs_shared, replay
 from tests.sources.console.test_daemon import daemon_of, until
 from tests.synthetic.match import synthetic_match
 

@@ -21,7 +21,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 from slpstream.model.errors import Replaced, Truncated, Vanished
 from slpstream.sources.tail import Grew, Notifications, Opened, Rewritten
-from tests.shared_data import IN_CI
+from tests.project import IN_CI
 from tests.sources.tail.driver import REWRITABLE, WALL_CLOCK, Driver, Record
 
 EXAMPLES = int(os.environ.get("SLPSTREAM_EXAMPLES", "600" if IN_CI else "200"))

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from prometheus_client.parser import text_string_to_metric_families
 
 from slpstream.cli.audit import command
-from tests.daemon_process import DaemonProcess, running
+from tests.daemons.process import DaemonProcess, running
 from tests.tournament.audit.fleet import USUAL, Console, fixes, game, name_of, write_fleet, write_setup
 
 SETUPS = 12

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from slpstream.store.reports import FILE_NAME, open_reports
-from tests.daemon_process import DaemonProcess
+from tests.daemons.process import DaemonProcess
 from tests.tournament.bracket.startgg_double import EVENT, TOKEN, DoubleSet, Entrant, Player, StartggDouble, Trouble
 from tests.web.test_scenes_boards import GAMES, add_game
 

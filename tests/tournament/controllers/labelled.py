@@ -22,7 +22,7 @@ from slpstream.tournament.controllers.check import HEALTH_CHECKS, LEGALITY_CHECK
 from slpstream.tournament.controllers.report import ControllerReport, PlayerControls
 from tests.oracles.slp_enforcer import enforced
 from tests.project import ROOT
-from tests.shared_data import SHARED, SLP
+from tests.replays import SHARED, SLP
 
 CONTROLLERS = SHARED / "controllers"
 ANSWERS = Path(__file__).with_name("enforcer.json")

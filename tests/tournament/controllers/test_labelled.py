@@ -10,7 +10,7 @@ import pytest
 from slpstream.tournament.controllers.check import LEGALITY_CHECKS, MIN_LEGALITY_FRAMES
 from tests.oracles import slp_enforcer
 from tests.oracles.slp_enforcer import needs_slp_enforcer
-from tests.shared_data import needs_shared
+from tests.replays import needs_shared
 from tests.tournament.controllers import labelled
 
 pytestmark = needs_shared

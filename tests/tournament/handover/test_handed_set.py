@@ -21,8 +21,8 @@ from slpstream.tournament.bracket.interface import SetContext
 from slpstream.tournament.clock_skew import ClockSkew, clock_skew
 from slpstream.tournament.handover.archive import free_name, write_zip, write_zip_file
 from slpstream.tournament.handover.handed_set import HandedSet, ReplayFile, Templates, handed_set
+from tests.replays import SLP, needs_shared
 from tests.sets.games import BATTLEFIELD, DAY, DREAM_LAND, MARTH, NO_CONTEST, Seat, replay
-from tests.shared_data import SLP, needs_shared
 from tests.tournament.handover.validator import problems
 
 ANN, BOB = Seat("Ann", "ANN#1"), Seat("Bob", "BOB#2", character=MARTH)

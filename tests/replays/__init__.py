@@ -6,17 +6,14 @@ that a build without data is never green.
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
 
-from tests.project import ROOT
+from tests.project import IN_CI, ROOT
 
 SHARED = ROOT.parent / "shared" / "data"
 SLP = SHARED / "slp"
-
-IN_CI = os.environ.get("CI") == "true"
 
 needs_shared = pytest.mark.skipif(
     not SHARED.is_dir() and not IN_CI, reason=f"the real replays are not at {SHARED}; only CI requires them"
