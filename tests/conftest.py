@@ -138,7 +138,7 @@ MAX_DEFAULT_REPLAY_BYTES = 600_000
 """Tests with a real file above this size are slow. They take most of the time, and smaller files and built ones cover
 all versions and all kinds of events."""
 _FIXTURE_MARKS = {"browser": ("browser", "process", "slow"), "broker": ("redis", "process")}
-_NOT_QUICK = ("slow", "browser", "process", "redis", "soak", "fuzz", "sweep")
+_NOT_QUICK = ("slow", "release", "browser", "process", "redis", "soak", "fuzz", "sweep")
 _BYTECODE = ROOT / ".pytest_cache" / "bytecode"
 
 # On another Python or platform, tests look for what that changes, and need fewer examples for it.
@@ -147,12 +147,13 @@ settings.register_profile("brief", settings.get_profile("ci"), max_examples=20)
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("slpstream")
-    group.addoption("--all", action="store_true", help="run every test, also those marked slow; CI=true does the same")
+    group.addoption("--gate", action="store_true", help="run every test that is not marked release, also slow ones")
+    group.addoption("--all", action="store_true", help="run every test, also those marked slow or release")
     group.addoption("--quick", action="store_true", help=f"run the inner loop: no test marked {', '.join(_NOT_QUICK)}")
     group.addoption(
         "--other-python",
         action="store_true",
-        help="leave out slow tests, also in CI, and what one Python is enough for (tests/on_one_python.py)",
+        help="leave out what one Python is enough for (tests/on_one_python.py)",
     )
     group.addoption(
         "--share",
@@ -237,14 +238,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 item.add_marker(mark)
     number, count = config.getoption("share")
     _deselect(config, items, [item for item in items if _crc_of(item) % count != number - 1])
-    if config.getoption("other_python"):
-        _deselect(config, items, [item for item in items if item.get_closest_marker("slow")])
-    elif config.getoption("quick"):
-        _deselect(config, items, [item for item in items if any(map(item.get_closest_marker, _NOT_QUICK))])
-    elif not (config.getoption("all") or IN_CI or "slow" in config.option.markexpr):
-        # A slow test runs if its file is named on the command line.
-        named = {Path(argument.partition("::")[0]).resolve() for argument in config.args}
-        _deselect(config, items, [item for item in items if item.get_closest_marker("slow") and item.path not in named])
+    if config.getoption("all") or "release" in config.option.markexpr:
+        return
+    if config.getoption("quick"):
+        left_out = _NOT_QUICK
+    elif config.getoption("gate") or "slow" in config.option.markexpr:
+        left_out = ("release",)
+    else:
+        left_out = ("slow", "release")
+    # A slow test runs if its file is named on the command line.
+    named = {Path(argument.partition("::")[0]).resolve() for argument in config.args}
+    _deselect(
+        config, items, [item for item in items if any(map(item.get_closest_marker, left_out)) and item.path not in named]
+    )
 
 
 def _crc_of(item: pytest.Item) -> int:
