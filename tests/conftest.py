@@ -15,7 +15,7 @@ import pytest
 from hypothesis import settings
 
 from tests import not_on_windows, on_one_python
-from tests.project import IN_CI, ROOT
+from tests.project import ROOT
 from tests.replays import SHARED
 
 TESTS = ROOT / "tests"
@@ -248,9 +248,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         left_out = ("slow", "release")
     # A slow test runs if its file is named on the command line.
     named = {Path(argument.partition("::")[0]).resolve() for argument in config.args}
-    _deselect(
-        config, items, [item for item in items if any(map(item.get_closest_marker, left_out)) and item.path not in named]
-    )
+    marked = [item for item in items if any(map(item.get_closest_marker, left_out))]
+    _deselect(config, items, [item for item in marked if item.path not in named])
 
 
 def _crc_of(item: pytest.Item) -> int:
