@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import os
 import sys
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
-from tests import not_on_windows, on_one_python
+from tests import not_on_windows
 from tests.project import ROOT
 from tests.replays import SHARED
 
@@ -100,7 +99,6 @@ MARKS: Mapping[str, str] = {
     "stream/test_real_games.py": "fuzz",
     "synthetic/test_match.py": "slow",
     "test_api.py": "process",
-    "test_checks.py": "process slow",
     "test_structure.py": "process",
     "test_wheel.py": "process slow",
     "tournament/audit/test_daemon.py": "process",
@@ -150,31 +148,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--gate", action="store_true", help="run every test that is not marked release, also slow ones")
     group.addoption("--all", action="store_true", help="run every test, also those marked slow or release")
     group.addoption("--quick", action="store_true", help=f"run the inner loop: no test marked {', '.join(_NOT_QUICK)}")
-    group.addoption(
-        "--other-python",
-        action="store_true",
-        help="leave out what one Python is enough for (tests/on_one_python.py)",
-    )
-    group.addoption(
-        "--share",
-        type=_share,
-        default=(1, 1),
-        metavar="K/N",
-        help="run the K-th of N shares of the tests, which are the same in every run",
-    )
-
-
-def _share(text: str) -> tuple[int, int]:
-    number, _, count = text.partition("/")
-    if not 1 <= int(number) <= int(count):
-        raise ValueError(text)
-    return int(number), int(count)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    missing = [
-        path for path in (*MARKS, *not_on_windows.MODULES, *on_one_python.MODULES) if not (TESTS / path).exists()
-    ]
+    missing = [path for path in (*MARKS, *not_on_windows.MODULES) if not (TESTS / path).exists()]
     if missing:
         raise pytest.UsageError(f"the tests list paths that are missing: {', '.join(missing)}")
     if sys.dont_write_bytecode and "PYTHONPYCACHEPREFIX" not in os.environ:
@@ -202,8 +179,6 @@ def _has_large_replay(item: pytest.Item) -> bool:
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     if sys.platform == "win32" and _key(collection_path) in not_on_windows.MODULES:
-        return True
-    if config.getoption("other_python") and _key(collection_path) in on_one_python.MODULES:
         return True
     return True if config.getoption("quick") and any(_marks_of(collection_path)) else None
 
@@ -236,25 +211,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for fixture in getattr(item, "fixturenames", ()):
             for mark in _FIXTURE_MARKS.get(fixture, ()):
                 item.add_marker(mark)
-    number, count = config.getoption("share")
-    _deselect(config, items, [item for item in items if _crc_of(item) % count != number - 1])
     if config.getoption("all") or "release" in config.option.markexpr:
         return
+    left_out: tuple[str, ...] = ("slow", "release")
     if config.getoption("quick"):
         left_out = _NOT_QUICK
     elif config.getoption("gate") or "slow" in config.option.markexpr:
         left_out = ("release",)
-    else:
-        left_out = ("slow", "release")
     # A slow test runs if its file is named on the command line.
     named = {Path(argument.partition("::")[0]).resolve() for argument in config.args}
     marked = [item for item in items if any(map(item.get_closest_marker, left_out))]
     _deselect(config, items, [item for item in marked if item.path not in named])
-
-
-def _crc_of(item: pytest.Item) -> int:
-    """The same for all cases of a test, which may share what they have prepared."""
-    return zlib.crc32(item.nodeid.partition("[")[0].encode())
 
 
 def _deselect(config: pytest.Config, items: list[pytest.Item], deselected: Sequence[pytest.Item]) -> None:
