@@ -56,6 +56,11 @@ def replay_path(name: str) -> Path:
     return own if own.exists() else SLP / f"{name}.slp"
 
 
+def existing(*names: str) -> list[str]:
+    """Those of these replays that exist: further cases of a test, taken from real games."""
+    return [name for name in names if replay_path(name).exists()]
+
+
 @cache
 def own_folder() -> Path:
     """The folder with the unpacked own replays. The first call after a change of them unpacks them."""

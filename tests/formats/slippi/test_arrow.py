@@ -92,7 +92,7 @@ def assert_items(frames: Frames) -> pa.Table:
 
 
 @pytest.mark.parametrize("path", REPLAYS, ids=lambda path: path.stem)
-def test_real_replays(path: Path) -> None:
+def test_replays(path: Path) -> None:
     frames = WholeGame(path.read_bytes()).frames
     assert_frames(frames)
     assert_items(frames)
@@ -169,7 +169,7 @@ def wire_value(settings: Any, name: str) -> Any:
 
 
 @pytest.mark.parametrize("path", REPLAYS, ids=lambda path: path.stem)
-def test_game_starts_and_ends_of_real_replays(path: Path) -> None:
+def test_game_starts_and_ends_of_replays(path: Path) -> None:
     game = WholeGame(path.read_bytes())
     settings, table = game.start.settings, arrow.game_start_table(game.start.settings)
     rows = table.to_pylist()

@@ -66,7 +66,7 @@ def an_event(command: int, number: int = 0, player: int = 0, follower: int = 0) 
 
 
 @pytest.mark.parametrize("path", REPLAYS, ids=lambda path: path.stem)
-def test_real_replays(path: Any) -> None:
+def test_replays(path: Any) -> None:
     assert_kernel_agrees(WholeGame(path.read_bytes()))
 
 

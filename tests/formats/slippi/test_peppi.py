@@ -1,4 +1,4 @@
-"""Our columns compared with peppi-py 0.8.6 (Rust), field by field, on every real replay that it can read.
+"""Our columns compared with peppi-py 0.8.6 (Rust), field by field, on every replay that it can read.
 
 peppi-py is run as a black box. Its arrays have an entry for each sending, like our `sendings`, and nulls where a
 character has no event.
