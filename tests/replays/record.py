@@ -20,7 +20,7 @@ from slpstream.formats.slippi.framing import read_event_payloads, walk_events
 from slpstream.formats.slippi.result import GAME
 from slpstream.formats.slplog.writer import MAX_KEYFRAME_FRAMES, pack
 from tests.formats.slippi.timed_game import STOCK_MODE, TimedGame
-from tests.formats.slippi.writer import sizes_at
+from tests.formats.slippi.writer import SPLITTER_SINCE, sizes_at
 from tests.replays import FOLDER
 from tests.synthetic.match import synthetic_match
 from tests.synthetic.roster import FALCO, FALCON, FOX, MARTH, POPO, SHEIK, ZELDA
@@ -29,6 +29,7 @@ from tests.synthetic.stages import DREAM_LAND, FINAL_DESTINATION, FOUNTAIN_OF_DR
 V18 = (3, 18, 0)
 FIRST_EVENT = HEADER_BYTES + 2
 UNKNOWN_COMMAND = 0x50
+GECKO_LIST_BYTES = 38 * 32
 HOME_RUN_STAGE, HOME_RUN_SCENE, HOME_RUN_END = 0x54, 0x20, 9
 RANKED: Mapping[str, Any] = {
     "session_id": "mode.ranked-2025-02-03T04:05:00.00-0",
@@ -40,7 +41,7 @@ ODD_NAMES = (("ポポ＆ナナ", "POPO#0", "ナナ"), ("a b<&>", "A#999999", "A&
 
 def match(version: tuple[int, int, int], frames: int = 420, **options: Any) -> bytes:
     """A synthetic match; without other options one that the losing player quits after seven seconds."""
-    return synthetic_match(version=version, frames=frames, **options)
+    return synthetic_match(version=version, frames=frames, gecko=version >= SPLITTER_SINCE, **options)
 
 
 def without_game_end(data: bytes) -> bytes:
@@ -87,7 +88,7 @@ def _joined(raw: bytes, rest: bytes) -> bytes:
 
 
 def _short_pre_frames() -> bytes:
-    sizes = sizes_at(V18)
+    sizes = sizes_at(V18, gecko_list_bytes=GECKO_LIST_BYTES)
     sizes[PRE_FRAME.command] = sizes_at((3, 15, 0))[PRE_FRAME.command]
     return match((3, 17, 0), stage_id=FOUNTAIN_OF_DREAMS, sizes=sizes)
 
@@ -125,7 +126,7 @@ OWN: Mapping[str, Callable[[], bytes]] = {
     "in_progress_2.2": partial(match, (2, 2, 0), seed=11, ended=False),
     "rollbacks_3.0": partial(match, (3, 0, 0), seed=12, rollbacks=True, items=True),
     "items_3.2": partial(match, (3, 2, 0), seed=13, items=True),
-    "gecko_3.3": partial(match, (3, 3, 0), seed=14, items=True, gecko=True),
+    "gecko_3.3": partial(match, (3, 3, 0), seed=14, items=True),
     "ice_climbers_3.5": partial(match, (3, 5, 0), seed=15, followers=True, stage_id=FINAL_DESTINATION),
     "lost_game_end_3.6": lambda: without_game_end(match((3, 6, 0), seed=16, items=True)),
     "rollbacks_items_3.7": partial(match, (3, 7, 0), seed=17, rollbacks=True, items=True),
@@ -164,7 +165,7 @@ OWN: Mapping[str, Callable[[], bytes]] = {
     "time_mode_3.18": partial(_time_mode, V18),
     "unknown_event_3.18": lambda: with_unknown_event(match(V18, seed=44)),
     "zelda_sheik_3.18": partial(match, V18, 900, seed=45, characters=(ZELDA, MARTH)),
-    "stadium_3.19": partial(match, (3, 19, 1), 900, seed=46, stage_id=POKEMON_STADIUM, gecko=True),
+    "stadium_3.19": partial(match, (3, 19, 1), 900, seed=46, stage_id=POKEMON_STADIUM),
 }
 """How each replay is made, by name."""
 
