@@ -19,7 +19,6 @@ from slpstream.formats.slippi.frames import Frames
 from slpstream.formats.slippi.whole_game import WholeGame
 from slpstream.model.fields import Table
 from tests.formats.slippi.built import Built, bookend, post, pre, start, varied_replay
-from tests.formats.slippi.logs import event_boundaries
 from tests.replays import replays
 
 REPLAYS = [path for path in replays() if path.stem != "not_slp_text"]
@@ -126,24 +125,9 @@ def test_absent_values_are_null_and_nan_stays_nan() -> None:
     assert table["pre_percent"].to_pylist()[2] == 0.0
 
 
-def test_old_replay_has_all_columns() -> None:
-    table = assert_frames(WholeGame(Built((0, 1, 0)).frames(-123, -120).end().closed()).frames)
-    absent = {name for name in table.column_names if table[name].null_count == len(table)}
-    assert {"start_seed", "latest_finalized_frame", "pre_raw_joystick_x", "post_is_airborne"} <= absent
-    assert not absent & {"frame", "pre_buttons", "post_stocks_remaining"}
-
-
 def test_replay_without_frames() -> None:
     frames = WholeGame(Built((3, 18, 0)).closed()).frames
     assert len(assert_frames(frames)) == len(assert_items(frames)) == 0
-
-
-def test_replay_cut_anywhere() -> None:
-    data = varied_replay()
-    ends = [at for boundary in event_boundaries(data)[20::7] for at in (boundary - 1, boundary)]
-    for at in ends:
-        assert_frames(WholeGame(data[:at]).frames)
-    assert len(ends) > 20
 
 
 def test_columns_come_from_the_field_tables() -> None:

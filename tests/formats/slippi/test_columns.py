@@ -21,7 +21,7 @@ from slpstream.formats.slippi.whole_game import WholeGame
 from slpstream.model.errors import FieldError
 from slpstream.stats.whole import whole_stats
 from tests.formats.slippi.agreement import Live, assert_agree, value_of
-from tests.formats.slippi.built import Built, built_replays, post, pre, replay_of_version, start
+from tests.formats.slippi.built import Built, built_replays, pre, replay_of_version, start
 from tests.formats.slippi.logs import event_boundaries
 from tests.replays import replays
 
@@ -135,29 +135,6 @@ def test_damaged_replays(draw: st.DataObject) -> None:
         if not data:
             break
     assert_agree(bytes(data))
-
-
-@pytest.mark.slow
-@settings(max_examples=200, deadline=None)
-@given(
-    version=st.sampled_from([(0, 1, 0), (2, 2, 0)]),
-    updates=st.lists(
-        st.tuples(
-            st.sampled_from([pre, post, start]), st.sampled_from([1, 1, 1, 2, 3]), st.integers(0, 2), st.booleans()
-        ),
-        max_size=24,
-    ),
-    is_cut=st.booleans(),
-)
-def test_updates_in_any_order_before_3_0(
-    version: tuple[int, int, int], updates: list[tuple[Any, int, int, bool]], *, is_cut: bool
-) -> None:
-    """Ordinary frames around updates in an order that no game sends, whole or cut off by an unreadable byte."""
-    game = Built(version).frames(-3, 0)
-    for make, number, player, follower in updates:
-        game.add(make(number) if make is start else make(number, player, follower=follower))
-    data = game.so_far() + b"\xee" if is_cut else game.frames(4, 6).end().closed()
-    assert_agree(data)
 
 
 @pytest.mark.slow
