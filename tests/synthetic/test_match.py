@@ -22,7 +22,6 @@ from slpstream.model import events
 from tests.formats.slippi import name_lookups
 from tests.synthetic import states
 from tests.synthetic.body import FULL_SHIELD
-from tests.synthetic.controls import QUIT
 from tests.synthetic.match import synthetic_match
 from tests.synthetic.roster import NANA, POPO
 
@@ -152,16 +151,6 @@ def test_hits_are_recorded_for_attacker_and_victim(match: Read) -> None:
     assert hits > 60
 
 
-def test_losing_player_quits_at_the_last_frame() -> None:
-    match = read(frames=700)
-    end = match.one(events.GameEnd)
-    quitter = end.game_end.lras_initiator_index
-    assert end.game_end.game_end_method == 7
-    assert [w.player_index for w in end.winners] == [1 - quitter]
-    assert match.frames[-1].entry.players[quitter].pre.physical_buttons == QUIT
-    assert read(version=(1, 0, 0), frames=700).one(events.GameEnd).game_end.game_end_method == 0
-
-
 def test_followers_die_and_return_with_their_leader() -> None:
     match = read(followers=True, seed=1)
     nana = list(match.posts(0, "followers"))
@@ -176,19 +165,6 @@ def test_followers_die_and_return_with_their_leader() -> None:
         assert match.last_sendings[first.frame].entry.players[0].post.action_state_id == states.REBIRTH
     characters = match.one(events.Metadata).metadata["players"]["0"]["characters"]
     assert characters == {"10": len(match.frames), "11": len(nana)}
-
-
-def test_four_players_are_defeated_one_after_another() -> None:
-    match = read(players=4, seed=2)
-    end = match.one(events.GameEnd)
-    assert sorted(p.position for p in end.game_end.placements) == [0, 1, 2, 3]
-    gone = [p.player_index for p in end.game_end.placements if p.position in (2, 3)]
-    last = match.frames[-1].number
-    for player in gone:
-        final = list(match.posts(player))[-1]
-        assert final.stocks_remaining == 0
-        assert final.frame < last
-    assert [w.player_index for w in end.winners] == [p.player_index for p in end.game_end.placements if p.position == 0]
 
 
 def test_items_spawn_and_expire() -> None:

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from slpstream.formats.interface import Edits
 from slpstream.formats.slippi import container
 from slpstream.formats.slippi.edited import edited
-from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.formats.slippi.text import decode_name, encode_name
 from slpstream.model.errors import FormatError
-from slpstream.model.events import Diagnostic, Event, Frame, GameEnd, GameStart, Metadata, first_of
+from slpstream.model.events import Diagnostic, Frame, GameEnd, GameStart, Metadata, first_of
 from tests.formats.slippi.built import Built
+from tests.formats.slippi.logs import events_of
 from tests.oracles.slippi_js import needs_slippi_js, slippi_js
 from tests.replays import existing, replay, replays
 
@@ -30,11 +30,6 @@ UNREADABLE = {"not_slp_text"}
 
 def copy_of(data: bytes, edits: Edits = EDITS) -> bytes:
     return b"".join(edited(data, edits))
-
-
-def events_of(data: bytes) -> list[Event]:
-    reader = SlippiReader()
-    return [*reader.feed(data), *reader.finish()]
 
 
 def start_of(data: bytes) -> GameStart:

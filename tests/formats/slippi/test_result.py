@@ -10,11 +10,10 @@ import pytest
 from slpstream.formats.registry import describe
 from slpstream.formats.slippi import container
 from slpstream.formats.slippi.preview import read_preview
-from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.model.events import GameEnd, GameStart, first_of
 from tests.formats.slippi.agreement import assert_agree
 from tests.formats.slippi.built import Built, bookend, post, pre, start
-from tests.formats.slippi.logs import bytewise, event_boundaries, logs_of
+from tests.formats.slippi.logs import bytewise, event_boundaries, events_of, logs_of
 from tests.replays import existing, replay
 
 RED_AND_BLUE = {0: 0, 1: 1, 2: 0, 3: 1}
@@ -33,8 +32,7 @@ def without_game_end(
 
 
 def end_of(data: bytes) -> tuple[GameStart, GameEnd]:
-    reader = SlippiReader()
-    events = [*reader.feed(data), *reader.finish()]
+    events = events_of(data)
     begun, ended = first_of(GameStart, events), first_of(GameEnd, events)
     assert begun is not None
     assert ended is not None
@@ -154,7 +152,7 @@ def test_preview_of_a_last_frame_before_3_0(*, is_late: bool) -> None:
     data = game.add(*late).end(method=3).closed({"lastFrame": 60})
     preview = read_preview(data[:4096], data[-4096:], len(data) - 4096)
     assert (preview is None) == is_late
-    end = first_of(GameEnd, SlippiReader().feed(data))
+    end = first_of(GameEnd, events_of(data))
     assert end is not None
     assert end.standings[0]["stocks"] == 4
     assert preview is None or preview.end == end
