@@ -77,7 +77,7 @@ def crashed(data: bytes) -> bytes:
 
 
 def _parts(data: bytes) -> tuple[bytes, bytes]:
-    """The raw array, and what comes after it."""
+    """The raw array, and the bytes after it."""
     end = HEADER_BYTES + int.from_bytes(data[HEADER_BYTES - 4 : HEADER_BYTES])
     return data[HEADER_BYTES:end], data[end:]
 

@@ -33,7 +33,7 @@ from tests.formats.slippi.logs import (
     nearly_bytewise,
     random_cuts,
 )
-from tests.replays import own_replays, replay, replay_path
+from tests.replays import existing, own_replays, replay
 
 pytestmark = pytest.mark.usefixtures("with_and_without_kernel")
 
@@ -52,7 +52,7 @@ REAL_NAMES = [
     "crazy_name_tags",
     "v3.18",
 ]
-NAMES = OWN_NAMES + [name for name in REAL_NAMES if replay_path(name).exists()]
+NAMES = OWN_NAMES + existing(*REAL_NAMES)
 CUT = [
     "singles_0.1",
     "name_tags_1.3",
@@ -64,16 +64,13 @@ CUT = [
     "duplicate_game_end_3.18",
     "ice_climbers_rollbacks_3.18",
     "unknown_event_3.18",
-    *(name for name in NAMES if name in REAL_NAMES),
+    *existing(*REAL_NAMES),
 ]
 """Replays that are split in many ways."""
 LARGE_BYTES = 200_000
 GOLDEN_FILE = Path(__file__).with_name("golden.json")
 BLOCK_MESSAGES = 64
 SEEDS = (1, 2, 3)
-SINGLE_CUTS_EVERY = 13
-"""A frame of the replay has six events, so that these cuts are at each kind of event in turn."""
-
 VERSIONS = [(0, 1, 0), (1, 2, 0), (2, 2, 0), (3, 0, 0), (3, 3, 0), (3, 7, 0), (3, 13, 0), (3, 18, 0)]
 
 
@@ -185,18 +182,6 @@ def test_small_replay_cut_anywhere() -> None:
         whole.check(logs_of([data[:cut], data[cut:]]), f"cut at {cut}")
     for cut in sorted(ends | set(boundaries)):
         whole.check(as_live(data, [cut]), f"raw length 0 first, cut at {cut}")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("step", [-1, 0, 1])
-def test_replay_cut_at_event_boundaries(step: int) -> None:
-    data = replay("sudden_death_3.12")
-    whole = Expected(logs_of([data]))
-    cuts = [boundary + step for boundary in event_boundaries(data)]
-    whole.check(logs_of(cut_at(data, cuts)), f"cut at every boundary {step:+}")
-    whole.check(as_live(data, cuts), f"raw length 0 first, cut at every boundary {step:+}")
-    for cut in cuts[::SINGLE_CUTS_EVERY]:
-        whole.check(logs_of([data[:cut], data[cut:]]), f"cut at {cut}")
 
 
 def write_golden() -> None:
