@@ -16,6 +16,7 @@ from slpstream.formats.slippi.container import HEADER_BYTES, header
 from slpstream.formats.slippi.framing import read_event_payloads, walk_events
 from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.game.pipeline import Batch, Pipeline
+from slpstream.model.events import Event
 from slpstream.model.messages import LogMessage
 
 Log = list[LogMessage]
@@ -59,6 +60,13 @@ def logs_of(pieces: Iterable[bytes], *, finish: bool = True) -> Logs:
     if finish:
         logs.take(pipe.finish())
     return logs
+
+
+def events_of(data: bytes, piece_bytes: int = 0) -> list[Event]:
+    """The events of the reader, from the whole replay or from pieces of this size."""
+    reader, step = SlippiReader(), piece_bytes or max(1, len(data))
+    events = [event for at in range(0, len(data), step) for event in reader.feed(data[at : at + step])]
+    return [*events, *reader.finish()]
 
 
 def bytewise(data: bytes) -> Iterator[bytes]:

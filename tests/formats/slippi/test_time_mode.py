@@ -16,27 +16,21 @@ from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.formats.slippi.result import GAME, NO_CONTEST
 from slpstream.formats.slippi.whole_game import WholeGame
 from slpstream.game.described import DescribedGame
-from slpstream.model.events import Event, Frame, GameEnd
+from slpstream.model.events import Frame, GameEnd
 from slpstream.model.summary import GameSummary
+from tests.formats.slippi.logs import events_of
 from tests.formats.slippi.timed_game import BONUS_MODE, COIN_MODE, STOCK_MODE, TimedGame
 from tests.replays import SHARED, needs_shared
 
 BEFORE_PLACEMENTS = (3, 12, 0)
 
 
-def read(data: bytes, piece_bytes: int = 0) -> list[Event]:
-    reader = SlippiReader()
-    step = piece_bytes or len(data)
-    events = [event for at in range(0, len(data), step) for event in reader.feed(data[at : at + step])]
-    return [*events, *reader.finish()]
-
-
 def end_of(data: bytes) -> GameEnd:
-    return next(event for event in read(data) if isinstance(event, GameEnd))
+    return next(event for event in events_of(data) if isinstance(event, GameEnd))
 
 
 def summary_of(data: bytes) -> GameSummary:
-    described = DescribedGame.of(read(data))
+    described = DescribedGame.of(events_of(data))
     assert described is not None
     return described.summary()
 
@@ -154,7 +148,7 @@ def test_double_ko_and_star_ko() -> None:
 @pytest.mark.parametrize("piece_bytes", [0, 1000, 7])
 def test_rolled_back_falls_do_not_count(piece_bytes: int) -> None:
     data = TimedGame(online=True).misread(0).fall(1, by=0).misread(1).end(placements=(0, 1))
-    events = read(data, piece_bytes)
+    events = events_of(data, piece_bytes)
     (end,) = [event for event in events if isinstance(event, GameEnd)]
     assert any(isinstance(event, Frame) and event.revision for event in events)
     assert [(s.kos, s.falls) for s in end.values["scores"]] == [(1, 0), (0, 1)]
@@ -209,17 +203,13 @@ def test_batch_path_and_preview_agree(tmp_path: Path) -> None:
 
 
 @needs_shared
-@pytest.mark.parametrize(
-    ("name", "mode", "winner"),
-    [
-        # One minute on the clock; both players at 0 points. The placements follow the ports: a tie, not a win of the
-        # lower port.
+def test_real_replays() -> None:
+    """One minute on the clock, and all players at 0 points. The placements follow the ports: in time mode a tie."""
+    for name, mode, winner in (
         ("legal~digital~sdi~sdi_r18_v2", "time", []),
         ("nonlegal~digital~sdi~sdi_unnerfed", "time", []),
         ("legal~digital~sdi~sdi_t20_neutral_cardinal", "bonus", [0]),
         ("nonlegal~digital~sdi~sdi_tas_neutral_cardinal", "bonus", [0]),
-    ],
-)
-def test_real_replays(name: str, mode: str, winner: list[int]) -> None:
-    summary = summary_of((SHARED / "controllers" / f"{name}.slp").read_bytes())
-    assert (summary.mode, summary.winners, summary.tied) == (mode, winner, mode == "time")
+    ):
+        summary = summary_of((SHARED / "controllers" / f"{name}.slp").read_bytes())
+        assert (summary.mode, summary.winners, summary.tied) == (mode, winner, mode == "time")
