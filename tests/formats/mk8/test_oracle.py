@@ -7,6 +7,7 @@ countries and regions), and the version of games before 4, on which they disagre
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,10 +21,10 @@ from slpstream.formats.mk8.reader import Mk8Reader
 from slpstream.formats.mk8.sections import Sections
 from slpstream.formats.mk8.times import RaceTime
 from slpstream.model.errors import FormatError
-from slpstream.model.events import Diagnostic, GameEnd, GameEvent, GameStart
-from tests.formats.mk8.built import log
+from slpstream.model.events import Diagnostic, GameEnd, GameStart
+from tests.formats.logs import diagnostics, log_of, of_kind
 from tests.project import IN_CI
-from tests.replays import SHARED, needs_shared
+from tests.replays import SHARED
 
 FOLDER = SHARED / "mk8"
 
@@ -63,6 +64,11 @@ def expected() -> dict[str, Any]:
 
 def decoded() -> list[str]:
     return [name for name, values in expected().items() if "decoded" in values]
+
+
+def existing(names: Iterable[str]) -> list[str]:
+    """The files that are there: all or none."""
+    return [name for name in names if (FOLDER / name).is_file()]
 
 
 def time(value: RaceTime) -> dict[str, int]:
@@ -167,7 +173,6 @@ def oracle_values(path: Path) -> dict[str, Any]:
     return values
 
 
-@needs_shared
 @pytest.mark.parametrize("name", decoded())
 def test_values_match_the_expected_file(name: str) -> None:
     values = expected()[name]
@@ -175,19 +180,19 @@ def test_values_match_the_expected_file(name: str) -> None:
     assert (len(data), hashlib.sha256(data).hexdigest()) == (values["size"], values["sha256"])
     assert name_values(parse_file_name(name)) == values["filename"]
     assert oracle_values(FOLDER / name) == values["decoded"]
+    if not name.startswith("bad/"):
+        check_strict(data, [])
 
 
-@needs_shared
 @pytest.mark.parametrize("name", [name for name in decoded() if "reference" in expected()[name]])
 def test_values_match_public_tools(name: str) -> None:
-    reader = Mk8Reader(name=name)
-    events = reader.feed((FOLDER / name).read_bytes()) + log(reader)
+    events = log_of(Mk8Reader(name=name), (FOLDER / name).read_bytes())
     start, end = events[0], events[-1]
     assert isinstance(start, GameStart)
     assert isinstance(end, GameEnd)
     found, theirs = start.settings, expected()[name]["reference"]["mk8leaderboards"]
     driver = found.drivers[0]
-    laps = [e.values["milliseconds"] for e in events if isinstance(e, GameEvent) and e.kind == "lap"]
+    laps = [lap.values["milliseconds"] for lap in of_kind(events, "lap")]
     assert {
         "track": found.track.id,
         "track_name": found.track.name,
@@ -237,43 +242,28 @@ def spelled(milliseconds: int) -> str:
     return f"{seconds // 60}:{seconds % 60:02}.{rest:03}"
 
 
-@needs_shared
-def test_oracle_folder_and_tables_list_the_same_files() -> None:
-    files = {str(path.relative_to(FOLDER)) for path in FOLDER.rglob("*") if path.suffix in (".dat", ".bin")}
-    good = {name for name in expected() if not name.startswith("bad/")}
-    assert files == set(expected()) | {"mk8_header_stub_0x400.bin"}
-    assert files - good == REJECTED.keys() | DAMAGED.keys()
-    assert {name for name, values in expected().items() if "error" in values} <= REJECTED.keys() | DAMAGED.keys()
-
-
-@needs_shared
-@pytest.mark.parametrize("name", REJECTED)
-def test_rejected_file_raises_its_error(name: str) -> None:
-    with pytest.raises(FormatError) as caught:
-        Mk8Reader(name=name).read((FOLDER / name).read_bytes())
-    assert (caught.value.code, caught.value.offset) == REJECTED[name]
-
-
-@needs_shared
-@pytest.mark.parametrize("name", DAMAGED)
-def test_damaged_file_keeps_its_header_and_gives_diagnostics(name: str) -> None:
-    reader = Mk8Reader()
-    events = reader.feed((FOLDER / name).read_bytes()) + log(reader)
-    diagnostics = [(event.code, event.offset) for event in events if isinstance(event, Diagnostic)]
-    sections = [event for event in events if isinstance(event, GameEvent) and event.kind == "section"]
-    assert (diagnostics, len(sections)) == DAMAGED[name]
-    assert all(event.values["crcOk"] for event in sections)
+@pytest.mark.parametrize("name", [*existing(REJECTED), *existing(DAMAGED)])
+def test_damaged_file_has_its_outcome(name: str) -> None:
+    data = (FOLDER / name).read_bytes()
+    if name in REJECTED:
+        with pytest.raises(FormatError) as caught:
+            Mk8Reader(name=name).read(data)
+        assert (caught.value.code, caught.value.offset) == REJECTED[name]
+        return
+    expected_diagnostics, count = DAMAGED[name]
+    events = log_of(Mk8Reader(), data)
+    assert diagnostics(events) == expected_diagnostics
+    assert [event.values["crcOk"] for event in of_kind(events, "section")] == [True] * count
     start, end = events[0], events[-1]
     assert isinstance(start, GameStart)
     assert isinstance(end, GameEnd)
     assert (start.settings.track.id, end.values["totalMilliseconds"]) == (63, 83216)
+    check_strict(data, [offset for code, offset in expected_diagnostics if code == "checksum"])
 
 
-@needs_shared
-@pytest.mark.parametrize("name", [*DAMAGED, *[name for name in decoded() if not name.startswith("bad/")]])
-def test_strict_rejects_only_wrong_checksums(name: str) -> None:
-    wrong = [offset for code, offset in DAMAGED.get(name, ([], 0))[0] if code == "checksum"]
+def check_strict(data: bytes, wrong: list[int]) -> None:
+    """Check that a strict reader rejects a file with a wrong checksum, and no other."""
     reader = Mk8Reader(strict=True)
-    reader.feed((FOLDER / name).read_bytes())
+    reader.feed(data)
     reader.finish()
     assert ([reader.failure.offset] if reader.failure else []) == wrong

@@ -1,9 +1,7 @@
-"""The writer: values to bytes and back, in both layouts."""
+"""Any values are read as they were written, in both layouts."""
 
 from __future__ import annotations
 
-import msgspec
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -46,40 +44,3 @@ def test_round_trip(replay: StuntsReplay) -> None:
     recording = built.read(data)
     assert recording.replay == replay or recording.replay.layout == "new"
     assert encode(recording.replay) == data
-
-
-@given(replays(), st.data())
-@settings(max_examples=60, deadline=None)
-def test_changed_input_byte_changes_one_byte_of_the_file(replay: StuntsReplay, data: st.DataObject) -> None:
-    if not len(replay.inputs):
-        return
-    at = data.draw(st.integers(0, len(replay.inputs) - 1))
-    inputs = bytearray(bytes(replay.inputs))
-    inputs[at] ^= 0x01
-    changed = msgspec.structs.replace(replay, inputs=InputRuns(bytes(inputs)))
-    before, after = encode(replay), encode(changed)
-    different = [index for index, (a, b) in enumerate(zip(before, after, strict=True)) if a != b]
-    assert different == [len(before) - len(inputs) + at]
-
-
-def test_shorter_texts_are_padded() -> None:
-    replay = msgspec.structs.replace(built.replay(), track_name=b"A", car=b"X")
-    assert encode(replay)[:4] == b"X\0\0\0"
-    assert encode(replay)[13:22] == b"A" + bytes(8)
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"color": 256},
-        {"frequency_hz": 65536},
-        {"car": b"VETTE"},
-        {"track_name": b"0123456789"},
-        {"inputs": InputRuns(bytes(65536))},
-        {"track": Track(b"")},
-        {"layout": "old", "frequency_hz": 10},
-    ],
-)
-def test_replay_that_does_not_fit_the_layout_is_rejected(changes: dict[str, object]) -> None:
-    with pytest.raises(ValueError, match=r"."):
-        encode(msgspec.structs.replace(built.replay(), **changes))
