@@ -78,7 +78,7 @@ def test_bit_rows_have_the_fields_of_their_class() -> None:
     for rows, cls in ((FIRST_FIELDS, Body), (RACER_FIELDS, Racer), (CHECKPOINT_FIELDS, Checkpoint)):
         assert all(hasattr(cls, row.name) for row in rows if row.name not in computed)
         assert all(row.doc and row.sure in {"documented", "observed", "guessed"} for row in rows)
-    assert tuple(row.name for row in INPUT_FIELDS) == InputRun._fields
+    assert tuple(row.name for row in INPUT_FIELDS) == tuple(InputRun.__annotations__)
     assert (CHECKPOINT_BITS, INPUT_BITS) == (441, 54)
     assert sum(row.bits for row in RACER_FIELDS if row.present(5)) == 22
     assert sum(row.bits for row in RACER_FIELDS if row.present(5, human=False)) == 19
