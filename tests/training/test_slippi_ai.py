@@ -21,7 +21,7 @@ from slpstream.cli.export import command
 from slpstream.training import slippi_ai
 from tests.formats.slippi.built import ONLINE, Built
 from tests.project import IN_CI
-from tests.replays import SHARED, SLP, needs_shared
+from tests.replays import SHARED, SLP
 
 VLADFI = os.environ.get("SLPSTREAM_PEPPI_VLADFI", "")
 REFERENCE = Path(__file__).with_name("slippi_ai_reference.py")
@@ -78,7 +78,7 @@ def test_a_file_is_a_zlib_stream_around_plain_parquet(tmp_path: Path) -> None:
     assert "RLE_DICTIONARY" not in column.encodings
 
 
-@pytest.mark.slow
+@pytest.mark.release
 @pytest.mark.skipif(not VLADFI and not IN_CI, reason="SLPSTREAM_PEPPI_VLADFI does not name a folder with the peer")
 def test_rows_equal_those_of_slippi_ai(tmp_path: Path) -> None:
     replays = sorted([*SLP.glob("*.slp"), *(SHARED / "controllers").glob("*.slp")])
@@ -106,6 +106,7 @@ def test_rows_equal_those_of_slippi_ai(tmp_path: Path) -> None:
     assert compared > 50, run.stderr
 
 
+@pytest.mark.release
 @pytest.mark.skipif(not TOY, reason="SLPSTREAM_SLIPPI_AI_TOY does not name slippi-ai's toy_dataset; CI cannot have it")
 def test_rows_equal_those_of_the_sample_file(tmp_path: Path) -> None:
     archive = Path(TOY) / "Raw" / "single_game.zip"
@@ -162,13 +163,3 @@ def test_the_winner_is_a_place_among_the_players(tmp_path: Path, winners: list[i
     entry = slippi_ai.meta(replay.settings, rows, last_frame=-100, winners=winners)
     assert [player["port"] for player in entry["players"]] == [0, 2]
     assert entry["winner"] == winner
-
-
-@needs_shared
-@pytest.mark.parametrize("name", ["nintendont", "actionEdgeCases", "gnwActions", "realtimeTest", "v3.13"])
-def test_the_winner_of_a_real_game_is_one_of_two(tmp_path: Path, name: str) -> None:
-    arguments = ["--to", "training", "--layout", "slippi-ai", "--jobs", "1", "-o", str(tmp_path / "set")]
-    assert CliRunner().invoke(command, [*arguments, str(SLP / f"{name}.slp")]).exit_code == 0
-    [entry] = json.loads((tmp_path / "set" / "meta.json").read_text())
-    [winner] = open_replay(SLP / f"{name}.slp").game_end.winners
-    assert entry["players"][entry["winner"]]["port"] == winner.player_index
