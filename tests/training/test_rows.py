@@ -24,10 +24,15 @@ from slpstream.training.rows import Rows, Sending
 from slpstream.training.stage_objects import randall
 from tests.formats.slippi.built import ONLINE, Built
 from tests.formats.slippi.pure import without_kernel
-from tests.replays import replays
+from tests.replays import real_replays, replay_path
 from tests.synthetic.match import synthetic_match
 
 SENDINGS: tuple[Sending, ...] = ("last", "first")
+OWN = (
+    *("singles_0.1", "items_3.2", "short_pre_frames_3.17", "crashed_3.18", "ice_climbers_rollbacks_3.18"),
+    *("rollbacks_items_3.18", "zelda_sheik_3.18", "stadium_3.19", "doubles_3.18"),
+)
+REPLAYS = [*map(replay_path, OWN), *real_replays()]
 
 
 def rolled_back() -> bytes:
@@ -65,7 +70,7 @@ def split(data: bytes, sizes: list[int]) -> Iterator[bytes]:
 
 
 @pytest.mark.parametrize("sending", SENDINGS)
-@pytest.mark.parametrize("path", replays(), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", REPLAYS, ids=lambda path: path.stem)
 def test_live_rows_equal_those_of_the_finished_file(path: Path, sending: Sending) -> None:
     try:
         rows = open_replay(path).training_rows(sending=sending)
@@ -123,7 +128,7 @@ def test_each_value_is_the_one_of_the_event(tmp_path: Path, sending: Sending) ->
 
 @pytest.mark.skipif(kernel is None, reason="the kernel is not built")
 @pytest.mark.parametrize("sending", SENDINGS)
-@pytest.mark.parametrize("path", replays(), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", REPLAYS, ids=lambda path: path.stem)
 def test_rows_are_the_same_without_the_kernel(path: Path, sending: Sending) -> None:
     try:
         rows = open_replay(path).training_rows(sending=sending)

@@ -12,11 +12,12 @@ from slpstream.formats.slplog.container import Block
 from tests.formats.games import games
 from tests.formats.slippi.built import varied_replay
 from tests.project import IN_CI
-from tests.replays import SHARED, replays
+from tests.replays import SHARED, real_replays, replay_path
 from tests.synthetic.match import synthetic_match
 
 _MAX_BYTES = 200_000
 """Outside CI only this much of a longer replay is packed. The benchmark packs all of them whole."""
+OWN = ("singles_0.1", "crashed_2.1", "gecko_3.3", "duplicate_game_end_3.18", "unknown_event_3.18", "stadium_3.19")
 
 
 @cache
@@ -28,9 +29,10 @@ def synthetic() -> bytes:
 def files() -> Mapping[str, Path | bytes]:
     """Files of all formats by name: built ones, and all files of the test data, including damaged ones."""
     others = [path for folder in ("gci", "stunts", "mk8") for path in sorted((SHARED / folder).rglob("*"))]
-    real = replays() + [path for path in others if path.is_file() and path.suffix != ".json"]
+    real = real_replays() + [path for path in others if path.is_file() and path.suffix != ".json"]
     built: dict[str, Path | bytes] = {"varied.slp": varied_replay(), "match.slp": synthetic()[:_MAX_BYTES], **games()}
-    return built | {f"{path.parent.name}/{path.name}": path for path in real}
+    own = {f"{name}.slp": replay_path(name) for name in OWN}
+    return built | own | {f"{path.parent.name}/{path.name}": path for path in real}
 
 
 def bytes_of(file: Path | bytes) -> bytes:
