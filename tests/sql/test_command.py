@@ -170,6 +170,7 @@ def test_broken_replays_are_reported_once(folder: Path, capfd: pytest.CaptureFix
         ("select * from read_text('/etc/passwd')", "disabled", ""),
         ("select * from '/etc/passwd'", "passwd", ""),
         ("select 'a'::int from games", "Could not convert", "^"),
+        ("select file::int from games", "Could not convert", ""),
     ],
 )
 def test_mistakes_are_shown(
