@@ -1,4 +1,4 @@
-"""Each file of the data folder against its expected values, with all fields of the oracle."""
+"""The log of each file of the data folder against its expected values."""
 
 from __future__ import annotations
 
@@ -9,13 +9,11 @@ from typing import Any
 
 import pytest
 
-from slpstream.formats.gci import names
-from slpstream.formats.gci.body import GO_FRAME, Racer, Reading, read_body
-from slpstream.formats.gci.container import BODY_AT, Container, read_container
-from slpstream.formats.gci.custom import CustomMachine, write_custom
+from slpstream.formats.gci.body import GO_FRAME
+from slpstream.formats.gci.container import BODY_AT
 from slpstream.model.events import Frame, GameEnd, GameStart
 from tests.formats.gci.logs import events_of
-from tests.formats.logs import codes, payload
+from tests.formats.logs import codes, of_kind, payload
 from tests.project import IN_CI
 from tests.replays import SHARED
 
@@ -32,169 +30,82 @@ def files(folder: Path) -> list[Path]:
 GOOD = files(GCI)
 
 
-def header_of(container: Container) -> dict[str, Any]:
-    """The container under the oracle's names."""
-    entry = container.entry
-    return {
-        "game": entry.game_code.decode(),
-        "maker": entry.maker.decode(),
-        "unused_6": entry.unused_6,
-        "banner_flags": entry.banner_flags,
-        "filename": entry.file_name_text,
-        "mtime_seconds_since_2000": entry.modified,
-        "image_offset": entry.image_offset,
-        "icon_format": entry.icon_format,
-        "anim_speed": entry.animation_speed,
-        "permissions": entry.permissions,
-        "copy_count": entry.copy_count,
-        "first_block": entry.first_block,
-        "block_count": entry.block_count,
-        "comment_address": entry.comment_offset,
-        "checksum": f"{entry.checksum:04x}",
-        "checksum_computed": f"{container.computed_checksum:04x}",
-        "file_type": f"{entry.file_type:04x}",
-        "title": entry.title_text,
-        "comment": entry.comment_text,
-    }
-
-
-def custom_of(machine: CustomMachine) -> dict[str, Any]:
-    """A custom machine under the oracle's names."""
-    return {
-        "unknown_0_hex": machine.kind.hex(),
-        "machine": machine.machine,
-        "color_swap_related": machine.color_swap,
-        "emblem_count": machine.emblem_count,
-        "unknown_8_hex": machine.unknown_8.hex(),
-        "slider": machine.slider,
-        "emblems": [
-            {
-                "part": emblem.part,
-                "rot_v": emblem.rotation_vertical,
-                "rot_h": emblem.rotation_horizontal,
-                "base": list(emblem.base),
-                "size": list(emblem.size),
-                "pixels_sha256": emblem.pixels_sha256,
-            }
-            for emblem in machine.emblems
-        ],
-        "pilot": machine.pilot,
-        "body": machine.body,
-        "body_color_hex": machine.body_color.hex(),
-        "cockpit": machine.cockpit,
-        "cockpit_color_hex": machine.cockpit_color.hex(),
-        "booster": machine.booster,
-        "booster_color_hex": machine.booster_color.hex(),
-        "sha256": hashlib.sha256(write_custom(machine)).hexdigest(),
-    }
-
-
-def racer_of(racer: Racer) -> dict[str, Any]:
-    """A racer under the oracle's names. The oracle leaves out the fields that a CPU does not have."""
-    values: dict[str, Any] = {"human": racer.human, "machine": racer.machine, "ai": racer.ai, "slider": racer.slider}
-    if racer.human:
-        values |= {"color": racer.color, "custom": int(racer.custom is not None)}
-    if racer.custom is not None:
-        values["custom_data"] = custom_of(racer.custom)
-    return values
-
-
-def replay_of(reading: Reading) -> dict[str, Any]:
-    """A body under the oracle's names."""
-    body = reading.body
-    return {
-        "tick_low": body.tick_low,
-        "type": body.array_type,
-        "course": body.course,
-        "unk32_a": body.unknown_a,
-        "unk32_b": body.unknown_b,
-        "racer_count": len(body.racers),
-        "difficulty": body.difficulty,
-        "mode": body.mode,
-        "unk1": body.unknown_flag,
-        "laps": body.laps,
-        "racers": [racer_of(racer) for racer in body.racers],
-        "humans": len(body.humans),
-        "h1": list(body.human_flags),
-        "h2": list(body.human_pairs),
-        "total_frames": body.total_frames,
-        "checkpoint_count": len(body.checkpoints),
-        "checkpoints": [
-            {
-                "frame1": checkpoint.frame1,
-                "frame2": checkpoint.frame2,
-                "unk": list(checkpoint.unknown),
-                "pos": [list(position) for position in checkpoint.positions],
-            }
-            for checkpoint in body.checkpoints
-        ],
-        "input_header_bit": reading.inputs_bit,
-        "input_last": len(body.inputs) - 1,
-        "inputs": [
-            {
-                "buttons": run.buttons,
-                "strafe": run.strafe,
-                "accel": run.accel,
-                "brake": run.brake,
-                "frames_minus_1": run.frames - 1,
-                "steer_x": run.steer_x,
-                "steer_y": run.steer_y,
-            }
-            for run in body.inputs
-        ],
-        "end_bit": reading.end_bit,
-        "tail_zero": not body.rest,
-        "input_count": len(body.inputs),
-        "input_frames_sum": sum(run.frames for run in body.inputs),
-        "pos_float_bits": [
-            [[f"{pattern:08x}" for pattern in place] for place in checkpoint.places] for checkpoint in body.checkpoints
-        ],
-    }
-
-
-@pytest.mark.parametrize("path", GOOD, ids=lambda path: path.stem)
-def test_values_match_the_expected_file(path: Path) -> None:
-    expected = json.loads(path.with_name(path.name + ".expected.json").read_text())
-    data = path.read_bytes()
-    assert expected["file"] == path.name
-    assert (len(data), hashlib.sha256(data).hexdigest()) == (expected["size"], expected["sha256"])
-    container = read_container(data)
-    reading = read_body(container.body, file_offset=BODY_AT)
-    assert reading.damage is None
-    assert header_of(container) == expected["header"]
-    ours, theirs = replay_of(reading), expected["replay"]
-    assert ours.keys() == theirs.keys()
-    for key, value in theirs.items():
-        assert ours[key] == value, key
-    check_log(path, data, expected)
-
-
 WARNINGS_OF_GOOD = {
     "ta_inputs_long": [("info", "clamped")],
     "ta_minimal": [("info", "held")],
 }
 
 
-def check_log(path: Path, data: bytes, expected: dict[str, Any]) -> None:
+def settings_of(header: dict[str, Any], replay: dict[str, Any]) -> dict[str, Any]:
+    """The oracle's values of a file under our names."""
+    keys = {"gameCode": "game", "maker": "maker", "fileName": "filename", "title": "title", "comment": "comment"}
+    same = ("mode", "difficulty", "laps")
+    renamed = {"totalFrames": "total_frames", "checkpointCount": "checkpoint_count", "inputRuns": "input_count"}
+    renamed |= {"racerArrayType": "type", "tickLow": "tick_low", "unknownA": "unk32_a", "unknownB": "unk32_b"}
+    return {
+        **{ours: header[theirs] for ours, theirs in keys.items()},
+        "blockCount": header["block_count"],
+        "checksum": header["checksum"],
+        **{key: replay[key] for key in same},
+        **{ours: replay[theirs] for ours, theirs in renamed.items()},
+        "course": replay["course"],
+        "racers": [racer_of(racer) for racer in replay["racers"]],
+    }
+
+
+def racer_of(theirs: dict[str, Any]) -> dict[str, Any]:
+    racer = {key: theirs[key] for key in ("machine", "ai", "slider", "color") if key in theirs}
+    racer["human"] = bool(theirs["human"])
+    if "custom_data" in theirs:
+        custom = theirs["custom_data"]
+        racer["custom"] = {
+            **{key: custom[key] for key in ("machine", "slider", "pilot", "body", "cockpit", "booster", "sha256")},
+            "colorSwap": custom["color_swap_related"],
+            "emblemCount": custom["emblem_count"],
+            "emblems": [
+                {
+                    "part": emblem["part"],
+                    "base": emblem["base"],
+                    "size": emblem["size"],
+                    "rotationVertical": emblem["rot_v"],
+                    "rotationHorizontal": emblem["rot_h"],
+                    "pixelsSha256": emblem["pixels_sha256"],
+                }
+                for emblem in custom["emblems"]
+            ],
+        }
+    return racer
+
+
+def ids_of(ours: Any, wanted: Any) -> Any:
+    """Our values of the keys that are wanted, with the id of each thing that has a name."""
+    if isinstance(wanted, dict):
+        return {key: ids_of(ours.get(key), value) for key, value in wanted.items()}
+    if isinstance(wanted, list) and wanted and isinstance(wanted[0], dict):
+        return [ids_of(one, other) for one, other in zip(ours, wanted, strict=True)]
+    return ours["id"] if isinstance(ours, dict) else ours
+
+
+@pytest.mark.parametrize("path", GOOD, ids=lambda path: path.stem)
+def test_log_matches_the_expected_file(path: Path) -> None:
+    expected = json.loads(path.with_name(path.name + ".expected.json").read_text())
     theirs = expected["replay"]
+    data = path.read_bytes()
+    assert (len(data), hashlib.sha256(data).hexdigest()) == (expected["size"], expected["sha256"])
     events = events_of(data)
     start, end = events[0], events[-1]
     assert isinstance(start, GameStart)
     assert isinstance(end, GameEnd)
     assert start.game_id == hashlib.sha256(data[BODY_AT:]).hexdigest()[:32]
-    settings: Any = payload(start)["settings"]
-    assert settings["gameCode"] == expected["header"]["game"]
-    assert settings["course"] == {"id": theirs["course"], "name": names.courses()[theirs["course"]]}
-    assert (settings["mode"], settings["difficulty"]) == (theirs["mode"], theirs["difficulty"])
-    assert [racer["machine"]["id"] for racer in settings["racers"]] == [racer["machine"] for racer in theirs["racers"]]
-    assert [racer["human"] for racer in settings["racers"]] == [bool(racer["human"]) for racer in theirs["racers"]]
+    wanted = settings_of(expected["header"], theirs)
+    assert ids_of(payload(start)["settings"], wanted) == wanted
     human = str(next(index for index, racer in enumerate(theirs["racers"]) if racer["human"]))
     frames = [payload(event)["frame"] for event in events if isinstance(event, Frame)]
     assert [frame["nativeFrame"] for frame in frames] == list(range(theirs["total_frames"]))
     assert [frame["players"][human]["inputs"]["raw"] for frame in frames] == raw_inputs(theirs)
     assert end.last_frame == theirs["total_frames"] - 1 - GO_FRAME
     assert end.duration_seconds == (theirs["total_frames"] - GO_FRAME) / 60
-    checkpoints = [payload(event) for event in events if getattr(event, "kind", "") == "checkpoint"]
+    checkpoints = [event.values for event in of_kind(events, "checkpoint")]
     assert [checkpoint["positions"] for checkpoint in checkpoints] == [c["pos"] for c in theirs["checkpoints"]]
     assert codes(events) == WARNINGS_OF_GOOD.get(path.stem, [])
 
