@@ -46,3 +46,12 @@ def payload(event: Event) -> dict[str, Any]:
     kind, body, _ = body_of(event)
     decoded: dict[str, Any] = msgspec.json.decode(b"{" + body)
     return {"type": kind, **decoded}
+
+
+def ids_of(ours: Any, wanted: Any) -> Any:
+    """Our values of the keys that are wanted, with the id of each thing that has a name."""
+    if isinstance(wanted, dict):
+        return {key: ids_of(ours.get(key), value) for key, value in wanted.items()}
+    if isinstance(wanted, list) and wanted and isinstance(wanted[0], dict):
+        return [ids_of(one, other) for one, other in zip(ours, wanted, strict=True)]
+    return ours["id"] if isinstance(ours, dict) else ours

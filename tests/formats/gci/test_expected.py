@@ -13,7 +13,7 @@ from slpstream.formats.gci.body import GO_FRAME
 from slpstream.formats.gci.container import BODY_AT
 from slpstream.model.events import Frame, GameEnd, GameStart
 from tests.formats.gci.logs import events_of
-from tests.formats.logs import codes, of_kind, payload
+from tests.formats.logs import codes, ids_of, of_kind, payload
 from tests.project import IN_CI
 from tests.replays import SHARED
 
@@ -75,15 +75,6 @@ def racer_of(theirs: dict[str, Any]) -> dict[str, Any]:
             ],
         }
     return racer
-
-
-def ids_of(ours: Any, wanted: Any) -> Any:
-    """Our values of the keys that are wanted, with the id of each thing that has a name."""
-    if isinstance(wanted, dict):
-        return {key: ids_of(ours.get(key), value) for key, value in wanted.items()}
-    if isinstance(wanted, list) and wanted and isinstance(wanted[0], dict):
-        return [ids_of(one, other) for one, other in zip(ours, wanted, strict=True)]
-    return ours["id"] if isinstance(ours, dict) else ours
 
 
 @pytest.mark.parametrize("path", GOOD, ids=lambda path: path.stem)

@@ -1,28 +1,20 @@
-"""Each file of the data folder against its expected values, and the bad ones against a table of outcomes.
-
-Some values of the two public tools are not compared: those in wording of their own (`4.0 / 4.1 / 4.2`, names of
-countries and regions), and the version of games before 4, on which they disagree.
-"""
+"""The log of each file of the data folder against its expected values, and the bad ones against a table of outcomes."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
-from slpstream.formats.mk8.file_name import FileName, parse_file_name
 from slpstream.formats.mk8.header import BODY_BYTES, OUTER_BYTES
 from slpstream.formats.mk8.reader import Mk8Reader
-from slpstream.formats.mk8.sections import Sections
-from slpstream.formats.mk8.times import RaceTime
 from slpstream.model.errors import FormatError
-from slpstream.model.events import Diagnostic, GameEnd, GameStart
-from tests.formats.logs import diagnostics, log_of, of_kind
+from slpstream.model.events import GameEnd, GameStart
+from tests.formats.logs import diagnostics, ids_of, log_of, of_kind, payload
 from tests.project import IN_CI
 from tests.replays import SHARED
 
@@ -49,6 +41,8 @@ DAMAGED = {
 
 ORACLE_WARNINGS = {"outer_crc": 0x38, "replay_crc": OUTER_BYTES + BODY_BYTES}
 """The offset of our `checksum` diagnostic for each warning of the oracle."""
+NO_DRIVER = 4
+VEHICLE = ("kart", "wheels", "glider")
 
 
 @cache
@@ -71,147 +65,86 @@ def existing(names: Iterable[str]) -> list[str]:
     return [name for name in names if (FOLDER / name).is_file()]
 
 
-def time(value: RaceTime) -> dict[str, int]:
-    return {"m": value.minutes, "s": value.seconds, "ms": value.milliseconds}
+def milliseconds(time: dict[str, int]) -> int:
+    return 60_000 * time["m"] + 1000 * time["s"] + time["ms"]
 
 
-def name_values(name: FileName | None) -> dict[str, Any] | None:
-    if name is None:
-        return None
-    same = ("kind", "number", "track", "character", "variant", "mii_weight", "kart", "wheels", "glider")
+def file_name_of(theirs: dict[str, Any]) -> dict[str, Any]:
+    """The oracle's values of a file name under our names."""
+    same = ("kind", "number", "track", "character", "variant")
+    laps = [milliseconds(lap) for lap in theirs["laps"]]
     return {
-        **{key: getattr(name, key) for key in (*same, "player_name", "motion", "layout")},
-        "total": time(name.total),
-        "laps": [time(lap) for lap in name.laps],
-        "flag": name.country,
+        **{key: theirs[key] for key in same},
+        "miiWeight": theirs["mii_weight"],
+        "vehicle": {key: theirs[key] for key in VEHICLE},
+        "totalMilliseconds": milliseconds(theirs["total"]),
+        "laps": [lap for lap in laps if lap not in (0, 599_999)],
+        "playerName": theirs["player_name"],
+        "country": theirs["flag"],
+        "motion": bool(theirs["motion"]),
     }
 
 
-def replay_values(sections: Sections | None) -> dict[str, Any] | None:
-    if sections is None:
-        return None
-    info = sections.info
-    listed = [sections.section(index) for index in range(len(sections))]
-    return {
-        "crc": f"{info.crc:08x}",
-        "crc_computed": f"{info.computed_crc:08x}",
-        "first_yaz0": info.first,
-        "unk408": info.unknown_08,
-        "unk40c": info.unknown_0c,
-        "subsections": info.subsections,
-        "subsections_repeat": info.subsections_again,
-        "unk418": info.unknown_18,
-        "unk41c": info.unknown_1c,
-        "virtual_end": info.image_end,
-        "sections": info.sections,
-        "unk460": info.unknown_60,
-        "unk464": f"{info.unknown_64:08x}",
-        "blocks": info.blocks,
-        "section_offsets": list(info.section_offsets),
-        "block_offsets": list(info.block_offsets),
-        "block_sizes": list(info.block_sizes),
-        "section_list": [
-            {
-                "size": section.size_bytes,
-                "crc_ok": section.crc_ok,
-                "raw_sizes": list(section.raw_sizes),
-                "absent_marker": section.absent_marker,
-                "absent": [i for i, size in enumerate(section.sizes or ()) if size is None],
-            }
-            for section in listed
+def settings_of(theirs: dict[str, Any]) -> dict[str, Any]:
+    """The oracle's values of a file's header under our names."""
+    race, replay = theirs["race"], theirs["replay"]
+    names = {"miiWeight": "mii_weight"}
+    drivers = [driver for driver in theirs["drivers"] if driver["cpu"] != NO_DRIVER]
+    settings = {
+        "version": {"body": theirs["version_raw"]},
+        "track": race["track"],
+        "ccClass": race["cc"],
+        "mode": race["mode"],
+        "mirror": bool(race["mirror"]),
+        "online": bool(race["online"]),
+        "drivers": [
+            {key: driver[names.get(key, key)] for key in (*VEHICLE, "character", "variant", "miiWeight", "cpu", "team")}
+            for driver in drivers
         ],
+        "vehicle": {key: drivers[0][key] for key in VEHICLE},
+        "player": {"name": theirs["player_name"], "country": theirs["country"]},
+        "recordedAt": "{year}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}".format(**theirs["recorded"]),
     }
+    if replay is not None:
+        settings["replay"] = {key: replay[key] for key in ("sections", "subsections", "blocks")}
+        settings["replay"]["dataBytes"] = replay["virtual_end"] - replay["first_yaz0"]
+    return settings
 
 
-def oracle_values(path: Path) -> dict[str, Any]:
-    """A file's values under the oracle's names."""
-    data = path.read_bytes()
-    recording = Mk8Reader(name=path.name, personal=True).read(data)
-    header, outer, at = recording.header, recording.outer, recording.body_offset
-    drivers = [{field: getattr(d, field) for field in d.__struct_fields__} for d in header.drivers]
-    wrong = [event.offset for event in recording.head if isinstance(event, Diagnostic) and event.code == "checksum"]
-    moment = ("year", "month", "day", "weekday", "hour", "minute", "second")
-    values: dict[str, Any] = {
-        "warnings": [warning for warning, offset in ORACLE_WARNINGS.items() if offset in wrong],
-        "has_header": outer is not None,
-        "version_raw": header.version_raw,
-        "payload_size": header.payload_size,
-        "body_size": header.body_size,
-        "recorded": {field: getattr(header, field) for field in moment},
-        "drivers": drivers,
-        "race": {
-            "track": header.track,
-            "online": header.online,
-            "mode": header.mode,
-            "unk188": header.unknown_188,
-            "unk18c": header.unknown_18c,
-            "cc": header.cc,
-            "mirror": header.mirror,
-            "team": header.team,
-            "drivers": header.driver_count,
-        },
-        "mii_crc": f"{header.mii_crc:04x}",
-        "mii_crc_computed": f"{header.computed_mii_crc:04x}",
-        "mii_name": header.mii_name,
-        "player_name": header.player_name,
-        "country": header.country,
-        "region": header.region,
-        "total": time(header.total),
-        "laps": [time(lap) for lap in header.laps],
-        "lap6_alt_raw": data[at + 0x378 : at + 0x384].hex(),
-        "laps_used": [lap.total_milliseconds for lap in header.driven_laps],
-        "total_ms": header.total.total_milliseconds,
-        "replay": replay_values(recording.sections),
-    }
-    if outer is not None:
-        values["header"] = {
-            "version": outer.version,
-            "file_size": outer.file_size,
-            "crc": f"{outer.crc:08x}",
-            "crc_computed": f"{outer.computed_crc:08x}",
-        }
-    return values
+def section_of(theirs: dict[str, Any]) -> dict[str, Any]:
+    sizes = [None if i in theirs["absent"] else size for i, size in enumerate(theirs["raw_sizes"])]
+    return {"sizeBytes": theirs["size"], "crcOk": theirs["crc_ok"], "sizes": sizes}
 
 
 @pytest.mark.parametrize("name", decoded())
-def test_values_match_the_expected_file(name: str) -> None:
+def test_log_matches_the_expected_file(name: str) -> None:
     values = expected()[name]
+    theirs = values["decoded"]
     data = (FOLDER / name).read_bytes()
     assert (len(data), hashlib.sha256(data).hexdigest()) == (values["size"], values["sha256"])
-    assert name_values(parse_file_name(name)) == values["filename"]
-    assert oracle_values(FOLDER / name) == values["decoded"]
+    events = log_of(Mk8Reader(name=name, personal=True), data)
+    settings = payload(events[0])["settings"]
+    wanted = settings_of(theirs)
+    assert ids_of(settings, wanted) == wanted
+    assert (settings["player"]["region"], settings["player"].get("miiName")) == (theirs["region"], theirs["mii_name"])
+    if values["filename"] is not None:
+        wanted = file_name_of(values["filename"])
+        assert ids_of(settings["fileName"], wanted) == wanted
+    laps = [lap.values["milliseconds"] for lap in of_kind(events, "lap")]
+    total = payload(events[-1])["totalMilliseconds"]
+    assert (laps, total) == (theirs["laps_used"], theirs["total_ms"])
+    sections = [] if theirs["replay"] is None else theirs["replay"]["section_list"]
+    wire = [payload(section) for section in of_kind(events, "section")]
+    assert [{key: one[key] for key in ("sizeBytes", "crcOk", "sizes")} for one in wire] == [*map(section_of, sections)]
+    wrong = [offset for code, offset in diagnostics(events) if code == "checksum"]
+    assert [warning for warning, offset in ORACLE_WARNINGS.items() if offset in wrong] == theirs["warnings"]
     if not name.startswith("bad/"):
         check_strict(data, [])
-
-
-@pytest.mark.parametrize("name", [name for name in decoded() if "reference" in expected()[name]])
-def test_values_match_public_tools(name: str) -> None:
-    events = log_of(Mk8Reader(name=name), (FOLDER / name).read_bytes())
-    start, end = events[0], events[-1]
-    assert isinstance(start, GameStart)
-    assert isinstance(end, GameEnd)
-    found, theirs = start.settings, expected()[name]["reference"]["mk8leaderboards"]
-    driver = found.drivers[0]
-    laps = [lap.values["milliseconds"] for lap in of_kind(events, "lap")]
-    assert {
-        "track": found.track.id,
-        "track_name": found.track.name,
-        "engine": f"{found.cc}cc",
-        "mode": found.mode.id,
-        "character": driver.character.id,
-        "variant": driver.variant,
-        "mii_weight": driver.mii_weight.id,
-        "kart": found.vehicle.kart.id,
-        "wheels": found.vehicle.wheels.id,
-        "glider": found.vehicle.glider.id,
-        "player_name": found.player.name,
-        "mii_name": found.player.name,
-        "total": spelled(end.values["totalMilliseconds"]),
-        "laps": [spelled(lap) for lap in laps],
-    } == {key: value for key, value in theirs.items() if key not in ("version", "date", "country", "subregion")}
-    year, month, day, hour, minute, second = theirs["date"]
-    assert found.recorded_at == f"{year}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}"
-    assert found.player.country.name == "US"
+    if "reference" in values:  # a public tool
+        tool = values["reference"]["mk8leaderboards"]
+        assert (settings["track"]["name"], f"{settings['cc']}cc") == (tool["track_name"], tool["engine"])
+        assert [spelled(time) for time in (total, *laps)] == [tool["total"], *tool["laps"]]
+        assert settings["recordedAt"] == "{}-{:02}-{:02}T{:02}:{:02}:{:02}".format(*tool["date"])
 
 
 def spelled(milliseconds: int) -> str:
