@@ -413,27 +413,6 @@ def test_only_games_that_match_a_query_as_find_finds_them(games: Path, tmp_path:
     assert "text.slp: not a Slippi replay" in run.stderr
 
 
-@pytest.mark.slow
-def test_a_zip_gives_the_same_games_and_a_broken_member_is_reported(
-    games: Path, finished: Path, tmp_path: Path
-) -> None:
-    archive = tmp_path / "games.zip"
-    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as opened:
-        for file in sorted(games.glob("Game_*.slp")):
-            opened.write(file, file.name)
-        place = opened.getinfo("Game_05.slp")
-    data = bytearray(archive.read_bytes())
-    data[place.header_offset + place.compress_size] ^= 0xFF  # in its last bytes, behind the beginning
-    archive.write_bytes(data)
-    run = export(archive, tmp_path / "out", jobs=2)
-    assert run.returncode != 0
-    (line,) = [line for line in run.stderr.splitlines() if "Game_05" in line]
-    assert "damaged" in line
-    lost = open_replay(games / "Game_05.slp").game_id
-    expected = {game.game_id for game in TrainingSet(finished).games} - {lost}
-    assert {game.game_id for game in TrainingSet(tmp_path / "out").games} == expected
-
-
 def test_only_games_of_mine(tmp_path: Path) -> None:
     folder = tmp_path / "games"
     folder.mkdir()
