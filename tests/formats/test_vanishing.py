@@ -20,7 +20,6 @@ pytestmark = pytest.mark.trio
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("slpstream.daemon.station.station._TICK_SECONDS", 0.01)
     monkeypatch.setattr("slpstream.daemon.station.station.REST_SECONDS", 0.03)
 
 
