@@ -79,14 +79,14 @@ class Venue:
 
     def pack(self, paths: Sequence[Path], station: str = "main") -> None:
         """Add copies of games in an archive, which is the newest of all files."""
-        archive = self.folder / station / "night.zip"
-        archive.parent.mkdir(exist_ok=True)
-        with zipfile.ZipFile(archive, "w") as packed:
+        night = self.folder / station / "night.zip"
+        night.parent.mkdir(exist_ok=True)
+        with zipfile.ZipFile(night, "w") as packed:
             for path in paths:
                 packed.write(path, path.name)
         mtime_ns = time.time_ns() + 1_000_000_000
         for path in paths:
-            record, member = record_of(read_game(path)), member_path(archive, path.name)
+            record, member = record_of(read_game(path)), member_path(night, path.name)
             self.index.played(station, member, mtime_ns, path.stat().st_size + 1, record)
 
     def play_set(self, minute: float, *, station: str = "main", written_at: float | None = None) -> list[Path]:
