@@ -29,7 +29,7 @@ MARKS: Mapping[str, str] = {
     "daemon/test_games.py": "process",
     "daemon/test_handover.py": "process",
     "daemon/test_highlights.py": "process",
-    "daemon/test_situations_found.py": "process slow",
+    "daemon/test_situations.py": "process slow",
     "daemon/tournament/test_controllers.py": "process",
     "daemon/tournament/test_measured.py": "process slow",
     "daemon/test_jump.py": "process",

@@ -12,7 +12,7 @@ import pytest
 from slpstream.api import messages
 from slpstream.formats.registry import choose, formats, of_name
 from slpstream.model.topics import TOPICS
-from tests.cli.test_commands import slpstream as command
+from tests.cli.command_line import slpstream as command
 from tests.formats.games import SYNTHETIC, games, names
 from tests.formats.mk8 import built as mk8
 from tests.replays import SHARED
