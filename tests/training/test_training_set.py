@@ -14,12 +14,11 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
-from click.testing import CliRunner
 
 from slpstream.api import open_replay
 from slpstream.cli.export import command
@@ -28,6 +27,7 @@ from slpstream.training import windows
 from slpstream.training.columns import COLUMNS
 from slpstream.training.rows import Sending
 from slpstream.training.windows import IncompleteSet, TrainingSet
+from tests.cli.command_line import called, slpstream
 from tests.formats.slippi.built import ONLINE, Built
 from tests.formats.slippi.writer import PlayerSetup, game_start
 
@@ -45,25 +45,13 @@ def write_games(folder: Path, count: int = 12) -> None:
     (folder / "text.slp").write_text("no replay")
 
 
-class Ran(NamedTuple):
-    """The output of an export, and its exit code."""
-
-    returncode: int
-    stdout: str
-    stderr: str
-
-
-def export(games: Path, out: Path, *options: str, jobs: int = 1) -> Ran:
+def export(games: Path, out: Path, *options: str, jobs: int = 1) -> subprocess.CompletedProcess[str]:
     """Run the command: in this process, or with two workers in processes of their own."""
     arguments = ["--to", "training", "--shard-mib", "1", "--jobs", str(jobs), "-o", str(out), *options, str(games)]
     if jobs == 1:
-        result = CliRunner().invoke(command, arguments)
-        if result.exception is not None and not isinstance(result.exception, SystemExit):
-            raise result.exception
-        return Ran(result.exit_code, result.stdout, result.stderr)
-    started = [sys.executable, "-m", "slpstream", "export", *arguments]
-    done = subprocess.run(started, capture_output=True, text=True, check=False, env=_ENVIRONMENT)
-    return Ran(done.returncode, done.stdout, done.stderr)
+        result = called(command, *arguments)
+        return subprocess.CompletedProcess(arguments, result.exit_code, result.stdout, result.stderr)
+    return slpstream("export", *arguments, env=_ENVIRONMENT)
 
 
 def content(out: Path) -> dict[str, bytes]:
@@ -399,8 +387,7 @@ def test_a_kill_while_a_set_is_overwritten_leaves_no_index(
 @pytest.mark.slow
 def test_only_games_that_match_a_query_as_find_finds_them(games: Path, tmp_path: Path) -> None:
     query = "duration:>10s"
-    find = [sys.executable, "-m", "slpstream", "find", str(games), "--paths", query]
-    found = set(subprocess.run(find, capture_output=True, text=True, check=False).stdout.splitlines())
+    found = set(slpstream("find", games, "--paths", query).stdout.splitlines())
     found -= {str(games / name) for name in ("copy.slp", "doubles.slp")}
     assert 0 < len(found) < 12
     run = export(games, tmp_path / "out", "--games", query, jobs=2)
