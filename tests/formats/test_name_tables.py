@@ -33,10 +33,6 @@ def read(path: Path) -> dict[str, Any]:
     return content
 
 
-def tables(content: dict[str, Any]) -> list[dict[str, Any]]:
-    return list(content["tables"].values()) if "tables" in content else [content]
-
-
 def is_text(value: Any) -> bool:
     """Whether a value is a non-empty text, or the lines of one."""
     lines = value if isinstance(value, list) else [value]
@@ -44,33 +40,18 @@ def is_text(value: Any) -> bool:
 
 
 @pytest.mark.parametrize("path", DATA_FILES, ids=lambda path: str(path.relative_to(SOURCES)))
-def test_file_has_a_description_a_source_and_a_confidence(path: Path) -> None:
+def test_tables_say_where_their_names_come_from(path: Path) -> None:
     content = read(path)
     assert is_text(content["about"])
     assert is_text(content["source"])
     assert content["confidence"] in CONFIDENCES
-    assert ("rows" in content) != ("tables" in content)
-
-
-@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.parent.name}/{path.stem}")
-def test_tables_have_the_documented_form(path: Path) -> None:
-    for table in tables(read(path)):
-        assert is_text(table["about"])
-        assert table.keys() <= {
-            *("about", "source", "confidence", "observed", "columns", "rows"),
-            *(("blocks", "fighters") if path.stem == "action_states" else ()),
-        }
-        columns = table.get("columns", {})
-        for column in columns.values():
-            assert is_text(column["about"])
-            assert column.keys() <= {"about", "source", "confidence"}
-            assert is_text(column.get("source", "none"))
-            assert column.get("confidence", "documented") in CONFIDENCES
-        rows = table.get("rows", {})
+    for table in (content, *content.get("tables", {}).values()) if path in FILES else ():
+        columns, rows = table.get("columns", {}), table.get("rows", {})
+        assert all(is_text(described["about"]) for described in (table, *columns.values()))
         assert {str(number) for number in table.get("observed", ())} <= rows.keys()
+        assert all(row.get("confidence", "documented") in CONFIDENCES for row in (*columns.values(), *rows.values()))
         for row in rows.values():
             assert row.keys() - {"name", "confidence"} <= columns.keys()
-            assert row.get("confidence", "documented") in CONFIDENCES
             assert is_text(row.get("name", "none"))
 
 

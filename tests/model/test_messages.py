@@ -233,16 +233,6 @@ ALWAYS = {"frame": 7, "revision": 1}
             {"players": {"0": {"post": {"percent": 10.5}}, "1": {}}, "followers": {"0": {"post": {"percent": 3.5}}}},
         ),
         (
-            ["post.percent", "post.stocksRemaining", "pre.joystickX"],
-            {
-                "players": {
-                    "0": {"post": {"percent": 10.5, "stocksRemaining": 3}, "pre": {"joystickX": 0.5}},
-                    "1": {"pre": {"joystickX": -0.5}},
-                },
-                "followers": {"0": {"post": {"percent": 3.5, "stocksRemaining": 3}}},
-            },
-        ),
-        (
             ["post.selfInducedSpeeds.y"],
             {
                 "players": {"0": {"post": {"selfInducedSpeeds": {"y": 2.0}}}, "1": {}},
@@ -250,13 +240,13 @@ ALWAYS = {"frame": 7, "revision": 1}
             },
         ),
         (
-            ["pre"],
+            ["pre", "post.percent", "post.stocksRemaining"],
             {
                 "players": {
-                    "0": {"pre": {"frame": 7, "joystickX": 0.5}},
+                    "0": {"pre": {"frame": 7, "joystickX": 0.5}, "post": {"percent": 10.5, "stocksRemaining": 3}},
                     "1": {"pre": {"frame": 7, "joystickX": -0.5}},
                 },
-                "followers": {"0": {}},
+                "followers": {"0": {"post": {"percent": 3.5, "stocksRemaining": 3}}},
             },
         ),
         (["items"], {"items": [{"typeId": 54, "spawnId": 1}]}),
