@@ -60,9 +60,7 @@ def gci_files() -> Mapping[str, bytes]:
         "custom machine": gci.with_custom(),
         "long runs": gci_writer.new_replay([InputRun(frames=256)] * 30),
         "two humans": gci_writer.new_replay(gci.runs(30), racers=humans, mode=1),
-        "old racers": gci_writer.new_replay(
-            gci.runs(30), racers=[Racer(color=0, ai=None, slider=None, old_slider=1)], array_type=0
-        ),
+        **{f"racer array type {array_type}": gci.of_array_type(array_type) for array_type in (0, 2, 3, 4, 6)},
     }
     return {name: gci_writer.encode(replay) for name, replay in replays.items()}
 

@@ -78,3 +78,10 @@ def grand_prix() -> Replay:
 def with_custom() -> Replay:
     """A Time Attack with a custom machine."""
     return new_replay(runs(150), racers=[Racer(machine=50, color=0, custom=custom_machine())])
+
+
+def of_array_type(array_type: int) -> Replay:
+    """A replay with a human and a CPU, whose racers have the fields of this type of their array."""
+    fields = {"ai": 3 if array_type >= 4 else None, "slider": 20 if array_type >= 3 else None}
+    human = Racer(color=2, old_slider=77 if array_type <= 1 else None, **fields)
+    return new_replay(runs(30), racers=[human, Racer(human=0, machine=9, **fields)], array_type=array_type)

@@ -15,11 +15,13 @@ from slpstream.formats.gci.container import BODY_AT, CHECKSUM_AT
 from slpstream.formats.gci.custom import CUSTOM_BYTES, EMBLEM, PILOT_EXCLUSIVE
 from slpstream.formats.gci.frames import wire_inputs
 from slpstream.formats.gci.reader import MAX_FRAMES, GciReader
+from slpstream.formats.gci.settings import Replay
 from slpstream.model.events import Diagnostic, Event, Frame, FrameFinalized, GameEnd, GameEvent, GameStart
 from tests.formats.gci.logs import (
     custom_machine,
     events_of,
     grand_prix,
+    of_array_type,
     runs,
     time_attack,
     with_checksum,
@@ -57,6 +59,13 @@ def test_log_of_a_time_attack() -> None:
     assert end.values == {"finished": "assumed", "raceFrames": total - 182, "basis": "estimated"}
     offsets = [event.end_offset for event in events]
     assert offsets == sorted(offsets)
+
+
+@pytest.mark.parametrize(
+    "replay", [time_attack(), grand_prix(), with_custom(), *map(of_array_type, range(8)), of_array_type(127)]
+)
+def test_all_values_are_read(replay: Replay) -> None:
+    assert read_replay(encode(replay)) == replay
 
 
 def test_game_id_does_not_depend_on_the_container() -> None:

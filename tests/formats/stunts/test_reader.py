@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slpstream.formats.stunts.inputs import InputRuns, likely_finished
+from slpstream.formats.stunts.layout import LayoutName
 from slpstream.formats.stunts.reader import StuntsReader
 from slpstream.formats.stunts.sniff import sniff
 from slpstream.model.errors import FramingError, WrongFormat
@@ -74,6 +75,12 @@ def test_messages_of_a_replay() -> None:
         "basis": "inferred",
         "raceSeconds": 7 / 20,
     }
+
+
+@pytest.mark.parametrize("layout", ["new", "old"])
+def test_all_values_are_read(layout: LayoutName) -> None:
+    replay = msgspec.structs.replace(built.replay(layout, opponent=3), track_name=b"A\0\xff345678", color=255)
+    assert built.read(encode(replay)).replay == replay
 
 
 def test_old_layout_is_recognised_by_its_length() -> None:
