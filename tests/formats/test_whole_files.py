@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import tracemalloc
 from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 
 import pytest
@@ -124,7 +125,7 @@ WORST: dict[str, tuple[str, Callable[[], bytes], int | None]] = {
     "gci of zeros": ("gci", of_one_byte(b"\0"), None),
     "gci of ones": ("gci", of_one_byte(b"\xff"), None),
     "longest stunts": ("stunts", longest_stunts, 0xFFFF),
-    **{bomb: ("mk8", lambda bomb=bomb: bombed(bomb), 0) for bomb in bombs()},
+    **{bomb: ("mk8", partial(bombed, bomb), 0) for bomb in bombs()},
 }
 """The format of each file, its bytes, and how many frames it has."""
 

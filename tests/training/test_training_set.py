@@ -127,7 +127,7 @@ def write_folder(path: Path, copies: Sequence[bytes]) -> None:
 def test_the_most_complete_copy_of_a_game_counts(
     tmp_path: Path, write: Callable[[Path, Sequence[bytes]], None], copies: Sequence[bytes], kept: str
 ) -> None:
-    games = tmp_path / {write_folder: "games", write_zip: "games.zip", write_tar: "games.tar"}[write]
+    games = tmp_path / ("games.zip" if write is write_zip else "games.tar" if write is write_tar else "games")
     write(games, copies)
     run = export(games, tmp_path / "set")
     [game] = TrainingSet(tmp_path / "set").games

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 from slpstream.formats.gci.body import Checkpoint, InputRun, Racer
 from slpstream.formats.gci.container import CHECKSUM_AT, checksum
@@ -82,6 +83,6 @@ def with_custom() -> Replay:
 
 def of_array_type(array_type: int) -> Replay:
     """A replay with a human and a CPU, whose racers have the fields of this type of their array."""
-    fields = {"ai": 3 if array_type >= 4 else None, "slider": 20 if array_type >= 3 else None}
+    fields: dict[str, Any] = {"ai": 3 if array_type >= 4 else None, "slider": 20 if array_type >= 3 else None}
     human = Racer(color=2, old_slider=77 if array_type <= 1 else None, **fields)
     return new_replay(runs(30), racers=[human, Racer(human=0, machine=9, **fields)], array_type=array_type)

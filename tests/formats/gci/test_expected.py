@@ -54,7 +54,7 @@ def settings_of(header: dict[str, Any], replay: dict[str, Any]) -> dict[str, Any
 
 
 def racer_of(theirs: dict[str, Any]) -> dict[str, Any]:
-    racer = {key: theirs[key] for key in ("machine", "ai", "slider", "color") if key in theirs}
+    racer: dict[str, Any] = {key: theirs[key] for key in ("machine", "ai", "slider", "color") if key in theirs}
     racer["human"] = bool(theirs["human"])
     if "custom_data" in theirs:
         custom = theirs["custom_data"]

@@ -233,8 +233,8 @@ def test_positions_that_are_not_finite_are_null_and_raw() -> None:
     data = encode(fitted(replace(replay, body=replace(replay.body, checkpoints=(first, changed, *others)))))
     events = events_of(data)
     plain, found = (payload(event) for event in of_kind(events, "checkpoint")[:2])
-    assert (found["positions"][0], found["enabled"]) == ([None, 1.5, None], False)  # type: ignore[index]
-    assert found["rawPositions"][0] == ["7fc00001", "3fc00000", "ff800000"]  # type: ignore[index]
+    assert (found["positions"][0], found["enabled"]) == ([None, 1.5, None], False)
+    assert found["rawPositions"][0] == ["7fc00001", "3fc00000", "ff800000"]
     assert (plain["enabled"], plain["basis"]) == (True, "stored")
     assert "rawPositions" not in plain
     assert codes(events) == [("warning", "position")]
