@@ -45,7 +45,7 @@ TABLES = ("frames", "items", "game_starts", "game_ends")
 
 _PART_BYTES = 32 << 20
 """Maximum size of the replays in a part. A larger replay is a part of its own."""
-_PART_FILES = 1024
+PART_FILES = 1024
 _PARTS_AHEAD = 4
 _POLL_SECONDS = 0.1
 
@@ -232,7 +232,7 @@ def _prepare_folders(out: Path, tables: Sequence[str], *, overwrite: bool) -> No
 
 def _parts(replays: Iterable[FoundReplay]) -> Iterator[Part]:
     """Divide the replays into parts, in their order and by their sizes alone."""
-    for number, files in enumerate(in_parts(replays, max_files=_PART_FILES, max_bytes=_PART_BYTES)):
+    for number, files in enumerate(in_parts(replays, max_files=PART_FILES, max_bytes=_PART_BYTES)):
         yield Part(number, files)
 
 

@@ -7,7 +7,7 @@ import sys
 from rich.console import Console
 from rich.table import Table
 
-_REDIRECTED_WIDTH = 160
+REDIRECTED_WIDTH = 160
 """Columns when stdout is a file or a pipe."""
 _UNLIMITED = 10_000
 
@@ -20,7 +20,7 @@ class _Output(Console):
 
 def table_console() -> Console:
     """A console on stdout, as wide as the terminal if there is one."""
-    return _Output(width=None if sys.stdout.isatty() else _REDIRECTED_WIDTH)
+    return _Output(width=None if sys.stdout.isatty() else REDIRECTED_WIDTH)
 
 
 def table_width(table: Table, console: Console) -> int:

@@ -81,7 +81,7 @@ def usual_folders(
     It is the folder that is set in the Slippi Launcher, if it exists; else the default folders that exist, or the first
     candidate if none of them exists. `documents` is the folder of that name, by default the one that Windows knows.
     """
-    home, known_documents = (home, None) if home is not None else (Path.home(), _documents_folder())
+    home, known_documents = (home, None) if home is not None else (Path.home(), documents_folder())
     documents = documents or known_documents or home / "Documents"
     candidates = {
         "win32": [documents / "Slippi"],
@@ -126,7 +126,7 @@ def _program_settings(home: Path, platform: str, environ: Mapping[str, str]) -> 
     return Path(environ.get("XDG_CONFIG_HOME") or home / ".config")
 
 
-def _documents_folder() -> Path | None:
+def documents_folder() -> Path | None:
     if sys.platform == "win32":
         from slpstream.system import windows  # noqa: PLC0415 -- cannot be imported on other systems
 

@@ -125,13 +125,19 @@ class Subfolders:
     """Keeps the stations of the entries `*` equal to their subfolders. Call `run` once."""
 
     def __init__(
-        self, running: RunningStations, *, scan_seconds: float, offline_seconds: float = _OFFLINE_SECONDS
+        self,
+        running: RunningStations,
+        *,
+        scan_seconds: float,
+        offline_seconds: float = _OFFLINE_SECONDS,
+        look_seconds: float = _LOOK_SECONDS,
     ) -> None:
         """Folders are listed when their modification time changes, and every `scan_seconds`, because on some file
         systems it never does."""
         self._running = running
         self._scan_seconds = scan_seconds
         self._offline_seconds = offline_seconds
+        self._look_seconds = look_seconds
         self._roots: list[Path] = []
         self._ids = _FolderIds(())
         self._explicit: list[StationConfig] = []
@@ -164,7 +170,7 @@ class Subfolders:
                 self._ids = ids
             await self._look()
             self.looked.set()
-            with trio.move_on_after(_LOOK_SECONDS if self._roots else float("inf")):
+            with trio.move_on_after(self._look_seconds if self._roots else float("inf")):
                 await self._configured.wait()
 
     async def _look(self) -> None:

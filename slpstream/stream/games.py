@@ -115,6 +115,7 @@ class StationGames:
     def retire(self, game: Game, mtime_ns: int, name: str) -> None:
         """Archive a game: its file, read to the end, shows that it was over before the daemon started."""
         game.order = (0, mtime_ns, name)
+        game.aside, game.beside = False, None  # it was not played meanwhile, but before
         game.forget()
         self._games.sort(key=lambda known: known.order)
         if self.current is game:

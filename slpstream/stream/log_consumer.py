@@ -25,7 +25,7 @@ from slpstream.stream.subscription import Start
 _KEPT_OFFSETS = 16
 _REMEMBERED_GAMES = 256
 _TRIES = 6
-_RETRY_SECONDS = 5.0
+RETRY_SECONDS = 5.0
 
 
 class ConsumedBatch(NamedTuple):
@@ -181,7 +181,7 @@ class LogConsumer:
                 if isinstance(error, NoSuchGame) or not tries_left:
                     self._reports.append(ConsumedBatch(cursor.game_id, (), error.what))
                     break
-            await trio.sleep(_RETRY_SECONDS)
+            await trio.sleep(RETRY_SECONDS)
         return None
 
     async def _resume(self, reader: StationReader, game: Game, offset: ConsumerOffset) -> None:
@@ -229,4 +229,4 @@ class LogConsumer:
                     reader.report_lost(game)
                     self._reports.append(ConsumedBatch(game.game_id, (), error.what))
                     return None
-                await trio.sleep(_RETRY_SECONDS)
+                await trio.sleep(RETRY_SECONDS)

@@ -26,7 +26,7 @@ import pyarrow as pa
 
 from slpstream.training.names import INDEX
 
-_WINDOWS_AT_ONCE = 1 << 16
+WINDOWS_AT_ONCE = 1 << 16
 """Windows whose places are Python's numbers, which take ten times the memory of numpy's."""
 Array = npt.NDArray[Any]
 
@@ -136,8 +136,8 @@ class TrainingSet:
         numbers, starts = self._all_windows(frames, stride or frames, seed)
         games = self.games
         opened: list[_Columns | None] = [None] * len(games)
-        for first in range(0, len(numbers), _WINDOWS_AT_ONCE):
-            some = slice(first, first + _WINDOWS_AT_ONCE)
+        for first in range(0, len(numbers), WINDOWS_AT_ONCE):
+            some = slice(first, first + WINDOWS_AT_ONCE)
             for number, start in zip(numbers[some].tolist(), starts[some].tolist(), strict=True):
                 found = opened[number]
                 if found is None:

@@ -10,11 +10,7 @@ from slpstream.formats.mk8.reader import Mk8Reader
 from slpstream.formats.stunts.reader import StuntsReader
 from slpstream.formats.whole_file import WholeFileReader
 from tests.bench.report import Figure, Form
-from tests.formats.gci.test_limits import worst
-from tests.formats.gci.writer import encode
-from tests.formats.mk8.test_reader import bombed, bombs
-from tests.formats.stunts import built as stunts
-from tests.formats.stunts import writer as stunts_writer
+from tests.formats.whole_files import bombed, bombs, longest_gci, longest_stunts
 
 TARGET_MILLISECONDS = 100.0
 _ROUNDS_PER_RUN = 3
@@ -22,7 +18,7 @@ _ROUNDS_PER_RUN = 3
 
 def gci_worst(form: Form) -> list[Figure]:
     """F-Zero GX: 31 custom machines, 255 checkpoints and 16,384 input runs, up to the events before the frames."""
-    data = encode(worst())
+    data = longest_gci()
     rounds = 1 if form.short else form.runs * _ROUNDS_PER_RUN
     values = []
     for _ in range(rounds):
@@ -34,9 +30,7 @@ def gci_worst(form: Form) -> list[Figure]:
 
 def stunts_worst(form: Form) -> list[Figure]:
     """Stunts: the longest possible file, with a different input in every tick, from bytes to the last event."""
-    keys = bytes(tick % 63 for tick in range(0xFFFF))
-    data = stunts_writer.encode(stunts.replay(ticks=len(keys), inputs=keys))
-    return [_whole_log("Stunts", lambda: StuntsReader(name="worst.rpl"), data, form)]
+    return [_whole_log("Stunts", lambda: StuntsReader(name="worst.rpl"), longest_stunts(), form)]
 
 
 def mk8_worst(form: Form) -> list[Figure]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -17,10 +17,12 @@ from slpstream.daemon.games import DaemonGames
 from slpstream.daemon.highlights import replay_path
 from slpstream.game.record import record_of
 from slpstream.store import FILE_NAME, GameIndex, GamesQuery, open_database
+from slpstream.store.backfill import ArchivedGame
 from slpstream.stream import Hub
 from slpstream.web.games import FramesQuery
+from tests.daemons.station import TIMEOUT_SECONDS
+from tests.sources.archives.games import GAMES, game
 from tests.sources.archives.packing import COMPRESSED, KINDS, zipped
-from tests.sources.archives.test_members import GAMES, game
 
 pytestmark = pytest.mark.trio
 OLD_SECONDS = 1_700_000_000
@@ -38,33 +40,31 @@ class Scene:
     def __init__(self, folder: Path, index: GameIndex) -> None:
         self.folder = folder
         self.index = index
-        self.search = ArchiveSearch(index, lambda: {"main": folder})
         self.games = DaemonGames(index, Hub(), trio.CapacityLimiter(2), lambda: [folder], GameCodes(index, read_codes))
-
-    async def look(self) -> None:
-        self.search._take("main", find_archives(self.folder))
-        while self.index.waiting_files:
-            await trio.sleep(0.01)
-        await trio.sleep(0.05)
-        await self.index.written()
 
     async def ids(self) -> dict[str, list[str]]:
         """The names of the files of each game."""
+        await self.index.written()
         rows = (await self.index.page(GamesQuery(limit=100))).games
         found = [await self.games.game(row.game_id) for row in rows]
         return {one.game_id: [file.name for file in one.files] for one in found if one is not None}
 
+    async def until(self, expected: Mapping[str, list[str]]) -> None:
+        """Wait until these are the games and the names of their files."""
+        while await self.ids() != expected:
+            await trio.sleep(0.01)
+
 
 @asynccontextmanager
-async def scene(tmp_path: Path) -> AsyncIterator[Scene]:
+async def scene(tmp_path: Path, read: Callable[[Path], Iterator[ArchivedGame]] = read_archive) -> AsyncIterator[Scene]:
     folder = tmp_path / "replays"
-    folder.mkdir()
-    index = GameIndex(
-        open_database(tmp_path / FILE_NAME), lambda path: record_of(read_game(path)), read_archive=read_archive
-    )
-    with trio.fail_after(60):
+    folder.mkdir(exist_ok=True)
+    index = GameIndex(open_database(tmp_path / FILE_NAME), lambda path: record_of(read_game(path)), read_archive=read)
+    search = ArchiveSearch(index, lambda: {"main": folder}, look_seconds=0.01)
+    with trio.fail_after(TIMEOUT_SECONDS):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(index.run)
+            nursery.start_soon(search.run)
             yield Scene(folder, index)
             nursery.cancel_scope.cancel()
 
@@ -77,9 +77,7 @@ def id_of(tmp_path: Path, data: bytes) -> str:
 async def test_games_in_archives_are_listed_and_served_like_files(tmp_path: Path, kind: str) -> None:
     async with scene(tmp_path) as here:
         put(here.folder / kind, KINDS[kind](GAMES))
-        await here.look()
-        expected = {id_of(tmp_path, data): [f"{kind}::{name}"] for name, data in GAMES.items()}
-        assert await here.ids() == expected
+        await here.until({id_of(tmp_path, data): [f"{kind}::{name}"] for name, data in GAMES.items()})
         for name, data in GAMES.items():
             game_id = id_of(tmp_path, data)
             replay = await here.games.replay(game_id)
@@ -102,46 +100,28 @@ async def test_an_archive_that_changes_is_read_again_and_one_that_goes_takes_its
     async with scene(tmp_path) as here:
         path = put(here.folder / "a.zip", zipped({"a.slp": game(0), "b.slp": game(1)}))
         put(here.folder / "c.zip", zipped({"x.slp": game(1)}))
-        await here.look()
-        assert await here.ids() == {first: ["a.zip::a.slp"], second: ["a.zip::b.slp", "c.zip::x.slp"]}
+        await here.until({first: ["a.zip::a.slp"], second: ["a.zip::b.slp", "c.zip::x.slp"]})
         put(path, zipped({"a.slp": game(0), "c.slp": game(2)}), age=5)
-        await here.look()
-        assert await here.ids() == {first: ["a.zip::a.slp"], second: ["c.zip::x.slp"], third: ["a.zip::c.slp"]}
+        await here.until({first: ["a.zip::a.slp"], second: ["c.zip::x.slp"], third: ["a.zip::c.slp"]})
         path.unlink()
-        await here.look()
-        assert await here.ids() == {second: ["c.zip::x.slp"]}
-
-
-async def test_an_archive_that_was_read_is_not_read_again_after_a_restart(tmp_path: Path) -> None:
-    async with scene(tmp_path) as here:
-        path = put(here.folder / "a.zip", zipped(GAMES))
-        await here.look()
-        known = here.index._database.known_files("main")
+        await here.until({second: ["c.zip::x.slp"]})
     opened: list[Path] = []
 
-    def read(path: Path) -> object:
+    def read(path: Path) -> Iterator[ArchivedGame]:
         opened.append(path)
         return read_archive(path)
 
-    index = GameIndex(open_database(tmp_path / FILE_NAME), lambda path: record_of(read_game(path)), read_archive=read)  # type: ignore[arg-type]
-    with trio.fail_after(60):
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(index.run)
-            ArchiveSearch(index, lambda: {"main": tmp_path / "replays"})._take("main", find_archives(path.parent))
-            while index.waiting_files:
-                await trio.sleep(0.01)
-            await trio.sleep(0.05)
-            assert index._database.known_files("main") == known
-            nursery.cancel_scope.cancel()
-    assert opened == []
+    async with scene(tmp_path, read) as here:
+        put(here.folder / "later.zip", zipped({"a.slp": game(0)}))
+        await here.until({first: ["later.zip::a.slp"], second: ["c.zip::x.slp"]})
+    assert opened == [tmp_path / "replays" / "later.zip"], "the other one was read before the restart"
 
 
 @pytest.mark.parametrize("ending", [".slp.gz", ".slpz"])
 async def test_compressed_replays_are_files_of_their_games(tmp_path: Path, ending: str) -> None:
     async with scene(tmp_path) as here:
         put(here.folder / f"a{ending}", COMPRESSED[ending](game()))
-        await here.look()
-        assert await here.ids() == {id_of(tmp_path, game()): [f"a{ending}"]}
+        await here.until({id_of(tmp_path, game()): [f"a{ending}"]})
         replay = await here.games.replay(id_of(tmp_path, game()))
         assert replay is not None
         with replay.file:
@@ -152,8 +132,7 @@ async def test_broken_members_leave_the_others_in_the_index(tmp_path: Path) -> N
     async with scene(tmp_path) as here:
         put(here.folder / "a.zip", zipped({"../out.slp": game(1), "text.slp": b"text", "a.slp": game()}))
         put(here.folder / "b.zip", b"no archive")
-        await here.look()
-        assert await here.ids() == {id_of(tmp_path, game()): ["a.zip::a.slp"]}
+        await here.until({id_of(tmp_path, game()): ["a.zip::a.slp"]})
 
 
 async def test_folder_of_our_own_zips_is_passed_over(tmp_path: Path) -> None:

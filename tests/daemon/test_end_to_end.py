@@ -6,9 +6,7 @@ same pieces as by a game. No result depends on timing.
 
 from __future__ import annotations
 
-import json
 import random
-import subprocess
 import sys
 from contextlib import ExitStack
 from pathlib import Path
@@ -17,30 +15,13 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
-from slpstream.api import messages
 from slpstream.model.messages import FramesMode
-from tests.daemons.process import LogReader, running
+from tests.daemons.played_game import PlayedGame
+from tests.daemons.process import DEADLINE_SECONDS, LogReader, configured, running
+from tests.daemons.simulated import dump_lines, simulate
 from tests.marks import slow
-from tests.replays import SHARED, needs_shared
+from tests.replays import replay_path
 from tests.synthetic.match import synthetic_match
-
-
-def dump_lines(replay: Path, frames: FramesMode = "live") -> list[bytes]:
-    """The lines that `dump` prints for all topics, except a `game_end` with the reason `incomplete`."""
-    lines = [message.json() for message in messages(replay, frames=frames)]
-    return [line for line in lines if b'"reason":"incomplete"' not in line]
-
-
-def simulate(replay: Path, into: Path, *, writer: str, speed: float) -> subprocess.Popen[bytes]:
-    """Start the `simulate` command in its own process."""
-    command = [sys.executable, "-m", "slpstream", "simulate", str(replay), "--into", str(into)]
-    return subprocess.Popen([*command, "--writer", writer, "--speed", str(speed)], stdout=subprocess.DEVNULL)
-
-
-def append(path: Path, data: bytes) -> None:
-    """Append the part of `data` that the file does not have yet."""
-    with path.open("ab") as file:
-        file.write(data[file.tell() :])
 
 
 def check_equal(received: list[bytes], expected: list[bytes]) -> None:
@@ -65,30 +46,29 @@ def match(tmp_path: Path) -> Path:
     return path
 
 
-def follow_simulation(replay: Path, folder: Path, frames: FramesMode, *, speed: float) -> None:
-    expected = dump_lines(replay, frames)
+@pytest.mark.parametrize(
+    ("name", "frames"),
+    [
+        ("singles_3.8", "live"),
+        *slow(("rollbacks_items_3.18", "live"), ("rollbacks_3.18", "finalized"), ("doubles_1.2", "live")),
+        *slow(*((name, "live") for name in ("items", "rollbackFrameTest", "v2.0") if replay_path(name).exists())),
+    ],
+)
+def test_stream_of_a_simulated_replay_equals_dump(name: str, frames: FramesMode, folder: Path) -> None:
+    path = replay_path(name)
+    expected = dump_lines(path, frames)
     with running(folder) as daemon:
         daemon.wait_ready()
+        assert daemon.get("/healthz") == {"status": "ok"}
+        assert daemon.get("/readyz") == {"status": "ready", "missing": []}
         reader = LogReader("station", frames)
-        writing = simulate(replay, folder, writer="dolphin", speed=speed)
+        writing = simulate(path, folder, writer="dolphin", speed=60)
         assert reader.read(daemon, lambda r: len(r.lines) >= len(expected))
-        assert writing.wait(timeout=60) == 0
+        assert writing.wait(timeout=DEADLINE_SECONDS) == 0
         code = daemon.terminate()
     assert code == 0
     check_equal(reader.lines, expected)
-    assert (folder / replay.name).read_bytes() == replay.read_bytes()
-
-
-@needs_shared
-@pytest.mark.parametrize("name", ["geckoCodes", *slow("items", "rollbackFrameTest", "v2.0")])
-def test_stream_of_a_simulated_replay_equals_dump(name: str, folder: Path) -> None:
-    follow_simulation(SHARED / "slp" / f"{name}.slp", folder, "live", speed=60)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("frames", ["live", *slow("finalized")])
-def test_stream_of_a_simulated_match_equals_dump(frames: FramesMode, match: Path, folder: Path) -> None:
-    follow_simulation(match, folder, frames, speed=30)
+    assert (folder / path.name).read_bytes() == path.read_bytes()
 
 
 @pytest.mark.slow
@@ -107,7 +87,7 @@ def test_killed_daemon_resumes_in_the_middle_of_a_game(frames: FramesMode, match
         with running(folder) as daemon:
             assert reader.read(daemon, lambda r: len(r.lines) >= len(expected)), (reader.ended, reader.statuses[-3:])
     finally:
-        writing.wait(timeout=60)
+        writing.wait(timeout=DEADLINE_SECONDS)
     check_equal(reader.lines, expected)
 
 
@@ -123,42 +103,43 @@ def test_games_played_while_the_daemon_is_down_are_delivered(match: Path, folder
     with running(folder) as daemon:
         reader.read(daemon, lambda r: len(r.lines) >= 900)
         daemon.kill()
-    assert writing.wait(timeout=60) == 0
-    assert simulate(second, folder, writer="frame", speed=0).wait(timeout=60) == 0
+    assert writing.wait(timeout=DEADLINE_SECONDS) == 0
+    assert simulate(second, folder, writer="frame", speed=0).wait(timeout=DEADLINE_SECONDS) == 0
     with running(folder) as daemon:
         daemon.wait_ready()
-        assert simulate(third, folder, writer="frame", speed=20).wait(timeout=60) == 0
+        assert simulate(third, folder, writer="frame", speed=20).wait(timeout=DEADLINE_SECONDS) == 0
         assert reader.read(daemon, lambda r: len(r.lines) >= len(expected))
     check_equal(reader.lines, expected)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("frames", ["live", "finalized"])
-@pytest.mark.parametrize("stopped_at", [0.4, *slow(0.0, 1.0)])
+@pytest.mark.parametrize(("frames", "stopped_at"), [("live", 0.0), ("finalized", 0.4), ("live", 1.0)])
 def test_games_that_end_and_begin_between_restarts_are_delivered(
     stopped_at: float, frames: FramesMode, folder: Path
 ) -> None:
     """Before the restart two games have ended and a third has begun. All missing messages arrive in order."""
-    games = [folder / f"Game_{number}.slp" for number in range(3)]
-    written = [synthetic_match(seed=40 + number, frames=500, rollbacks=True) for number in range(3)]
+    games = [
+        PlayedGame(folder / f"Game_{number}.slp", synthetic_match(seed=40 + number, frames=500, rollbacks=True))
+        for number in range(3)
+    ]
     reader = LogReader("station", frames)
     with running(folder) as daemon:
         daemon.wait_ready()
-        games[0].write_bytes(written[0][: len(written[0]) // 2])
+        games[0].write(len(games[0].whole) // 2)
         daemon.until(lambda: (daemon.get("/v1/stations/station").get("game") or {}).get("inProgress") is True)
         reader.read(daemon, lambda r: bool(r.lines))
         if stopped_at:
-            append(games[0], written[0])
-            expected = dump_lines(games[0], frames)
+            games[0].end()
+            expected = dump_lines(games[0].path, frames)
             reader.read(daemon, lambda r: len(r.lines) >= stopped_at * len(expected))
         daemon.kill()
-    append(games[0], written[0])
-    games[1].write_bytes(written[1])
-    games[2].write_bytes(written[2][: len(written[2]) // 2])
+    games[0].end()
+    games[1].end()
+    games[2].write(len(games[2].whole) // 2)
     with running(folder) as daemon:
         daemon.wait_ready()
-        append(games[2], written[2])
-        expected = [line for game in games for line in dump_lines(game, frames)]
+        games[2].end()
+        expected = [line for game in games for line in dump_lines(game.path, frames)]
         assert reader.read(daemon, lambda r: len(r.lines) >= len(expected)), reader.ended
     check_equal(reader.lines, expected)
 
@@ -217,26 +198,11 @@ def test_invalid_files_are_reported_and_skipped(folder: Path) -> None:
         assert daemon.terminate() == 0
 
 
-def test_running_daemon_serves_its_pages(folder: Path) -> None:
-    with running(folder) as daemon:
-        assert daemon.get("/healthz") == {"status": "ok"}
-        daemon.wait_ready()
-        assert daemon.get("/readyz") == {"status": "ready", "missing": []}
-        assert "<html" in daemon.text("/overlay/station")
-        assert daemon.get("/static/names/slippi/stages.json")["rows"]["31"]["name"] == "Battlefield"
-        assert json.loads(daemon.text("/v1/stations"))["stations"][0]["id"] == "station"
-
-
 @pytest.mark.slow
 def test_the_way_in_which_changes_are_noticed_is_shown(tmp_path: Path) -> None:
     expected = {"linux": "inotify", "win32": "directory changes", "darwin": "kqueue"}.get(sys.platform, "watchdog")
-    (tmp_path / "polled").mkdir()
-    with running(tmp_path) as daemon:
-        daemon.wait_ready()
-        assert [station["watching"] for station in daemon.get("/v1/stations")["stations"]] == [expected]
-        assert f'slpstream_watched_stations{{strategy="{expected}"}} 1.0' in daemon.text("/metrics")
-    config = tmp_path / "slpstream.toml"
-    config.write_text("watch.polling_only = true\n")
-    with running(tmp_path / "polled", arguments=("--config", str(config))) as daemon:
-        daemon.wait_ready()
-        assert [station["watching"] for station in daemon.get("/v1/stations")["stations"]] == ["polling"]
+    for text, strategy in (("", expected), ("watch.polling_only = true\n", "polling")):
+        (tmp_path / strategy).mkdir()
+        with configured(tmp_path, text, tmp_path / strategy) as daemon:
+            assert [station["watching"] for station in daemon.get("/v1/stations")["stations"]] == [strategy]
+            assert f'slpstream_watched_stations{{strategy="{strategy}"}} 1.0' in daemon.text("/metrics")

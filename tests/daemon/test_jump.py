@@ -18,36 +18,27 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 from websockets.typing import Subprotocol
 
-from slpstream.formats.slippi.container import HEADER_BYTES, header
 from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.game.log_reader import MODES
 from slpstream.game.pipeline import Pipeline
 from slpstream.model.delta import SUBPROTOCOL, DeltaDecoder
 from slpstream.model.messages import DROPPABLE_TYPES, FramesMode, LogMessage
-from tests.daemons.process import STATUS_TYPES, DaemonProcess, running
-from tests.project import IN_CI
-from tests.replays import SLP
+from tests.daemons.played_game import PlayedGame
+from tests.daemons.process import DEADLINE_SECONDS, STATUS_TYPES, DaemonProcess, running
 from tests.synthetic.match import synthetic_match
 
 STATION = "main"
-SECONDS = 20.0
-MAX_REPLAY_BYTES = 600_000
-"""Size of the part of the real replay that is used."""
 
 
-class GameInProgress:
+class GameInProgress(PlayedGame):
     """A partly written game, and the daemon that reads it."""
 
     def __init__(self, daemon: DaemonProcess, path: Path, data: bytes) -> None:
+        super().__init__(path, data)
         self.daemon = daemon
-        self._path = path
-        self._data = data
-        self._half = len(data) * 3 // 5
-        written = header(0) + data[HEADER_BYTES : self._half]
-        path.write_bytes(written)
-        self.logs = _logs(written)
-        self.whole = _logs(data)
-        self.game_id = str(self.logs["live"][0].game_id)
+        self.write(len(data) * 3 // 5)
+        self.logs = _logs(self.unfinished())
+        self.whole_logs = _logs(data)
         daemon.until(lambda: self._newest() == self.newest)
 
     def _newest(self) -> int | None:
@@ -67,14 +58,6 @@ class GameInProgress:
         """Highest frame number that is final so far."""
         return max(message.frame for message in self.logs["finalized"] if message.frame is not None)
 
-    def end(self) -> None:
-        """Write the rest of the game, and the header."""
-        with self._path.open("r+b") as file:
-            file.seek(self._half)
-            file.write(self._data[self._half :])
-            file.seek(0)
-            file.write(self._data[:HEADER_BYTES])
-
 
 def _logs(data: bytes) -> dict[FramesMode, list[LogMessage]]:
     return Pipeline(SlippiReader(), MODES).feed(data).logs
@@ -91,11 +74,7 @@ def game_in_progress(data: bytes, folder: Path) -> Iterator[GameInProgress]:
 
 @pytest.fixture(scope="module")
 def game(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GameInProgress]:
-    real = SLP / "duplicate_game_end.slp"
-    if real.exists() or IN_CI:
-        data = header(0) + real.read_bytes()[HEADER_BYTES:MAX_REPLAY_BYTES]
-    else:
-        data = synthetic_match(seed=8, frames=1500, rollbacks=True)
+    data = synthetic_match(seed=8, frames=1500, rollbacks=True)
     with game_in_progress(data, tmp_path_factory.mktemp("jump") / STATION) as game:
         yield game
 
@@ -113,7 +92,7 @@ def jump(
     url = game.daemon.stream_url(station=STATION, cursor=cursor, **{"delivery": "lossless", **query})
     decoder, found = DeltaDecoder(), list[dict[str, Any]]()
     subprotocols = [Subprotocol(SUBPROTOCOL)] if delta else None
-    deadline = time.monotonic() + SECONDS
+    deadline = time.monotonic() + DEADLINE_SECONDS
     with connect(url, max_size=None, subprotocols=subprotocols, close_timeout=0.2) as socket:
         while not found or not until(found[-1]):
             data = socket.recv(timeout=max(0.01, deadline - time.monotonic()), decode=False)
@@ -137,16 +116,6 @@ def from_frame(log: Sequence[LogMessage], number: int) -> Sequence[LogMessage]:
 
 def is_at(message: LogMessage) -> Callable[[dict[str, Any]], bool]:
     return lambda received: received["cursor"] == message.cursor
-
-
-def refusal(game: GameInProgress, **query: str) -> int:
-    """The close code of a refused subscription."""
-    with connect(game.daemon.stream_url(station=STATION, **query), close_timeout=0.2) as socket:
-        with pytest.raises(ConnectionClosed) as closed:
-            while True:
-                socket.recv(timeout=SECONDS)
-        assert closed.value.rcvd is not None
-        return closed.value.rcvd.code
 
 
 @pytest.mark.slow
@@ -174,17 +143,26 @@ def test_jump_begins_with_the_first_revision_of_the_frame(game: GameInProgress) 
     assert found[0]["frame"]["frame"] == revised.frame
 
 
+def refusal(game: GameInProgress, **query: str) -> int:
+    """The close code of a refused subscription."""
+    with connect(game.daemon.stream_url(station=STATION, **query), close_timeout=0.2) as socket:
+        with pytest.raises(ConnectionClosed) as closed:
+            while True:
+                socket.recv(timeout=DEADLINE_SECONDS)
+        assert closed.value.rcvd is not None
+        return closed.value.rcvd.code
+
+
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("delivery", ["lossless", "conflate"])
-def test_jump_to_a_future_frame_is_refused(delivery: str, mode: FramesMode, game: GameInProgress) -> None:
+def test_jump_to_a_future_frame_or_an_unknown_game_is_refused(
+    delivery: str, mode: FramesMode, game: GameInProgress
+) -> None:
     beyond = game.newest + 1 if mode == "live" else game.final + 1
     for number in (beyond, beyond + 5000):
         cursor = f"{game.game_id}/frame:{number}"
         assert refusal(game, cursor=cursor, frames=mode, delivery=delivery) == 4410
-
-
-def test_jump_into_an_unknown_game_is_refused(game: GameInProgress) -> None:
-    assert refusal(game, cursor=f"{'0' * 32}/frame:0") == 4404
+    assert refusal(game, cursor=f"{'0' * 32}/frame:0", frames=mode, delivery=delivery) == 4404
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -223,11 +201,11 @@ def test_frames_over_http_while_the_game_runs(game: GameInProgress) -> None:
 def test_jump_delivers_the_rest_of_the_game(tmp_path: Path) -> None:
     with game_in_progress(synthetic_match(seed=8, frames=1500, rollbacks=True), tmp_path / STATION) as game:
         for mode, then in (("live", game.end), ("finalized", None)):
-            whole = game.whole["live" if mode == "live" else "finalized"]
+            whole = game.whole_logs["live" if mode == "live" else "finalized"]
             cursor = f"{game.game_id}/frame:300"
             found = jump(game, cursor, is_at(whole[-1]), frames=mode, delta=True, then=then)
             assert found == decoded(from_frame(whole, 300))
-        whole, later = game.whole["live"], game.final + 50
+        whole, later = game.whole_logs["live"], game.final + 50
         assert whole[-1].type == "metadata"
         found = jump(game, f"{game.game_id}/frame:{later}", is_at(whole[-1]), frames="live")
         assert found == decoded(from_frame(whole, later))

@@ -13,83 +13,27 @@ import trio
 from slpstream.api import messages
 from slpstream.daemon.station.station import Station
 from slpstream.formats.interface import REST_SECONDS
-from slpstream.game.log_reader import peek_game_id
-from slpstream.stream import LogConsumer
-from tests.daemons.station import running_station, until
+from tests.daemons.played_game import PlayedGame, game_id_of
+from tests.daemons.station import log_of, running_station, until
 from tests.formats.games import games
 from tests.synthetic.match import synthetic_match
 
 pytestmark = pytest.mark.trio
-HEADER_BYTES = 15
 FRAMES = 600
-
-
-@pytest.fixture(autouse=True)
-def _short_times(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("slpstream.daemon.station.station._TICK_SECONDS", 0.01)
-    monkeypatch.setattr("slpstream.daemon.station.station._PLAYED_SECONDS", 0.05)
-    monkeypatch.setattr("slpstream.daemon.station.station._RELEASE_SECONDS", 0.1)
-
-
 quick_station = partial(running_station, stalled_seconds=0.3, idle_seconds=20.0)
 
 
-class PlayedGame:
-    """A game that is written piece by piece, as a game would: with raw length 0 until its end."""
-
-    def __init__(self, path: Path, seed: int) -> None:
-        self.path = path
-        self.whole = synthetic_match(seed=seed, frames=FRAMES)
-        self.game_id = game_id_of(self.whole, path.parent.parent / f"whole {seed}.slp")
-        self._written = 0
-
-    def unfinished(self) -> bytes:
-        """The bytes written so far, as they are in the file."""
-        written = self.whole[: self._written]
-        return written[: HEADER_BYTES - 4] + bytes(4) + written[HEADER_BYTES:]
-
-    def write(self, size_bytes: int = 5000) -> None:
-        """Write the next bytes."""
-        before, self._written = self._written, min(self._written + size_bytes, len(self.whole))
-        with self.path.open("ab", buffering=0) as file:
-            file.write(self.unfinished()[before:])
-
-    def end(self) -> None:
-        """Write the rest, and the raw length."""
-        self.write(len(self.whole))
-        with self.path.open("r+b", buffering=0) as file:
-            file.write(self.whole[:HEADER_BYTES])
-
-
-def game_id_of(data: bytes, path: Path) -> str:
-    path.write_bytes(data)
-    game_id = peek_game_id(path)
-    assert game_id is not None
-    return game_id
+def played(path: Path, seed: int) -> PlayedGame:
+    return PlayedGame(path, synthetic_match(seed=seed, frames=FRAMES))
 
 
 @asynccontextmanager
-async def log_of(station: Station) -> AsyncIterator[list[bytes]]:
-    """The messages that an output of the station has received."""
-    received: list[bytes] = []
-
-    async def consume() -> None:
-        async for batch in LogConsumer(station.channel):
-            received.extend(message.json() for message in batch.messages)
-
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(consume)
-        yield received
-        nursery.cancel_scope.cancel()
-
-
-@asynccontextmanager
-async def written_on(*played: PlayedGame) -> AsyncIterator[None]:
+async def written_on(*growing: PlayedGame) -> AsyncIterator[None]:
     """Write a few hundred bytes of each game now and then."""
 
     async def write() -> None:
         while True:
-            for game in played:
+            for game in growing:
                 game.write(300)
             await trio.sleep(0.02)
 
@@ -112,7 +56,7 @@ def shown(station: Station) -> tuple[str, str | None]:
 
 
 async def test_finished_files_leave_the_live_game_its_place(folder: Path) -> None:
-    live = PlayedGame(folder / "live.slp", 1)
+    live = played(folder / "live.slp", 1)
     old = [synthetic_match(seed=seed, frames=200) for seed in range(10, 14)]
     async with quick_station(folder) as station:
         live.write()
@@ -131,7 +75,7 @@ async def test_finished_files_leave_the_live_game_its_place(folder: Path) -> Non
         (folder / "old" / "later.slp").write_bytes(synthetic_match(seed=20, frames=100))
         await until(lambda: len(station.channel.games) == len(old) + 2 and station.active_files == 0)
         assert shown(station) == ("idle", live.game_id)
-        following = PlayedGame(folder / "next.slp", 2)
+        following = played(folder / "next.slp", 2)
         following.write()
         await until(lambda: shown(station) == ("playing", following.game_id))
 
@@ -141,18 +85,18 @@ async def test_finished_files_are_shown_until_a_game_is_played(folder: Path) -> 
     async with quick_station(folder) as station:
         for seed in range(2):
             data = synthetic_match(seed=seed + 10, frames=100)
-            game_id = game_id_of(data, folder.parent / "outside.slp")
+            game_id = game_id_of(data)
             (folder / f"{seed}.slp").write_bytes(data)
             await until(lambda: shown(station) == ("idle", game_id))  # noqa: B023
             assert station.channel.current is not None
             assert not station.channel.current.aside
-        live = PlayedGame(folder / "live.slp", 1)
+        live = played(folder / "live.slp", 1)
         live.write()
         await until(lambda: shown(station) == ("playing", live.game_id))
 
 
 async def test_unfinished_copy_takes_over_only_once_it_grows(folder: Path) -> None:
-    live, other = PlayedGame(folder / "live.slp", 1), PlayedGame(folder / "old" / "crashed.slp", 2)
+    live, other = played(folder / "live.slp", 1), played(folder / "old" / "crashed.slp", 2)
     async with quick_station(folder) as station:
         live.write()
         async with written_on(live):
@@ -170,7 +114,7 @@ async def test_unfinished_copy_takes_over_only_once_it_grows(folder: Path) -> No
 
 @pytest.mark.parametrize("way", ["ended", "lost"])
 async def test_station_falls_back_to_a_game_that_still_grows(way: str, folder: Path) -> None:
-    first, second = PlayedGame(folder / "first.slp", 1), PlayedGame(folder / "second.slp", 2)
+    first, second = played(folder / "first.slp", 1), played(folder / "second.slp", 2)
     async with quick_station(folder) as station:
         first.write()
         async with written_on(first):
@@ -186,7 +130,7 @@ async def test_station_falls_back_to_a_game_that_still_grows(way: str, folder: P
 
 @pytest.mark.slow
 async def test_written_whole_formats_leave_a_growing_game_its_place(folder: Path) -> None:
-    live = PlayedGame(folder / "live.slp", 1)
+    live = played(folder / "live.slp", 1)
     async with quick_station(folder) as station:
         live.write()
         async with written_on(live):
@@ -202,7 +146,7 @@ async def test_written_whole_formats_leave_a_growing_game_its_place(folder: Path
 
 
 async def test_messages_of_a_copied_game_are_sent_once(folder: Path) -> None:
-    live = PlayedGame(folder / "live.slp", 1)
+    live = played(folder / "live.slp", 1)
     async with quick_station(folder) as station, log_of(station) as received:
         live.write()
         await until(lambda: shown(station) == ("playing", live.game_id))
@@ -212,7 +156,7 @@ async def test_messages_of_a_copied_game_are_sent_once(folder: Path) -> None:
             part.write_bytes(live.unfinished())
             part.rename(folder / "old" / f"{number}.slp")
         (folder / "old" / "finished.slp").write_bytes(live.whole)
-        twin = PlayedGame(folder / "twin.slp", 1)
+        twin = played(folder / "twin.slp", 1)
         async with written_on(live, twin):
             await trio.sleep(0.5)
             assert shown(station) == ("playing", live.game_id)
@@ -228,7 +172,7 @@ async def test_messages_of_a_copied_game_are_sent_once(folder: Path) -> None:
 
 @pytest.mark.parametrize("way", ["lost", "stalled"])
 async def test_log_goes_on_in_a_copy_that_grows(way: str, folder: Path) -> None:
-    first, second = PlayedGame(folder / "first.slp", 1), PlayedGame(folder / "second.slp", 1)
+    first, second = played(folder / "first.slp", 1), played(folder / "second.slp", 1)
     async with quick_station(folder) as station, log_of(station) as received:
         first.write(20_000)
         await until(lambda: shown(station) == ("playing", first.game_id))
@@ -248,7 +192,7 @@ async def test_log_goes_on_in_a_copy_that_grows(way: str, folder: Path) -> None:
 
 
 async def test_copies_that_were_there_from_the_start_are_not_followed_for_good(folder: Path) -> None:
-    live = PlayedGame(folder / "live.slp", 1)
+    live = played(folder / "live.slp", 1)
     live.write(20_000)
     (folder / "old" / "part.slp").write_bytes(live.unfinished())
     async with quick_station(folder) as station:
@@ -262,7 +206,7 @@ async def test_copies_that_were_there_from_the_start_are_not_followed_for_good(f
 async def test_game_that_is_written_again_is_played_again(folder: Path) -> None:
     async with quick_station(folder) as station:
         for number in range(2):
-            live = PlayedGame(folder / f"{number}.slp", 1)
+            live = played(folder / f"{number}.slp", 1)
             live.write()
             await until(lambda: shown(station) == ("playing", live.game_id))  # noqa: B023
             live.end()
@@ -272,7 +216,7 @@ async def test_game_that_is_written_again_is_played_again(folder: Path) -> None:
 
 
 async def test_finished_file_completes_a_copy_that_was_cut_off(folder: Path) -> None:
-    cut = PlayedGame(folder / "cut.slp", 1)
+    cut = played(folder / "cut.slp", 1)
     async with quick_station(folder) as station, log_of(station) as received:
         cut.write(20_000)
         await until(lambda: bool(received))

@@ -7,84 +7,34 @@ from __future__ import annotations
 
 import json
 import os
-import threading
-import urllib.error
-import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
+from slpstream.daemon.moments import distinct
+from slpstream.model.highlight import Highlight
+from slpstream.store import HighlightRow
+from tests.daemons.communication_file import WatchedFile
+from tests.daemons.played_game import PlayedGame
 from tests.daemons.process import DaemonProcess, running
-from tests.outputs.communication import CommunicationChecks
 from tests.synthetic.match import synthetic_match
 
 BEFORE = 1_700_000_000
-_TICK_SECONDS = 0.01
 LIVE = synthetic_match(seed=3, frames=1500, ended=False)
-_WHOLE = synthetic_match(seed=6, stocks=1)
-OVER = _WHOLE[:11] + bytes(4) + _WHOLE[15:]
-"""A whole game, which decides a set of one game, with the length in its header that it has while it is played."""
-
-
-class WatchedFile:
-    """Checks each write to a communication file."""
-
-    def __init__(self, path: Path) -> None:
-        self.checks = CommunicationChecks(path)
-        self.problem: AssertionError | None = None
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._watch)
-
-    def _watch(self) -> None:
-        last: bytes | None = None
-        while not self._stop.wait(0.01):
-            try:
-                content = self.checks.path.read_bytes()
-                if content != last:
-                    last = content
-                    # The time of the write, which a busy machine notices late. It is in ticks of the system.
-                    self.checks.take(self.checks.path.stat().st_ctime + _TICK_SECONDS * len(self.checks.seen))
-            except FileNotFoundError:
-                pass
-            except AssertionError as error:
-                self.problem = error
-                return
-
-    @property
-    def modes(self) -> list[str]:
-        assert self.problem is None, self.problem
-        return [content["mode"] for content in self.checks.seen]
-
-    @property
-    def newest(self) -> dict[str, Any]:
-        assert self.problem is None, self.problem
-        return self.checks.seen[-1]
-
-    @contextmanager
-    def watched(self) -> Iterator[None]:
-        self._thread.start()
-        try:
-            yield
-        finally:
-            self._stop.set()
-            self._thread.join()
+OVER = synthetic_match(seed=6, stocks=1)
+"""A whole game, which decides a set of one game."""
 
 
 def send(daemon: DaemonProcess, method: str, path: str, body: Any = None) -> Any:
-    data = None if body is None else json.dumps(body).encode()
-    request = urllib.request.Request(daemon.url + path, data, {"content-type": "application/json"}, method=method)
-    with urllib.request.urlopen(request, timeout=20) as response:
-        return json.load(response)
+    status, answer = daemon.request(method, path, body)
+    assert status == 200, answer
+    return answer
 
 
 def refusal(daemon: DaemonProcess, method: str, path: str, body: Any = None) -> tuple[int, str]:
-    with pytest.raises(urllib.error.HTTPError) as error:
-        send(daemon, method, path, body)
-    with error.value as response:
-        return response.code, json.load(response)["detail"]
+    status, answer = daemon.request(method, path, body)
+    return status, answer["detail"]
 
 
 def configuration(folder: Path, file: Path) -> tuple[str, str]:
@@ -163,14 +113,13 @@ def test_an_evening_with_a_playback_dolphin(tmp_path: Path) -> None:
             assert refusal(daemon, "DELETE", f"{marks_path}/2")[0] == 404
             assert refusal(daemon, "DELETE", f"{marks_path}/x")[0] == 404
             assert send(daemon, "POST", marks_path, {"gameId": found["gameId"], "frame": 7})["id"] == 3
-            second = folder / "Game_2.slp"
-            with second.open("wb", buffering=0) as out:
-                out.write(OVER[:-20_000])
-                daemon.until(lambda: file.newest["replay"] == str(second))
-                assert file.modes[writes:] == ["mirror"]
-                out.write(OVER[-20_000:])
+            second = PlayedGame(folder / "Game_2.slp", OVER)
+            second.write(len(OVER) - 20_000)
+            daemon.until(lambda: file.newest["replay"] == str(second.path))
+            assert file.modes[writes:] == ["mirror"]
+            second.end()
             daemon.until(lambda: daemon.get("/v1/stations/main/set")["state"] == "over")
-            daemon.until(lambda: file.modes[-1] == "queue", 40)
+            daemon.until(lambda: file.modes[-1] == "queue")
             expected = daemon.get("/v1/highlights?set=main&order=best&limit=3")["highlights"]
             in_order = sorted(expected, key=lambda each: (each["playedAt"], each["highlight"]["startFrame"]))
             starts = [max(-123, each["highlight"]["startFrame"] - 240) for each in in_order]
@@ -188,21 +137,13 @@ def test_folder_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
         daemon.wait_ready()
         (folder / "Game_1.slp").write_bytes(LIVE)
         problem = f"Playback Dolphin: {file} cannot be written: No such file or directory"
-
-        def not_ready() -> bool:
-            try:
-                return problem in daemon.get("/readyz")["missing"]
-            except urllib.error.HTTPError as error:
-                with error:
-                    return problem in json.load(error)["missing"]
-
-        daemon.until(not_ready)
+        daemon.until(lambda: problem in daemon.missing())
         assert len([line for line in daemon.lines if "communication file" in line.get("event", "")]) == 1
         assert "slpstream_playback_failures_total 0.0" not in daemon.text("/metrics")
         assert daemon.get("/v1/stations/main")["game"]["inProgress"], "the stream goes on"
         file.parent.mkdir()
         daemon.until(file.exists)
-        daemon.until(lambda: not not_ready())
+        daemon.until(lambda: problem not in daemon.missing())
 
 
 def test_without_a_playback_dolphin_marks_work(tmp_path: Path) -> None:
@@ -220,3 +161,27 @@ def test_without_a_playback_dolphin_marks_work(tmp_path: Path) -> None:
         for method, unknown in (("GET", "marks"), ("POST", "marks"), ("GET", "instant-replay")):
             body = {} if method == "POST" else None
             assert refusal(daemon, method, f"/v1/stations/unknown/{unknown}", body)[0] == 404
+
+
+def row(number: int, first: int, last: int, *, game: str = "a") -> HighlightRow:
+    of: Literal["conversion", "situation"] = "situation" if number >= 100_000 else "conversion"
+    moment = Highlight(of=of, player_index=0, opponent_index=1, start_frame=first, end_frame=last, score=50, reasons=())
+    return HighlightRow(game, number, 0, moment)
+
+
+def test_situations_within_other_highlights_are_left_out() -> None:
+    conversion, inner, beyond = row(0, 100, 200), row(100_000, 150, 200), row(100_001, 150, 201)
+    assert distinct([inner, conversion, beyond]) == [conversion, beyond]
+    elsewhere = row(100_000, 150, 200, game="b")
+    assert distinct([conversion, elsewhere]) == [conversion, elsewhere]
+
+
+def test_of_situations_with_the_same_frames_the_first_is_shown() -> None:
+    first, second, same = row(100_000, 5, 9), row(100_001, 5, 9), row(0, 5, 9)
+    assert distinct([second, first]) == [first]
+    assert distinct([second, first, same]) == [same]
+
+
+def test_conversions_are_all_shown() -> None:
+    rows = [row(0, 100, 200), row(1, 150, 180), row(2, 150, 180)]
+    assert distinct(rows) == rows

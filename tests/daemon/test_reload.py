@@ -6,59 +6,20 @@ import json
 import signal
 import socket
 import sys
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 from websockets.exceptions import ConnectionClosedError
 from websockets.sync.client import ClientConnection, connect
 
-from slpstream import config
 from slpstream.api import messages
-from slpstream.config import APPLIED_AT_RELOAD, Config, changes
-from tests.daemons.process import DaemonProcess, LogReader, running
+from tests.daemons.played_game import PlayedGame
+from tests.daemons.process import DEADLINE_SECONDS, DaemonProcess, LogReader, running
 from tests.synthetic.match import synthetic_match
 
-
-def test_applied_keys_exist() -> None:
-    assert {f"{key.section}.{key.name}" for key in config.all_keys()} | config.LISTED >= APPLIED_AT_RELOAD
-
-
-@pytest.mark.parametrize(
-    "key",
-    [key for key in config.all_keys() if key.section not in config.LISTED],
-    ids=lambda key: f"{key.section}.{key.name}",
-)
-def test_each_key_is_applied_or_needs_a_restart(key: config.Key) -> None:
-    """A reload applies some keys; the others keep their old values until a restart."""
-    before, default = Config(), key.default
-    section = getattr(before, key.section)
-    other: Any = default + 1 if isinstance(default, int | float) else ["x"] if isinstance(default, list) else "other"
-    if isinstance(default, bool):
-        other = not default
-    changed = msgspec.structs.replace(section, **{key.name: other})
-    outcome = changes(before, msgspec.structs.replace(before, **{key.section: changed}))
-    name = f"{key.section}.{key.name}"
-    applied = name in APPLIED_AT_RELOAD
-    assert (outcome.applied, outcome.needs_restart) == (([name], []) if applied else ([], [name]))
-    assert getattr(getattr(outcome.config, key.section), key.name) == (other if applied else default)
-    assert changes(outcome.config, outcome.config) == (outcome.config, [], [])
-
-
-def test_stations_are_applied_as_a_whole() -> None:
-    after = msgspec.structs.replace(Config(), stations=[config.StationConfig(id="a", folder="/a")])
-    outcome = changes(Config(), after)
-    assert outcome == (after, ["stations"], [])
-
-
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGHUP")
-
-
-_RAW_LENGTH = slice(11, 15)
 
 
 class Configuration:
@@ -110,14 +71,6 @@ def stations(daemon: DaemonProcess) -> dict[str, str]:
     return {station["id"]: station["state"] for station in daemon.get("/v1/stations")["stations"]}
 
 
-def not_ready(daemon: DaemonProcess) -> list[str]:
-    try:
-        return list(daemon.get("/readyz")["missing"])
-    except urllib.error.HTTPError as error:
-        with error:
-            return list(json.load(error)["missing"])
-
-
 def read_until(socket: ClientConnection, condition: Callable[[dict[str, Any]], bool]) -> list[dict[str, Any]]:
     """Messages up to and including the first for which the condition is true."""
     received: list[dict[str, Any]] = []
@@ -127,15 +80,13 @@ def read_until(socket: ClientConnection, condition: Callable[[dict[str, Any]], b
 
 
 def test_stations_are_added_removed_and_changed(configuration: Configuration) -> None:
-    game = bytearray(synthetic_match(seed=1, frames=200))
-    game[_RAW_LENGTH] = bytes(4)  # as in a game in progress
     configuration.write({"same": "same", "goes": "goes", "moves": "before"})
     with running(arguments=("--config", str(configuration.file))) as daemon:
         assert configuration.notified.recv(4096).startswith(b"READY=1")
         daemon.wait_ready()
         same = LogReader("same")
-        half = len(game) // 2
-        (configuration.root / "same" / "Game_1.slp").write_bytes(game[:half])
+        game = PlayedGame(configuration.root / "same" / "Game_1.slp", synthetic_match(seed=1, frames=200))
+        game.write(len(game.whole) // 2)
         assert same.read(daemon, lambda reader: len(reader.lines) > 20)
         with (
             connect(daemon.stream_url(station="same", topics="game")) as undisturbed,
@@ -171,14 +122,13 @@ def test_stations_are_added_removed_and_changed(configuration: Configuration) ->
             ]  # fmt: skip
 
             assert daemon.get("/v1/stations/same")["subscribers"] == 2
-            with (configuration.root / "same" / "Game_1.slp").open("ab") as file:
-                file.write(game[half:])
+            game.end()
             received = read_until(undisturbed, lambda m: m["type"] == "game_end")
             assert [m["type"] for m in received if "cursor" in m] == ["game_end"]
             assert "offline" not in [m.get("state") for m in received]
         assert 'station="goes"' not in daemon.text("/metrics")
         assert same.read(daemon, lambda reader: b'"type":"metadata"' in reader.lines[-1])
-        assert same.lines == [m.json() for m in messages(configuration.root / "same" / "Game_1.slp")]
+        assert same.lines == [m.json() for m in messages(game.path)]
         assert daemon.terminate() == 0
 
 
@@ -190,13 +140,7 @@ def test_only_valid_configuration_is_applied(configuration: Configuration) -> No
     configuration.write({"a": "a"}, server)
 
     def is_accepted(daemon: DaemonProcess, token: str) -> bool:
-        try:
-            request = urllib.request.Request(daemon.url + "/v1/stations", headers={"authorization": f"Bearer {token}"})
-            with urllib.request.urlopen(request, timeout=10) as response:
-                return bool(response.status == 200)
-        except urllib.error.HTTPError as error:
-            with error:
-                return error.code != 401
+        return daemon.request("GET", "/v1/stations", token=token)[0] != 401
 
     with running(arguments=("--config", str(configuration.file))) as daemon:
         assert configuration.notified.recv(4096).startswith(b"READY=1")
@@ -235,20 +179,18 @@ def test_new_subfolder_becomes_a_station(configuration: Configuration) -> None:
     consoles = configuration.folder("consoles")
     (consoles / "Wii 1").mkdir()
     configuration.file.write_text(f'[[stations]]\nid = "*"\nfolder = "{consoles}"\n')
-    game = synthetic_match(seed=1, frames=120)
     with running(arguments=("--config", str(configuration.file))) as daemon:
         assert list(stations(daemon)) == ["Wii-1"], "stations of present subfolders exist from the start"
         daemon.until(lambda: stations(daemon) == {"Wii-1": "idle"})
         with connect(daemon.stream_url(station="*", delivery="lossless"), max_size=None) as socket:
             read_until(socket, lambda m: m.get("state") == "idle")
             (consoles / "Wii 2").mkdir()
-            (consoles / "Wii 2" / "Game_1.slp").write_bytes(game[: len(game) // 2])
+            game = PlayedGame(consoles / "Wii 2" / "Game_1.slp", synthetic_match(seed=1, frames=120))
+            game.write(len(game.whole) // 2)
             received = read_until(socket, lambda m: m["type"] == "frame")
-            with (consoles / "Wii 2" / "Game_1.slp").open("ab") as file:
-                file.write(game[len(game) // 2 :])
+            game.end()
             received += read_until(socket, lambda m: m["type"] == "metadata")
-        written = [message.cursor for message in messages(consoles / "Wii 2" / "Game_1.slp")]
-        assert [m["cursor"] for m in received if "cursor" in m] == written
+        assert [m["cursor"] for m in received if "cursor" in m] == [message.cursor for message in messages(game.path)]
         assert {m["station"] for m in received if "cursor" in m} == {"Wii-2"}
         assert set(stations(daemon)) == {"Wii-1", "Wii-2"}
 
@@ -256,33 +198,29 @@ def test_new_subfolder_becomes_a_station(configuration: Configuration) -> None:
             configuration.file.read_text() + f'[[stations]]\nid = "*"\nfolder = "{configuration.root}/away"\n'
         )
         configuration.reload(daemon)
-        daemon.until(lambda: f"folder {configuration.root}/away: cannot be read" in not_ready(daemon))
+        daemon.until(lambda: f"folder {configuration.root}/away: cannot be read" in daemon.missing())
 
         configuration.write({"Wii-2": "consoles/Wii 2"})
         daemon.process.send_signal(signal.SIGHUP)
         daemon.until(lambda: stations(daemon) == {"Wii-2": "idle"})
-        assert not_ready(daemon) == []
+        assert daemon.missing() == []
         [described] = daemon.get("/v1/stations")["stations"]
         assert described["name"] == "Wii-2", "the name of the configured station"
 
 
-def test_sighup_is_ignored_under_nohup(tmp_path: Path) -> None:
-    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+@pytest.mark.parametrize("under_nohup", [True, False])
+def test_sighup_stops_a_daemon_without_a_configuration_file_unless_under_nohup(
+    under_nohup: bool, tmp_path: Path
+) -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN if under_nohup else signal.SIG_DFL)
     try:
         with running(tmp_path) as daemon:
             daemon.process.send_signal(signal.SIGHUP)
-            assert daemon.get("/healthz") == {"status": "ok"}
-            assert daemon.terminate() == 0
-    finally:
-        signal.signal(signal.SIGHUP, before)
-
-
-def test_sighup_stops_a_daemon_without_a_configuration_file(tmp_path: Path) -> None:
-    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # the tests themselves may run under nohup
-    try:
-        with running(tmp_path) as daemon:
-            daemon.process.send_signal(signal.SIGHUP)
-            assert daemon.process.wait(timeout=20) == 0
-            daemon.kill()
+            if under_nohup:
+                assert daemon.get("/healthz") == {"status": "ok"}
+                assert daemon.terminate() == 0
+            else:
+                assert daemon.process.wait(timeout=DEADLINE_SECONDS) == 0
+                daemon.kill()
     finally:
         signal.signal(signal.SIGHUP, before)

@@ -15,8 +15,9 @@ from trio.testing import wait_all_tasks_blocked
 from slpstream.config import StationConfig
 from slpstream.daemon.station.station import Station
 from slpstream.daemon.stations import RunningStation, RunningStations
-from slpstream.daemon.subfolders import Subfolders, expand, list_subfolders
+from slpstream.daemon.subfolders import Subfolders, list_subfolders
 from slpstream.stream import Channel, Hub
+from tests.daemons.station import TIMEOUT_SECONDS
 
 pytestmark = pytest.mark.trio
 
@@ -171,15 +172,14 @@ def with_subfolders_of(root: Path, *extra: tuple[str, str]) -> list[StationConfi
 
 async def until(expected: object, stations: Stations) -> None:
     """Wait until the running stations have these ids and folders."""
-    with trio.fail_after(20):
+    with trio.fail_after(TIMEOUT_SECONDS):
         while {name: running.config.folder for name, running in stations.running.items()} != expected:
             await trio.sleep(0.01)
         await wait_all_tasks_blocked()
     assert stations.now == expected
 
 
-async def test_subfolders_come_and_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("slpstream.daemon.subfolders._LOOK_SECONDS", 0.02)
+async def test_subfolders_come_and_go(tmp_path: Path) -> None:
     root = tmp_path / "consoles"
     for name in ("Wii 1", "Wii_2", ".hidden", "Wii/1"):
         (root / name).mkdir(parents=True)
@@ -187,7 +187,7 @@ async def test_subfolders_come_and_go(tmp_path: Path, monkeypatch: pytest.Monkey
     explicit = tmp_path / "consoles" / "Wii_2"
     async with running_stations() as stations, trio.open_nursery() as nursery:
         configs = with_subfolders_of(root, ("main", str(explicit)))
-        subfolders = Subfolders(stations.running, scan_seconds=0.05, offline_seconds=0.5)
+        subfolders = Subfolders(stations.running, scan_seconds=0.05, offline_seconds=0.5, look_seconds=0.02)
         await stations.running.apply([configs[1]], "configured")
         subfolders.configure(configs)
         nursery.start_soon(subfolders.run)
@@ -225,16 +225,6 @@ async def test_subfolders_come_and_go(tmp_path: Path, monkeypatch: pytest.Monkey
         nursery.cancel_scope.cancel()
 
 
-async def test_expand_lists_the_present_subfolders(tmp_path: Path) -> None:
-    (tmp_path / "one").mkdir()
-    (tmp_path / "link").symlink_to(tmp_path / "one")
-    stations = expand([config("*", str(tmp_path)), config("main", "/main"), config("*", "/nowhere")])
-    assert [(station.id, station.folder) for station in stations] == [
-        ("main", "/main"),
-        ("one", str(tmp_path / "one")),
-    ]
-
-
 async def test_links_to_followed_folders_and_out_of_the_folder_are_refused(tmp_path: Path) -> None:
     root, elsewhere = tmp_path / "root", tmp_path / "elsewhere"
     for folder in (root / "one" / "deep", root / ".hidden", elsewhere):
@@ -257,13 +247,12 @@ async def test_links_to_followed_folders_and_out_of_the_folder_are_refused(tmp_p
         assert found.refused == {entry / name: reason for name, (_, reason) in links.items() if reason is not None}
 
 
-async def test_refused_link_is_logged_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("slpstream.daemon.subfolders._LOOK_SECONDS", 0.01)
+async def test_refused_link_is_logged_once(tmp_path: Path) -> None:
     root = tmp_path / "root"
     (root / "one").mkdir(parents=True)
     (root / "two").mkdir()
     async with running_stations() as stations, trio.open_nursery() as nursery:
-        subfolders = Subfolders(stations.running, scan_seconds=0.02)
+        subfolders = Subfolders(stations.running, scan_seconds=0.02, look_seconds=0.01)
         subfolders.configure([config("*", str(root))])
         nursery.start_soon(subfolders.run)
         one = {"one": str(root / "one")}
@@ -293,18 +282,17 @@ async def test_link_loop_is_an_unreadable_folder(tmp_path: Path) -> None:
         await stations.running.apply(configs[:1], "configured")
         subfolders.configure(configs)
         nursery.start_soon(subfolders.run)
-        with trio.fail_after(20):
+        with trio.fail_after(TIMEOUT_SECONDS):
             await subfolders.looked.wait()
         assert stations.now == {"main": loop}
         assert subfolders.unreadable == {Path(loop)}
         nursery.cancel_scope.cancel()
 
 
-async def test_returning_subfolder_gets_a_free_id(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("slpstream.daemon.subfolders._LOOK_SECONDS", 0.02)
+async def test_returning_subfolder_gets_a_free_id(tmp_path: Path) -> None:
     (tmp_path / "Wii").mkdir()
     async with running_stations() as stations, trio.open_nursery() as nursery:
-        subfolders = Subfolders(stations.running, scan_seconds=0.05, offline_seconds=0.1)
+        subfolders = Subfolders(stations.running, scan_seconds=0.05, offline_seconds=0.1, look_seconds=0.02)
         subfolders.configure([config("*", str(tmp_path))])
         nursery.start_soon(subfolders.run)
         await until({"Wii": str(tmp_path / "Wii")}, stations)

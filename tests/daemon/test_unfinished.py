@@ -11,18 +11,13 @@ import trio
 from slpstream.api import messages
 from slpstream.formats.interface import REST_SECONDS
 from slpstream.model.messages import Position
-from slpstream.stream import LogConsumer
-from tests.daemons.station import running_station, until
+from tests.daemons.played_game import PlayedGame
+from tests.daemons.station import log_of, running_station, until
 from tests.formats.games import games
 from tests.synthetic.match import synthetic_match
 
 pytestmark = pytest.mark.trio
 IDLE_SECONDS = 0.3
-
-
-@pytest.fixture(autouse=True)
-def _short_tick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("slpstream.daemon.station.station._TICK_SECONDS", 0.01)
 
 
 quick_station = partial(running_station, stalled_seconds=0.1, idle_seconds=IDLE_SECONDS)
@@ -33,37 +28,30 @@ def middle_of(data: bytes) -> int:
 
 
 async def test_left_game_is_released_and_can_continue(tmp_path: Path) -> None:
-    left, other = (synthetic_match(seed=seed, frames=300, rollbacks=True) for seed in (5, 6))
-    path = tmp_path / "Game_1.slp"
-    received: list[bytes] = []
-    async with quick_station(tmp_path) as station, trio.open_nursery() as nursery:
-
-        async def consume() -> None:
-            async for batch in LogConsumer(station.channel, frames="live", collect_seconds=0.01):
-                received.extend(message.json() for message in batch.messages if batch.game_id == game_id)
-
-        path.write_bytes(left[: middle_of(left)])
+    left, other = (
+        PlayedGame(tmp_path / f"Game_{seed}.slp", synthetic_match(seed=seed, frames=300, rollbacks=True))
+        for seed in (5, 6)
+    )
+    async with quick_station(tmp_path) as station, log_of(station) as received:
+        left.write(len(left.whole) // 2)
         await until(lambda: station.channel.current is not None)
         game = station.channel.current
         assert game is not None
-        game_id = game.game_id
-        nursery.start_soon(consume)
         await trio.sleep(3 * IDLE_SECONDS)
-        assert station.followed == [path], "the current game may be paused"
+        assert station.followed == [left.path], "the current game may be paused"
 
-        (tmp_path / "Game_2.slp").write_bytes(other[: middle_of(other)])
+        other.write(len(other.whole) // 2)
         await until(lambda: station.channel.current is not game)
-        await until(lambda: station.followed == [tmp_path / "Game_2.slp"])
+        await until(lambda: station.followed == [other.path])
         assert all(log.size_bytes == 0 for log in game.logs.values())
         assert not game.in_progress
 
-        with path.open("ab") as file:
-            file.write(left[middle_of(left) :])
-        expected = [message.json() for message in messages(path)]
-        await until(lambda: len(received) >= len(expected) and game.ended)
-        assert received == expected
+        left.end()
+        expected = [message.json() for message in messages(left.path)]
+        mark = f'"gameId":"{game.game_id}"'.encode()
+        await until(lambda: game.ended and sum(mark in line for line in received) >= len(expected))
+        assert [line for line in received if mark in line] == expected
         assert [known.game_id for known in station.channel.games].count(game.game_id) == 1
-        nursery.cancel_scope.cancel()
 
 
 async def test_files_without_game_start_are_released(tmp_path: Path) -> None:
@@ -99,40 +87,28 @@ async def test_log_stays_readable_while_its_file_is_read_again(tmp_path: Path) -
         assert seen
 
 
-async def test_dropped_game_that_continues_is_an_old_game(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("slpstream.stream.games._KNOWN_GAMES", 2)
-    left = synthetic_match(seed=10, frames=300)
-    path = tmp_path / "Game_00.slp"
-    received: list[bytes] = []
-    async with quick_station(tmp_path) as station, trio.open_nursery() as nursery:
-
-        async def consume() -> None:
-            async for batch in LogConsumer(station.channel, collect_seconds=0.01):
-                received.extend(message.json() for message in batch.messages)
-
-        nursery.start_soon(consume)
-        path.write_bytes(left[: middle_of(left)])
+async def test_dropped_game_that_continues_is_an_old_game(tmp_path: Path) -> None:
+    """A station forgets the log of a game that was left after many others."""
+    left = PlayedGame(tmp_path / "Game_00.slp", synthetic_match(seed=10, frames=300))
+    others = [tmp_path / f"Game_{number:02}.slp" for number in range(1, 20)]
+    async with quick_station(tmp_path) as station, log_of(station) as received:
+        left.write(len(left.whole) // 2)
         await until(lambda: station.channel.current is not None)
         game = station.channel.current
         assert game is not None
-        paths = [path]
-        for number in range(1, 7):
-            paths.append(tmp_path / f"Game_{number:02}.slp")
-            paths[-1].write_bytes(synthetic_match(seed=10 + number, frames=130))
-            await until(lambda: len(station.channel.games) > 0 and station.channel.current is not game)
-            await until(lambda: all(known.ended for known in station.channel.games if known is not game))
-            await trio.sleep(0.05)
-            if number == 1:
-                await until(lambda: game.left)
-        assert game not in station.channel.games
-        with path.open("ab") as file:
-            file.write(left[middle_of(left) :])
+        following = PlayedGame(others[0], synthetic_match(seed=11, frames=300))
+        following.write(len(following.whole) // 2)
+        await until(lambda: game.left)
+        following.end()
+        for number, path in enumerate(others[1:], 12):
+            path.write_bytes(synthetic_match(seed=number, frames=130))
+        await until(lambda: game not in station.channel.games)
+        left.end()
         await until(lambda: game.ended)
-        expected = [line for one in paths for line in (message.json() for message in messages(one))]
+        expected = [message.json() for path in (left.path, *others) for message in messages(path)]
         await until(lambda: len(received) >= len(expected))
         assert sorted(received) == sorted(expected)
         assert station.channel.games[0] is game, "it is an old game, not the newest"
-        nursery.cancel_scope.cancel()
 
 
 @pytest.mark.slow

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 import trio
+import trio.testing
 
 from slpstream.api import messages
-from slpstream.daemon.station.station import Station
+from slpstream.daemon.station import Station, Timing
 from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.game.log_reader import MODES
 from slpstream.game.pipeline import MAX_UNWRITTEN_EVENTS, Pipeline
@@ -20,18 +21,17 @@ from slpstream.model.messages import FramesMode
 from slpstream.stream import LogConsumer
 from slpstream.stream.subscription import Start
 from slpstream.system.metrics import Metrics
+from tests.daemons.played_game import PlayedGame
 from tests.daemons.station import running_station, until
 from tests.synthetic.match import synthetic_match
 
-HEADER_BYTES = 15
-FRAMES = 600
-LONG_SECONDS = 3600.0
+NO_TICKS = Timing(tick_seconds=3600.0)
+"""Stations do not publish by time."""
 
 
 @pytest.fixture
 def fed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The sizes of what pipelines were fed; stations do not publish by time."""
-    monkeypatch.setattr("slpstream.daemon.station.station._TICK_SECONDS", LONG_SECONDS)
+    """The sizes of what pipelines were fed."""
     sizes_bytes: list[int] = []
     feed = Pipeline.feed
 
@@ -45,31 +45,23 @@ def fed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 @pytest.fixture
 def game() -> bytes:
-    return synthetic_match(seed=4, frames=FRAMES, rollbacks=True)
+    return synthetic_match(seed=4, frames=600, rollbacks=True)
 
 
-class Written:
-    """A game that is written piece by piece into the folder of a station."""
+class Written(PlayedGame):
+    """A game in the folder of a station. `grow` waits until the station has read it."""
 
-    def __init__(self, folder: Path, whole: bytes) -> None:
-        self.path = folder / "Game_1.slp"
-        self._running = whole[: HEADER_BYTES - 4] + bytes(4) + whole[HEADER_BYTES:]
-        self._whole = whole
-        self.size_bytes = 0
+    def __init__(self, station: Station, whole: bytes) -> None:
+        super().__init__(station.folder / "Game_1.slp", whole)
+        self._read_bytes = 0
+        station.on_bytes = self._read
 
-    async def write(self, station: Station, count: int) -> None:
-        """Append bytes, and wait until the station has read them."""
-        with self.path.open("ab", buffering=0) as file:
-            file.write(self._running[self.size_bytes : self.size_bytes + count])
-        self.size_bytes = self.path.stat().st_size
-        await until(lambda: any(f.read_bytes == self.size_bytes for f in station._followed.values()))
+    def _read(self, followed: object, offset: int, data: bytes) -> None:
+        self._read_bytes = offset + len(data)
 
-    async def end(self, station: Station) -> None:
-        with self.path.open("ab", buffering=0) as file:
-            file.write(self._running[self.size_bytes :])
-        with self.path.open("r+b", buffering=0) as file:
-            file.write(self._whole[:HEADER_BYTES])
-        await until(lambda: station.state == "idle")
+    async def grow(self, count: int) -> None:
+        self.write(count)
+        await until(lambda: self._read_bytes == self.size_bytes)
 
 
 @asynccontextmanager
@@ -95,51 +87,37 @@ def is_longer(received: list[str], count: int) -> bool:
 
 @pytest.mark.trio
 async def test_unread_game_is_taken_together(tmp_path: Path, game: bytes, fed: list[int]) -> None:
-    async with running_station(tmp_path) as station:
-        written = Written(tmp_path, game)
-        await written.write(station, 4000)
+    async with running_station(tmp_path, timing=NO_TICKS) as station:
+        written = Written(station, game)
+        await written.grow(4000)
         until_start = len(fed)
         for _ in range(20):
-            await written.write(station, 800)
+            await written.grow(800)
         assert len(fed) == until_start
         assert station.describe()["game"]["lastFrame"] > -123
         assert fed[until_start:] == [16_000]
-
-
-@pytest.mark.trio
-async def test_unread_bytes_are_limited(tmp_path: Path, game: bytes, fed: list[int]) -> None:
-    async with running_station(tmp_path) as station:
-        written = Written(tmp_path, game)
-        await written.write(station, 4000)
         for _ in range(10):
-            await written.write(station, 30_000)
-        assert max(fed) <= 1 << 16
+            await written.grow(30_000)
+        assert max(fed) <= 1 << 16, "unread bytes are limited"
         assert sum(fed) >= written.size_bytes - (1 << 16)
 
 
 @pytest.mark.trio
-async def test_unread_game_is_published_by_the_clock(tmp_path: Path, game: bytes) -> None:
-    async with running_station(tmp_path) as station:
-        written = Written(tmp_path, game)
-        await written.write(station, 20_000)
-        shown = station.channel.current
-        assert shown is not None
-        await until(lambda: shown.newest_frame_number is not None and shown.newest_frame_number > -123)
-
-
-@pytest.mark.trio
-async def test_unread_frames_are_counted_without_a_delay(tmp_path: Path, game: bytes) -> None:
+async def test_unread_game_is_published_by_the_clock_and_counted_without_a_delay(tmp_path: Path, game: bytes) -> None:
     metrics = Metrics()
 
     def value(name: str) -> float:
-        return metrics._registry.get_sample_value(name, {"station": "setup"}) or 0.0
+        return sum(float(line.split()[-1]) for line in metrics.render().decode().splitlines() if line.startswith(name))
 
     async with running_station(tmp_path, metrics=metrics) as station:
-        written = Written(tmp_path, game)
-        await written.write(station, 4000)
+        written = Written(station, game)
+        await written.grow(4000)
         await until(lambda: value("slpstream_frames_total") > 0)
         delays, frames = value("slpstream_append_to_publish_seconds_count"), value("slpstream_frames_total")
-        await written.write(station, 20_000)
+        await written.grow(20_000)
+        shown = station.channel.current
+        assert shown is not None
+        await until(lambda: shown.newest_frame_number is not None and shown.newest_frame_number > -123)
         await until(lambda: value("slpstream_frames_total") > frames)
         assert value("slpstream_append_to_publish_seconds_count") == delays
 
@@ -155,20 +133,21 @@ async def test_each_reader_finds_what_dump_has(tmp_path: Path, game: bytes, seed
     folder.mkdir()
     dump = {mode: [message.json().decode() for message in messages(whole, frames=mode)] for mode in MODES}
     async with running_station(folder) as station:
-        written = Written(folder, game)
-        await written.write(station, 4000)
+        written = Written(station, game)
+        await written.grow(4000)
         while written.size_bytes < 150_000:
             for _ in range(chance.randrange(5)):
-                await written.write(station, chance.choice((300, 3000, 9000)))
+                await written.grow(chance.choice((300, 3000, 9000)))
             mode = chance.choice(MODES)
             async with consumed(station, mode) as received:
                 await trio.testing.wait_all_tasks_blocked()
                 assert received == dump[mode][: len(received)]
                 count = len(received)
-                await written.write(station, 9000)
+                await written.grow(9000)
                 await until(partial(is_longer, received, count))
             assert received == dump[mode][: len(received)]
-        await written.end(station)
+        written.end()
+        await until(lambda: station.state == "idle")
         for mode in MODES:
             async with consumed(station, mode) as received:
                 await until(partial(is_longer, received, len(dump[mode]) - 1))
@@ -177,23 +156,22 @@ async def test_each_reader_finds_what_dump_has(tmp_path: Path, game: bytes, seed
 
 @pytest.mark.trio
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.usefixtures("fed")
 async def test_live_reader_begins_at_the_head(tmp_path: Path, game: bytes, mode: FramesMode) -> None:
-    async with running_station(tmp_path) as station:
-        written = Written(tmp_path, game)
-        await written.write(station, 4000)
-        await written.write(station, 20_000)
+    async with running_station(tmp_path, timing=NO_TICKS) as station:
+        written = Written(station, game)
+        await written.grow(4000)
+        await written.grow(20_000)
         pipeline = Pipeline(SlippiReader(), MODES)
         pipeline.feed(game[: written.size_bytes])
         async with consumed(station, mode, "live") as received:
             assert received == []
-            await written.write(station, 5000)
+            await written.grow(5000)
             expected = [message.json().decode() for message in pipeline.feed(game[24_000:29_000]).logs[mode]]
             await until(partial(is_longer, received, len(expected) - 1))
         assert received == expected
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(5))
 def test_unread_logs_are_the_same_logs(game: bytes, seed: int) -> None:
     chance = random.Random(seed)
     expected = Pipeline(SlippiReader(), MODES).feed(game).logs

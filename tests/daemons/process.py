@@ -11,6 +11,7 @@ import sys
 import tempfile
 import threading
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -22,6 +23,9 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
 START_SECONDS = 60  # Wine starts slowly, and a busy machine too
+DEADLINE_SECONDS = 60.0
+"""For everything that a test waits for. It is long, because a machine that is busy with other work does the same, only
+later."""
 _CLOSE_SECONDS = 0.3
 """Short, because a client that leaves early does not read on and never sees the daemon's close frame."""
 STATUS_TYPES = {"hello", "snapshot", "station", "set", "situation", "lagged", "error"}
@@ -94,7 +98,29 @@ class DaemonProcess:
             body: bytes = response.read()
             return body.decode()
 
-    def until(self, condition: Callable[[], bool], seconds: float = 20.0) -> None:
+    def request(self, method: str, path: str, body: Any = None, *, token: str = "") -> tuple[int, Any]:
+        """The status and the JSON body of a response, also of an error."""
+        headers = {"content-type": "application/json"} | ({"authorization": f"Bearer {token}"} if token else {})
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(self.url + path, data, headers, method=method)
+        try:
+            response = urllib.request.urlopen(request, timeout=DEADLINE_SECONDS)
+        except urllib.error.HTTPError as error:
+            response = error
+        with response:
+            content = response.read()
+            is_json = "json" in response.headers.get("content-type", "")
+            return response.status, json.loads(content) if is_json else content
+
+    def status(self, path: str) -> int:
+        """The status of a response."""
+        return self.request("GET", path)[0]
+
+    def missing(self) -> list[str]:
+        """What `/readyz` names as missing; empty if the daemon is ready."""
+        return list(self.request("GET", "/readyz")[1]["missing"])
+
+    def until(self, condition: Callable[[], object], seconds: float = DEADLINE_SECONDS) -> None:
         """Wait until a condition is true."""
         deadline = time.monotonic() + seconds
         while not condition():
@@ -147,6 +173,19 @@ def running(
             daemon.kill()
 
 
+@contextmanager
+def configured(folder: Path, text: str, *watched: Path) -> Iterator[DaemonProcess]:
+    """Run a daemon with this configuration until the block ends. The block begins when all folders were scanned.
+
+    The configuration is written into `folder`, which has the state folder too.
+    """
+    file = folder / "slpstream.toml"
+    file.write_text(text)
+    with running(*watched, arguments=("--config", str(file)), state=folder / "state") as daemon:
+        daemon.wait_ready()
+        yield daemon
+
+
 class LogReader:
     """Keeps the log lines of one lossless subscription across connections, without the station."""
 
@@ -160,7 +199,9 @@ class LogReader:
         self._frames = frames
         self._mark = b'"station":' + json.dumps(station).encode() + b","
 
-    def read(self, daemon: DaemonProcess, until: Callable[[LogReader], bool], *, seconds: float = 60.0) -> bool:
+    def read(
+        self, daemon: DaemonProcess, until: Callable[[LogReader], bool], *, seconds: float = DEADLINE_SECONDS
+    ) -> bool:
         """Connect, resume, and read until the condition is true (True) or the connection ends (False)."""
         url = daemon.stream_url(
             station=self._station,

@@ -9,11 +9,15 @@ from pathlib import Path
 import trio
 
 from slpstream.config import Watch
-from slpstream.daemon.station import SharedServices, Station
+from slpstream.daemon.station import SharedServices, Station, Timing
 from slpstream.store import GameIndex
+from slpstream.stream import LogConsumer
+from slpstream.system.internal_errors import InternalErrors
 from slpstream.system.metrics import Metrics
 
-TIMEOUT_SECONDS = 30.0
+TIMEOUT_SECONDS = 60.0
+QUICK = Timing(tick_seconds=0.01, release_seconds=0.1, played_seconds=0.05, retry_seconds=0.2, stable_seconds=0.5)
+"""A station that does soon what time alone brings about."""
 
 
 @asynccontextmanager
@@ -26,6 +30,8 @@ async def running_station(
     limiter: trio.CapacityLimiter | None = None,
     metrics: Metrics | None = None,
     index: GameIndex | None = None,
+    errors: InternalErrors | None = None,
+    timing: Timing = QUICK,
 ) -> AsyncIterator[Station]:
     """Run a station for the duration of the block, at most `TIMEOUT_SECONDS`. The block begins after the first scan."""
     station = Station(
@@ -42,7 +48,8 @@ async def running_station(
             pace=pace,
         ),
         ring_bytes=1 << 20,
-        shared=SharedServices(limiter or trio.CapacityLimiter(4), index),
+        shared=SharedServices(limiter or trio.CapacityLimiter(4), index, errors=errors or InternalErrors()),
+        timing=timing,
     )
     with trio.fail_after(TIMEOUT_SECONDS):
         async with trio.open_nursery() as nursery:
@@ -50,6 +57,21 @@ async def running_station(
             await until(lambda: station.channel.settled)
             yield station
             nursery.cancel_scope.cancel()
+
+
+@asynccontextmanager
+async def log_of(station: Station) -> AsyncIterator[list[bytes]]:
+    """The messages that an output of the station has received."""
+    received: list[bytes] = []
+
+    async def consume() -> None:
+        async for batch in LogConsumer(station.channel):
+            received.extend(message.json() for message in batch.messages)
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(consume)
+        yield received
+        nursery.cancel_scope.cancel()
 
 
 async def until(condition: Callable[[], bool]) -> None:

@@ -19,6 +19,10 @@ from tests.replays import SHARED
 REAL = ("gci/real_body_ta_sonic_oval.gci", "stunts/1st_Akoss_Poo.rpl", "stunts/DEFAULT_zct5.rpl")
 
 
+SYNTHETIC = ("race.gci", "race.rpl", f"{mk8.FILE_NAME}.dat")
+"""One game of each format."""
+
+
 @cache
 def games() -> Mapping[str, bytes]:
     """Contents of the files by name."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import gc
-import weakref
 from pathlib import Path
 
 import pytest
 
 from slpstream.api import messages
+from slpstream.daemon.station.followed_file import FollowedFile
 from slpstream.model.messages import START
 from slpstream.sources.console.feed import RelayFeed
 from tests.daemons.station import running_station, until
@@ -22,7 +22,6 @@ pytestmark = pytest.mark.trio
 async def test_finished_game_is_released_and_can_still_be_read(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("slpstream.daemon.station.station._TICK_SECONDS", 0.01)
     monkeypatch.setattr("slpstream.daemon.station.station.REST_SECONDS", 0.03)
     data = synthetic_match(frames=120) if name == "match.slp" else games()[name]
     async with running_station(tmp_path) as station:
@@ -30,15 +29,15 @@ async def test_finished_game_is_released_and_can_still_be_read(
         station.on_bytes = lambda followed, offset, data: feed.grew(followed, followed.file, offset, data)
         with (tmp_path / name).open("wb", buffering=0) as file:
             file.write(data[:2000])
-            await until(lambda: bool(station._followed))
-            followed_file = weakref.ref(next(iter(station._followed.values())))
+            await until(lambda: station.active_files > 0)
             file.write(data[2000:])
         await until(lambda: station.channel.current is not None and station.active_files == 0)
         game = station.channel.current
         assert game is not None
         assert game.ended
         gc.collect()
-        assert followed_file() is None
+        followed = [each for each in gc.get_objects() if isinstance(each, FollowedFile)]
+        assert not [each for each in followed if each.file.path == tmp_path / name]
         assert (feed.current is not None) == (name == "match.slp"), "the relay feed has Slippi games only"
         lines: list[bytes] = []
         position = START

@@ -14,6 +14,7 @@ from slpstream.game.record import record_of
 from slpstream.model.events import Event, GameEnd, GameStart, Metadata, first_of
 from slpstream.model.summary import GameSummary, PlayerSummary, Thing
 from tests.formats.games import games
+from tests.formats.mk8 import built as mk8
 from tests.synthetic.match import synthetic_match
 
 SLIPPI = {
@@ -156,50 +157,38 @@ def test_missing_format_gives_an_empty_summary() -> None:
     assert describe(GameStart(1, "tap", "0" * 32, SLIPPI, (60, 1)), slippi_end()) == GameSummary()
 
 
-def test_summary_of_an_f_zero_gx_race() -> None:
-    start = first_of(GameStart, read("race.gci", games()["race.gci"]))
+GHOST = f"{mk8.FILE_NAME}.dat"
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "place", "rules", "who", "setup"),
+    [
+        (
+            "race.gci",
+            "GFZE",
+            Thing("course", 1, "Mute City: Twist Road"),
+            "Time Attack, 3 laps",
+            "Blue Falcon",
+            {"course": {"id": 1, "name": "Mute City: Twist Road"}, "mode": 2, "laps": 3, "difficulty": 0},
+        ),
+        ("race.rpl", "new layout", Thing("track", None, "DEFAULT"), "tropical", "Corvette ZR1, manual", None),
+        (GHOST, "4.1/4.2", Thing("track", 63, "Big Blue"), "150 cc", f"{mk8.NAME}: Morton in Blue Falcon", None),
+    ],
+)
+def test_summary_of_races(
+    name: str, version: str, place: Thing, rules: str, who: str, setup: dict[str, Any] | None
+) -> None:
+    start = first_of(GameStart, read(name, games()[name]))
     assert start is not None
     summary = describe(start)
-    [racer] = summary.players
-    machine = msgspec.to_builtins(start.settings)["racers"][0]["machine"]
-    assert (summary.version, summary.place.kind) == (start.settings.game_code, "course")
-    assert summary.place.name == start.settings.course.name
-    assert summary.rules == "Time Attack, 3 laps"
-    assert summary.who == racer.character.text == machine["name"]
-    assert racer.setup.keys() <= {"character", "color", "human"}
-    assert racer.setup["character"] == machine
-    assert summary.setup.keys() == {"course", "mode", "laps", "difficulty"}
-    assert summary.started_at == start.settings.saved_at
+    assert (summary.version, summary.place, summary.rules, summary.who) == (version, place, rules, who)
     assert not summary.versus
-
-
-def test_summary_of_a_stunts_race() -> None:
-    start = first_of(GameStart, read("race.rpl", games()["race.rpl"]))
-    assert start is not None
-    summary = describe(start)
-    settings = start.settings
-    assert summary.place == Thing(kind="track", name=settings.track.name)
-    assert [player.character.name for player in summary.players] == [
-        car.car for car in (settings.player, settings.opponent) if car is not None
-    ]
-    assert [player.human for player in summary.players] == [True, False][: len(summary.players)]
-    assert summary.who.startswith(settings.player.car_name or settings.player.car)
-    assert summary.setup == {"track": msgspec.to_builtins(settings.track)}
-
-
-def test_summary_of_a_mario_kart_ghost() -> None:
-    [(name, data)] = [(name, data) for name, data in games().items() if name.startswith("gs") and len(data) < 1 << 20][
-        :1
-    ]
-    start = first_of(GameStart, read(name, data))
-    assert start is not None
-    summary = describe(start)
-    settings = start.settings
-    assert summary.place == Thing(kind="track", id=settings.track.id, name=settings.track.name or "")
-    assert [player.shown_name for player in summary.players] == [settings.player.name]
-    assert f"{settings.cc} cc" in summary.rules
-    assert summary.who.startswith(f"{settings.player.name}: ")
-    assert summary.setup.keys() <= {"track", "mode", "cc", "mirror", "kind"}
+    [player] = summary.players
+    assert player.human
+    assert player.shown_name == (mk8.NAME if name == GHOST else "")
+    if name == "race.gci":
+        assert player.setup == {"character": {"id": 6, "name": "Blue Falcon"}, "color": 0, "human": True}
+    assert setup is None or summary.setup == setup
 
 
 def whole_logs() -> dict[str, bytes]:

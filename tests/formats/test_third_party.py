@@ -239,11 +239,3 @@ def test_drivers_are_players_in_every_output(venue: Venue, browser: Browser) -> 
         assert [row.game_id for row in database.page(GamesQuery(player="ANA", limit=10)).games] == [game["gameId"]]
         [indexed] = database.played("setup", 10)
     assert [player.name for player in indexed.summary.players] == ["Ana", "Bob"]
-
-
-def test_drivers_are_mentioned_only_in_formats() -> None:
-    """Mario Kart's settings have drivers too. Everywhere else they are players."""
-    package = ROOT / "slpstream"
-    above = [path for path in package.rglob("*.py") if path.relative_to(package).parts[0] != "formats"]
-    pages = list((package / "web" / "static").rglob("*.js"))
-    assert [path for path in (*above, *pages) if re.search(r"\bdrivers\b", path.read_text("utf-8"))] == []

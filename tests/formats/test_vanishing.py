@@ -20,7 +20,6 @@ pytestmark = pytest.mark.trio
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("slpstream.daemon.station.station._TICK_SECONDS", 0.01)
     monkeypatch.setattr("slpstream.daemon.station.station.REST_SECONDS", 0.03)
 
 
@@ -135,12 +134,3 @@ async def test_file_is_replaced_while_it_is_played(tmp_path: Path) -> None:
         assert game is not None
         assert game.lost
         assert station.active_files == 1
-
-
-@pytest.mark.slow
-@pytest.mark.sweep
-async def test_file_of_another_format_is_released(tmp_path: Path) -> None:
-    async with running_station(tmp_path) as station:
-        (tmp_path / "settings.rpl").write_bytes(b"not a replay " * 100)
-        await until(lambda: station.describe()["files"]["finished"] == 1 and station.active_files == 0)
-        await check_next_file(station, tmp_path)

@@ -22,12 +22,18 @@ from slpstream.model.errors import ProtocolViolation
 from slpstream.model.messages import LogMessage, to_messagepack
 from slpstream.model.topics import TOPICS
 from slpstream.stream.delta_bases import DeltaBase
-from tests.replays import needs_shared, replays
+from tests.replays import real_replays, replay_path
 from tests.synthetic.match import synthetic_match
 
 STATION = "main"
 MESSAGES_PER_REPLAY = 400
 NOT_A_REPLAY = "not_slp_text"
+OWN = (
+    *("singles_0.1", "items_3.2", "names_3.9", "ice_climbers_rollbacks_3.18", "rollbacks_items_3.18"),
+    *("free_for_all_3.18", "stadium_3.19", "crashed_3.18", "unknown_event_3.18"),
+)
+REPLAYS = [*map(replay_path, OWN), *(path for path in real_replays() if path.stem != NOT_A_REPLAY)]
+WHOLE = ("ice_climbers_3.18", "game", "v3.18", "realtimeTest")
 MAX_JSON_RATIO = 0.25
 """Largest accepted size relative to JSON; the goal is a fifth."""
 
@@ -176,26 +182,15 @@ def size_ratios(log: list[LogMessage]) -> tuple[float, float]:
     return both[0] / both[1], frames[0] / frames[1] if frames[1] else 0.0
 
 
-@needs_shared
-@pytest.mark.parametrize(
-    "replay", [path for path in replays() if path.stem != NOT_A_REPLAY], ids=lambda path: path.stem
-)
-def test_frames_of_every_replay_round_trip(replay: Path) -> None:
+@pytest.mark.parametrize("replay", REPLAYS, ids=lambda path: path.stem)
+def test_frames_of_every_kind_round_trip(replay: Path) -> None:
     _, frames = size_ratios(list(itertools.islice(messages(replay, topics=TOPICS), MESSAGES_PER_REPLAY)))
     assert frames <= MAX_JSON_RATIO
 
 
 @pytest.mark.slow
-@needs_shared
-@pytest.mark.parametrize("name", ["game", "v3.18", "realtimeTest"])
+@pytest.mark.parametrize("name", [name for name in WHOLE if replay_path(name).is_file()])
 def test_whole_games_are_at_most_a_quarter_of_json(name: str) -> None:
-    path = next(path for path in replays() if path.stem == name)
-    overall, frames = size_ratios(list(messages(path, topics=TOPICS)))
-    assert overall <= MAX_JSON_RATIO
-    assert frames <= MAX_JSON_RATIO
-
-
-def test_synthetic_match_is_at_most_a_quarter_of_json() -> None:
-    overall, frames = size_ratios(messages_of_a_match())
+    overall, frames = size_ratios(list(messages(replay_path(name), topics=TOPICS)))
     assert overall <= MAX_JSON_RATIO
     assert frames <= MAX_JSON_RATIO

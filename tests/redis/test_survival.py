@@ -18,7 +18,7 @@ from urllib.error import HTTPError
 import pytest
 
 from slpstream.model.messages import FramesMode
-from tests.daemon.test_end_to_end import dump_lines, simulate
+from tests.daemons.simulated import dump_lines, simulate
 from tests.daemons.process import DaemonProcess
 from tests.redis.crowd import Crowd, Follower
 from tests.redis.redis_process import free_port, redis

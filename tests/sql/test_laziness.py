@@ -10,22 +10,18 @@ import itertools
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 
 from slpstream.api import Replay
 from slpstream.cli import sql_reading
-from slpstream.cli.replay_files import find_files
-from slpstream.cli.replay_work import examined
 from slpstream.formats.slippi.arrow import frames_table
 from slpstream.sql import frames
-from slpstream.sql.database import open_database
 from slpstream.sql.players import COMPUTED
-from slpstream.sql.scan import Scan
+from tests.sql.answers import Answers
 from tests.synthetic.match import synthetic_match
 from tests.synthetic.stages import BATTLEFIELD, FINAL_DESTINATION
 
@@ -34,27 +30,20 @@ FRAMES = 200
 STAGES = (BATTLEFIELD, FINAL_DESTINATION)
 
 
-class Counted:
+class Counted(Answers):
     """The answers to queries over a folder, and what they cost."""
 
     def __init__(self, folder: Path) -> None:
-        files = list(find_files((folder,)))
-        self._reader = sql_reading.ReplayReader(files, (".slp",), examined, games=None, jobs=1)
-        self.scans: list[str] = []
+        super().__init__(folder)
         self.opened: list[str] = []
         self.read_to_end: list[str] = []
         self.with_stats: list[str] = []
         self.decoded: list[frozenset[str]] = []
 
     def __call__(self, query: str) -> list[Any]:
-        for costs in (self.scans, self.opened, self.read_to_end, self.with_stats, self.decoded):
+        for costs in (self.opened, self.read_to_end, self.with_stats, self.decoded):
             costs.clear()
-        with open_database(self._read) as database:
-            return list(database.rows(query)[1])
-
-    def _read(self, scan: Scan) -> Iterator[pa.Table]:
-        self.scans.append(scan.table)
-        return self._reader.read(scan)
+        return super().__call__(query)
 
 
 @pytest.fixture
@@ -165,7 +154,7 @@ def test_reading_stops_when_there_are_enough_rows(counted: Counted) -> None:
     assert len(counted.opened) < FILES
 
 
-@pytest.mark.slow
+@pytest.mark.release
 @pytest.mark.process
 def test_memory_does_not_grow_with_the_number_of_replays(tmp_path: Path) -> None:
     """Ten and three hundred games of a minute, whose columns would fill 300 MB."""

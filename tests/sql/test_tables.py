@@ -1,4 +1,4 @@
-"""The tables have the values of the replays: those of `open_replay` and `read_game`, for all real replays."""
+"""The tables have the values of the replays: those of `open_replay` and `read_game`."""
 
 from __future__ import annotations
 
@@ -16,9 +16,7 @@ from slpstream.cli.sql_reading import Found, examine
 from slpstream.formats.slippi.action_states import state_name, states_called
 from slpstream.sql.database import Database, open_database
 from slpstream.sql.scan import TABLES, Scan
-from tests.replays import needs_shared, replays
-
-pytestmark = needs_shared
+from tests.replays import real_replays, replay_path
 
 
 class Reader:
@@ -39,9 +37,14 @@ def objects(database: Database, query: str) -> list[dict[str, Any]]:
 
 
 NOT_A_REPLAY = "not_slp_text"
+OWN = (
+    *("singles_0.1", "items_3.2", "doubles_1.2", "free_for_all_3.13", "crashed_3.18", "teams_time_mode_3.18"),
+    *("ice_climbers_rollbacks_3.18", "lost_game_end_3.18", "names_3.9"),
+)
+REPLAYS = [*map(replay_path, OWN), *(path for path in real_replays() if path.stem != NOT_A_REPLAY)]
 
 
-@pytest.fixture(params=[path for path in replays() if path.stem != NOT_A_REPLAY], ids=lambda path: path.stem)
+@pytest.fixture(params=REPLAYS, ids=lambda path: path.stem)
 def path(request: pytest.FixtureRequest) -> Path:
     path: Path = request.param
     return path

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from slpstream.api import open_replay
@@ -24,9 +24,15 @@ from slpstream.training.rows import Rows, Sending
 from slpstream.training.stage_objects import randall
 from tests.formats.slippi.built import ONLINE, Built
 from tests.formats.slippi.pure import without_kernel
-from tests.replays import SLP, needs_shared, replays
+from tests.replays import real_replays, replay_path
+from tests.synthetic.match import synthetic_match
 
 SENDINGS: tuple[Sending, ...] = ("last", "first")
+OWN = (
+    *("singles_0.1", "items_3.2", "short_pre_frames_3.17", "crashed_3.18", "ice_climbers_rollbacks_3.18"),
+    *("rollbacks_items_3.18", "zelda_sheik_3.18", "stadium_3.19", "doubles_3.18"),
+)
+REPLAYS = [*map(replay_path, OWN), *real_replays()]
 
 
 def rolled_back() -> bytes:
@@ -64,7 +70,7 @@ def split(data: bytes, sizes: list[int]) -> Iterator[bytes]:
 
 
 @pytest.mark.parametrize("sending", SENDINGS)
-@pytest.mark.parametrize("path", replays(), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", REPLAYS, ids=lambda path: path.stem)
 def test_live_rows_equal_those_of_the_finished_file(path: Path, sending: Sending) -> None:
     try:
         rows = open_replay(path).training_rows(sending=sending)
@@ -76,9 +82,9 @@ def test_live_rows_equal_those_of_the_finished_file(path: Path, sending: Sending
     assert_same(rows, live)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("sending", SENDINGS)
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=8)
+@example(sizes=[1])
 @given(sizes=st.lists(st.integers(1, 700), min_size=1, max_size=20))
 def test_rows_do_not_depend_on_how_the_bytes_arrive(
     tmp_path_factory: pytest.TempPathFactory, sending: Sending, sizes: list[int]
@@ -90,21 +96,13 @@ def test_rows_do_not_depend_on_how_the_bytes_arrive(
 
 
 @pytest.mark.parametrize("sending", SENDINGS)
-def test_rows_of_bytes_that_come_one_by_one(tmp_path: Path, sending: Sending) -> None:
-    data = rolled_back()
-    path = tmp_path / "Game_a.slp"
-    path.write_bytes(data)
-    assert_same(open_replay(path).training_rows(sending=sending), live_rows(split(data, [1]), sending))
-
-
-@needs_shared
-@pytest.mark.parametrize("sending", SENDINGS)
-def test_each_value_is_the_one_of_the_event(sending: Sending) -> None:
+def test_each_value_is_the_one_of_the_event(tmp_path: Path, sending: Sending) -> None:
     """Against the frames of the live reader, read field by field."""
-    path = SLP / "rollbackFrameTest.slp"
+    path = tmp_path / "Game_a.slp"
+    path.write_bytes(synthetic_match(frames=400, rollbacks=True))
     rows = open_replay(path).training_rows(sending=sending)
     frames = [event for event in open_replay(path).events() if isinstance(event, Frame)]
-    assert sum(frame.revision > 0 for frame in frames) > 100
+    assert sum(frame.revision > 0 for frame in frames) > 20
     entries: dict[int, Any] = {}
     for frame in frames:
         if sending == "last" or frame.number not in entries:
@@ -122,7 +120,7 @@ def test_each_value_is_the_one_of_the_event(sending: Sending) -> None:
 
 @pytest.mark.skipif(kernel is None, reason="the kernel is not built")
 @pytest.mark.parametrize("sending", SENDINGS)
-@pytest.mark.parametrize("path", replays(), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", REPLAYS, ids=lambda path: path.stem)
 def test_rows_are_the_same_without_the_kernel(path: Path, sending: Sending) -> None:
     try:
         rows = open_replay(path).training_rows(sending=sending)

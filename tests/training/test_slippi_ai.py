@@ -14,14 +14,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from click.testing import CliRunner
 
 from slpstream.api import open_replay
 from slpstream.cli.export import command
 from slpstream.training import slippi_ai
+from tests.cli.command_line import called
 from tests.formats.slippi.built import ONLINE, Built
 from tests.project import IN_CI
-from tests.replays import SHARED, SLP, needs_shared
+from tests.replays import SHARED, SLP
 
 VLADFI = os.environ.get("SLPSTREAM_PEPPI_VLADFI", "")
 REFERENCE = Path(__file__).with_name("slippi_ai_reference.py")
@@ -78,7 +78,7 @@ def test_a_file_is_a_zlib_stream_around_plain_parquet(tmp_path: Path) -> None:
     assert "RLE_DICTIONARY" not in column.encodings
 
 
-@pytest.mark.slow
+@pytest.mark.release
 @pytest.mark.skipif(not VLADFI and not IN_CI, reason="SLPSTREAM_PEPPI_VLADFI does not name a folder with the peer")
 def test_rows_equal_those_of_slippi_ai(tmp_path: Path) -> None:
     replays = sorted([*SLP.glob("*.slp"), *(SHARED / "controllers").glob("*.slp")])
@@ -106,11 +106,12 @@ def test_rows_equal_those_of_slippi_ai(tmp_path: Path) -> None:
     assert compared > 50, run.stderr
 
 
+@pytest.mark.release
 @pytest.mark.skipif(not TOY, reason="SLPSTREAM_SLIPPI_AI_TOY does not name slippi-ai's toy_dataset; CI cannot have it")
 def test_rows_equal_those_of_the_sample_file(tmp_path: Path) -> None:
     archive = Path(TOY) / "Raw" / "single_game.zip"
     arguments = ["--to", "training", "--layout", "slippi-ai", "--jobs", "1", "-o", str(tmp_path), str(archive)]
-    assert CliRunner().invoke(command, arguments).exit_code == 0
+    assert called(command, *arguments).exit_code == 0
     columns = []
     for folder in (tmp_path, Path(TOY)):
         content = zlib.decompress((folder / "games" / SAMPLE).read_bytes())
@@ -128,7 +129,7 @@ def test_the_folder_is_the_one_that_slippi_ai_trains_on(tmp_path: Path) -> None:
     (games / "a.slp").write_bytes(data)
     out = tmp_path / "out"
     arguments = ["--to", "training", "--layout", "slippi-ai", "--jobs", "1", "-o", str(out), str(games)]
-    assert CliRunner().invoke(command, arguments).exit_code == 0
+    assert called(command, *arguments).exit_code == 0
     (entry,) = json.loads((out / "meta.json").read_text())
     file = out / "games" / entry["slp_md5"]
     assert entry["pq_size"] == file.stat().st_size
@@ -145,7 +146,7 @@ def test_the_first_sending_counts_unless_another_is_wanted(tmp_path: Path) -> No
     replay.write_bytes(built.frames(-105, -90, percent=50.0).end().closed())
     for options, percent in (((), 0), (("--revisions", "last"), 50), (("--revisions", "first"), 0)):
         arguments = ["--to", "training", "--layout", "slippi-ai", "--jobs", "1", "--overwrite", *options]
-        assert CliRunner().invoke(command, [*arguments, "-o", str(tmp_path / "set"), str(replay)]).exit_code == 0
+        assert called(command, *arguments, "-o", tmp_path / "set", replay).exit_code == 0
         [entry] = json.loads((tmp_path / "set" / "meta.json").read_text())
         content = zlib.decompress((tmp_path / "set" / "games" / entry["slp_md5"]).read_bytes())
         percents = leaves(pq.read_table(pa.BufferReader(content))["root"].combine_chunks())["p0.percent"].to_pylist()
@@ -162,13 +163,3 @@ def test_the_winner_is_a_place_among_the_players(tmp_path: Path, winners: list[i
     entry = slippi_ai.meta(replay.settings, rows, last_frame=-100, winners=winners)
     assert [player["port"] for player in entry["players"]] == [0, 2]
     assert entry["winner"] == winner
-
-
-@needs_shared
-@pytest.mark.parametrize("name", ["nintendont", "actionEdgeCases", "gnwActions", "realtimeTest", "v3.13"])
-def test_the_winner_of_a_real_game_is_one_of_two(tmp_path: Path, name: str) -> None:
-    arguments = ["--to", "training", "--layout", "slippi-ai", "--jobs", "1", "-o", str(tmp_path / "set")]
-    assert CliRunner().invoke(command, [*arguments, str(SLP / f"{name}.slp")]).exit_code == 0
-    [entry] = json.loads((tmp_path / "set" / "meta.json").read_text())
-    [winner] = open_replay(SLP / f"{name}.slp").game_end.winners
-    assert entry["players"][entry["winner"]]["port"] == winner.player_index

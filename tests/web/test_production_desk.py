@@ -8,7 +8,7 @@ from typing import Any
 
 from playwright.sync_api import Browser, expect
 
-from tests.daemon.test_playback import WatchedFile
+from tests.daemons.communication_file import WatchedFile
 from tests.daemons.process import DaemonProcess, running
 from tests.synthetic.match import synthetic_match
 from tests.web.pages import open_page

@@ -11,7 +11,6 @@ from pathlib import Path
 from slpstream.sources.tail import FileIdentity, TailedFile
 from slpstream.system.backoff import backoff_seconds
 
-_FIRST_PAUSE_SECONDS = 1.0
 _MAX_FILES = 256
 
 
@@ -28,14 +27,15 @@ class _Failed:
 class SetAsideFiles:
     """The files of one station that are set aside."""
 
-    def __init__(self) -> None:
+    def __init__(self, first_pause_seconds: float) -> None:
+        self._first_pause_seconds = first_pause_seconds
         self._files: dict[tuple[FileIdentity, Path], _Failed] = {}
 
     def add(self, file: TailedFile, now: float) -> None:
         """Set a file aside, at the time `now` on trio's clock."""
         failed = self._files.pop((file.identity, file.path), None) or _Failed()
         failed.failures += 1
-        failed.retry_at = now + backoff_seconds(failed.failures, _FIRST_PAUSE_SECONDS)
+        failed.retry_at = now + backoff_seconds(failed.failures, self._first_pause_seconds)
         failed.changed = None
         self._files[file.identity, file.path] = failed
         while len(self._files) > _MAX_FILES:

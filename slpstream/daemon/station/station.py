@@ -66,15 +66,26 @@ _PLAYED_AT_ONCE = 256
 """Frames of a file written in one go that are published together when they are not paced."""
 _UNFINISHED_FILES = 8
 """Broken files that are kept open for a moment, and files that the disk never took: at most this many of each."""
-_RELEASE_SECONDS = 2.0
-_PLAYED_SECONDS = 0.25
-"""A file takes the place of a game that is played once it has grown for this long. Copying a file can take a moment."""
 _COPIED_BYTES = 1 << 16
 """A game that is begun again has fewer bytes than this when its Game Start is read; a copy usually has more."""
-_TICK_SECONDS = 0.5
 _MAX_FAILURES = 1
 """A station that fails more often in a row is offline until it has run for a while."""
-_STABLE_SECONDS = 10.0
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Periods of a station that are not configured."""
+
+    tick_seconds: float = 0.5
+    release_seconds: float = 2.0
+    """Broken files and copies are released when they have not grown for this long."""
+    played_seconds: float = 0.25
+    """A file takes the place of a game that is played once it has grown for this long. Copying a file can take a
+    moment."""
+    retry_seconds: float = 1.0
+    """Pause before a file that was set aside is tried again. It doubles with each failure."""
+    stable_seconds: float = 10.0
+    """A station that has run this long since its last failure works again."""
 
 
 @dataclass(frozen=True)
@@ -105,6 +116,7 @@ class Station:
         notifications: Notifications | None,
         metrics: StationMetrics,
         shared: SharedServices,
+        timing: Timing = Timing(),
     ) -> None:
         self.id = station
         self.name = name or station
@@ -120,6 +132,7 @@ class Station:
         A file that is read again, because it was not followed for a while, comes again from its beginning.
         """
         self._watch = watch
+        self._timing = timing
         self._ring_bytes = ring_bytes
         self._metrics = metrics
         self._shared = shared
@@ -141,7 +154,7 @@ class Station:
         self._unwritten: dict[FollowedFile, None] = {}
         """Files with messages that wait because nobody reads the log of their mode."""
         self._games = GamesByFile()
-        self._set_aside = SetAsideFiles()
+        self._set_aside = SetAsideFiles(timing.retry_seconds)
         self._containment = shared.errors.contain("file", station=station)
         self._unreachable: str | None = None
         self._broken: str | None = None
@@ -642,7 +655,7 @@ class Station:
             return
         if current is not None and self._is_played(self._file_of(current), self._max_quiet_seconds):
             is_newer = game.order > current.order
-            if not is_newer or trio.current_time() - followed.opened_at < _PLAYED_SECONDS:
+            if not is_newer or trio.current_time() - followed.opened_at < self._timing.played_seconds:
                 return
         self._turn_to(followed, game)
 
@@ -820,12 +833,12 @@ class Station:
         quiet = [f for f in self._followed.values() if not (f.has_unread_bytes or f.existed)]
         quiet.sort(key=lambda followed: followed.grown_at)
         for followed in [f for f in quiet if f.is_copy()]:
-            if now - followed.grown_at > _RELEASE_SECONDS:
+            if now - followed.grown_at > self._timing.release_seconds:
                 self._release_copy(followed)
         quiet = [f for f in quiet if not f.is_copy()]
         broken = [f for f in quiet if f.pipeline.failure is not None]
         for followed in broken:
-            if now - followed.grown_at > _RELEASE_SECONDS or len(broken) > _UNFINISHED_FILES:
+            if now - followed.grown_at > self._timing.release_seconds or len(broken) > _UNFINISHED_FILES:
                 self._guard(followed.file, partial(self._release, followed))
         idle = [f for f in quiet if f.pipeline.failure is None and now - f.grown_at > self._watch.idle_seconds]
         idle = [f for f in idle if not f.playing and (f.game is None or f.game is not self.channel.current)]
@@ -860,9 +873,9 @@ class Station:
 
     async def _tick(self) -> None:
         """Do what time alone brings about, staggered so that fifty stations do not do it at the same moment."""
-        await trio.sleep(_TICK_SECONDS * phase_of(self.id))
+        await trio.sleep(self._timing.tick_seconds * phase_of(self.id))
         while True:
-            await trio.sleep(_TICK_SECONDS)
+            await trio.sleep(self._timing.tick_seconds)
             self._publish_held()
             self._counters.tick(self._readers())
             self._release_quiet()
@@ -877,7 +890,7 @@ class Station:
         for file in self._set_aside.due(trio.current_time()):
             if self._tail is not None:
                 self._tail.read_again(file)
-        if self._broken is not None and trio.current_time() - self._began_at > _STABLE_SECONDS:
+        if self._broken is not None and trio.current_time() - self._began_at > self._timing.stable_seconds:
             self._broken = None
 
     def _check_growth(self) -> None:
@@ -917,7 +930,7 @@ class Station:
     async def _locate(self, game_id: str) -> None:
         """Make all games known from the one with this id on, as far as they are in files that are not followed."""
         while self._tail is None or self._tail.root_trouble is not None:  # noqa: ASYNC110 -- found out by scans
-            await trio.sleep(_TICK_SECONDS)  # nothing is known of a folder that is away
+            await trio.sleep(self._timing.tick_seconds)  # nothing is known of a folder that is away
         live = {game.game_id for game in self.channel.games if not game.archived}
         found = await self._archive.games_from(game_id)
         self.channel.insert_archived([game for game in found if game.game_id not in live])

@@ -44,6 +44,7 @@ class SetupAudit:
         stations: Callable[[], Sequence[str]],
         is_recorded: Callable[[str], bool],
         config: AuditConfig,
+        gather_seconds: float = _GATHER_SECONDS,
     ) -> None:
         """`stations` returns the ids of the stations to compare.
 
@@ -55,6 +56,7 @@ class SetupAudit:
         self._stations = stations
         self._is_recorded = is_recorded
         self._config = config
+        self._gather_seconds = gather_seconds
         self._games: dict[str, list[PlayedGame]] = {}
         self._changed: set[str] = set()
         self._all_changed = True
@@ -85,7 +87,7 @@ class SetupAudit:
     async def run(self) -> None:
         """Keep the audit up to date until cancelled."""
         while True:
-            await trio.sleep(_GATHER_SECONDS)
+            await trio.sleep(self._gather_seconds)
             self._work = trio.Event()
             await self.audit()
             await self._work.wait()

@@ -75,6 +75,9 @@ class Handover:
         metrics: Metrics,
         errors: InternalErrors | None = None,
         knows_sets: Callable[[], bool] = lambda: True,
+        *,
+        retry_seconds: float = _RETRY_SECONDS,
+        look_pause_seconds: float = _LOOK_PAUSE_SECONDS,
     ) -> None:
         """`knows_sets` returns whether sets can be handed on: the index has the games of all stations, and the bracket
         was asked for its sets."""
@@ -85,6 +88,8 @@ class Handover:
         self._metrics = metrics
         self._errors = errors or InternalErrors()
         self._knows_sets = knows_sets
+        self._retry_seconds = retry_seconds
+        self._look_pause_seconds = look_pause_seconds
         self._templates = Templates(
             config.replay_name, config.zip_name, datetime.now().astimezone().tzinfo or Templates().zone
         )
@@ -186,7 +191,7 @@ class Handover:
             for station in stations:
                 with self._errors.contain("handover", station=station):
                     await self._look(station)
-            await trio.sleep(_LOOK_PAUSE_SECONDS)
+            await trio.sleep(self._look_pause_seconds)
 
     async def _look(self, station: str) -> None:
         oldest_ms = int((time.time() - _MAX_AGE_SECONDS) * 1000)
@@ -251,7 +256,7 @@ class Handover:
             if self._remembered.writing.pop(set_id, None) is not None:  # another set may take the name meanwhile
                 self._remember()
             if set_id in self._due:  # else a correction has opened it again meanwhile
-                self._due[set_id] = trio.current_time() + _RETRY_SECONDS
+                self._due[set_id] = trio.current_time() + self._retry_seconds
                 self._problems[set_id] = what
             return
         self._forget(set_id)

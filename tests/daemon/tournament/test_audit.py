@@ -61,7 +61,8 @@ def audit_of(
 ) -> SetupAudit:
     """The audit of these stations. The daemon records the games of those in `recorded` itself."""
     is_recorded = recorded.__contains__
-    return SetupAudit(index, GameCodes(index, read_codes), lambda: stations, is_recorded, config or AuditConfig())
+    codes = GameCodes(index, read_codes)
+    return SetupAudit(index, codes, lambda: stations, is_recorded, config or AuditConfig(), gather_seconds=0.01)
 
 
 def clocks(found: Audit) -> list[str]:
@@ -72,7 +73,6 @@ def clocks(found: Audit) -> list[str]:
 async def test_request_that_is_cancelled_leaves_its_work_to_the_background(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("slpstream.daemon.tournament.audit._GATHER_SECONDS", 0.01)
     async with indexed(tmp_path) as index, trio.open_nursery() as nursery:
         for station in "abcde":
             played(index, tmp_path, station, ODD if station in "de" else USUAL)

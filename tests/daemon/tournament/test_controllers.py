@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
-import urllib.error
-import urllib.request
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractContextManager, asynccontextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,22 +17,25 @@ import trio
 from structlog.testing import capture_logs
 
 from slpstream.api import open_replay
-from slpstream.daemon.tournament import controllers
 from slpstream.daemon.tournament.controllers import DaemonControllers
-from slpstream.stream import Channel
-from tests.daemons.process import DaemonProcess, running
+from slpstream.tournament.controllers.check import ControllerCheck
+from slpstream.web.controllers import GameControllers
+from tests.daemons.process import DaemonProcess, configured, running
 from tests.daemons.station import running_station
 from tests.tournament.controllers.hands import Inputs, analog, box, with_inputs
-from tests.tournament.controllers.test_planted import moved
 
 BEFORE = 1_700_000_000
-PLAYERS = {0: analog(1, change=partial(moved, 9, -7)), 1: box(2, travel=False), 2: analog(3)}
+PLAYERS = {
+    0: analog(1, change=lambda number, point: (point[0] + 9, point[1] - 7)),
+    1: box(2, travel=False),
+    2: analog(3),
+}
 
 
-def configured(folder: Path, more: str = "") -> tuple[str, ...]:
-    path = folder / "slpstream.toml"
-    path.write_text(f"{more}\n[controllers]\ncheck = true\n")
-    return ("--config", str(path))
+def checking(folder: Path, more: str = "") -> AbstractContextManager[DaemonProcess]:
+    """A daemon that checks the controllers of a station."""
+    (folder / "main").mkdir(exist_ok=True)
+    return configured(folder, f"{more}\n[controllers]\ncheck = true\n", folder / "main")
 
 
 def expected(path: Path) -> tuple[str, Any]:
@@ -45,41 +47,37 @@ def findings(report: Any, group: str) -> list[tuple[int, str]]:
     return [(p["port"], f["check"]) for p in report["players"] for f in p["findings"] if f["group"] == group]
 
 
-def metric(daemon: DaemonProcess, check: str) -> float:
-    lines = daemon.text("/metrics").splitlines()
-    wanted = f'slpstream_controller_findings_total{{check="{check}"'
-    return sum(float(line.split()[-1]) for line in lines if line.startswith(wanted))
-
-
 @pytest.mark.slow
 def test_controllers_of_games(tmp_path: Path) -> None:
     data = with_inputs(PLAYERS)
-    folder = tmp_path / "main"
-    folder.mkdir()
     whole = tmp_path / "whole.slp"
     whole.write_bytes(data)
     game_id, report = expected(whole)
-    with running(folder, arguments=configured(tmp_path)) as daemon:
-        daemon.wait_ready()
-        assert daemon.get("/v1/stations/main/controllers") == {"configured": True}
+    game, station = f"/v1/games/{game_id}/controllers", "/v1/stations/main/controllers"
+    with checking(tmp_path) as daemon:
 
-        path = folder / "Game_1.slp"
-        game = f"/v1/games/{game_id}/controllers"
+        def metric(check: str) -> float:
+            wanted = f'slpstream_controller_findings_total{{check="{check}"'
+            lines = daemon.text("/metrics").splitlines()
+            return sum(float(line.split()[-1]) for line in lines if line.startswith(wanted))
+
+        assert daemon.get(station) == {"configured": True}
+        path = tmp_path / "main" / "Game_1.slp"
         path.write_bytes(data[: 2 * len(data) // 5])
-        daemon.until(lambda: bool(daemon.get("/v1/stations/main/controllers").get("report", {}).get("players")))
-        station = partial(daemon.get, "/v1/stations/main/controllers")
-        daemon.until(lambda: (1, "rest") in findings(station()["report"], "health"), 60)
+        daemon.until(lambda: "report" in daemon.get(station))
+        daemon.until(lambda: (1, "rest") in findings(daemon.get(station)["report"], "health"))
         live = daemon.get(game)
         assert (live["gameId"], live["final"]) == (game_id, False)
         assert findings(live["report"], "legality") == [], "rules are not judged before a minute"
-        assert metric(daemon, "rest") == 0
+        assert metric("rest") == 0
 
         with path.open("ab") as file:
             file.write(data[2 * len(data) // 5 :])
-        daemon.until(lambda: station()["final"], 60)
-        assert station() == daemon.get(game) == {"configured": True, "gameId": game_id, "final": True, "report": report}
+        daemon.until(lambda: daemon.get(station)["final"])
+        final = {"configured": True, "gameId": game_id, "final": True, "report": report}
+        assert daemon.get(station) == daemon.get(game) == final
         assert (2, "travel_time") in findings(report, "legality")
-        assert metric(daemon, "rest") == metric(daemon, "travel_time") == 1
+        assert metric("rest") == metric("travel_time") == 1
         daemon.until(lambda: {1, 2} <= {line["port"] for line in told(daemon)})
         told_of = [(line["port"], line["check"], line["confidence"]) for line in told(daemon)]
         assert len(set(told_of)) == len(told_of), "each is logged once"
@@ -92,43 +90,38 @@ def told(daemon: DaemonProcess) -> list[dict[str, Any]]:
 
 @pytest.mark.slow
 def test_older_games_are_checked_on_request(tmp_path: Path) -> None:
-    folder = tmp_path / "main"
-    folder.mkdir()
-    old = folder / "old.slp"
+    old = tmp_path / "main" / "old.slp"
+    old.parent.mkdir()
     old.write_bytes(with_inputs(PLAYERS))
     os.utime(old, (BEFORE, BEFORE))
     game_id, report = expected(old)
-    with running(folder, arguments=configured(tmp_path)) as daemon:
-        daemon.wait_ready()
+    with checking(tmp_path) as daemon:
         daemon.until(lambda: len(daemon.get("/v1/games")["games"]) == 1)
         found = daemon.get(f"/v1/games/{game_id}/controllers")
         assert found == {"configured": True, "gameId": game_id, "final": True, "report": report}
         assert daemon.get("/v1/stations/main/controllers") == found, "no newer game was played since the start"
         assert told(daemon) == []
         for unknown in (f"/v1/games/{'0' * 32}/controllers", "/v1/games/x/controllers", "/v1/stations/no/controllers"):
-            with pytest.raises(urllib.error.HTTPError) as error:
-                daemon.get(unknown)
-            error.value.close()
-            assert error.value.code == 404
+            assert daemon.status(unknown) == 404
 
 
 @pytest.mark.slow
 def test_findings_are_for_operators(tmp_path: Path) -> None:
-    folder = tmp_path / "main"
-    folder.mkdir()
     for name in ("viewer", "operator"):
         (tmp_path / name).write_text(f"{name}-token-0123456789\n")
     access = f"[server]\nrequire_token = true\ntoken_file = '{tmp_path / 'viewer'}'\n"
     access += f"operate_token_file = '{tmp_path / 'operator'}'"
-    with running(folder, arguments=configured(tmp_path, access)) as daemon:
+    file = tmp_path / "slpstream.toml"
+    file.write_text(f"{access}\n[controllers]\ncheck = true\n")
+    (tmp_path / "main").mkdir()
+    with running(tmp_path / "main", arguments=("--config", str(file))) as daemon:
 
         def get(path: str, name: str) -> Any:
-            with urllib.request.urlopen(f"{daemon.url}{path}?token={name}-token-0123456789", timeout=10) as response:
-                return json.load(response)
+            return daemon.request("GET", path, token=f"{name}-token-0123456789")[1]
 
         daemon.until(lambda: any(line["event"] == "folder scanned" for line in daemon.lines))
-        (folder / "Game_1.slp").write_bytes(with_inputs(PLAYERS))
-        daemon.until(lambda: bool(get("/v1/stations/main/controllers", "operator").get("final")), 60)
+        (tmp_path / "main" / "Game_1.slp").write_bytes(with_inputs(PLAYERS))
+        daemon.until(lambda: get("/v1/stations/main/controllers", "operator").get("final"))
         game_id = get("/v1/stations/main/controllers", "operator")["gameId"]
         for path in ("/v1/stations/main/controllers", f"/v1/games/{game_id}/controllers"):
             assert "report" in get(path, "operator")
@@ -151,13 +144,25 @@ def test_nothing_is_loaded_unless_it_is_configured(tmp_path: Path) -> None:
     assert "tournament.controllers.check" not in loaded
 
 
+@asynccontextmanager
+async def checked(folder: Path, data: bytes, *others: Callable[[], Awaitable[None]]) -> AsyncIterator[GameControllers]:
+    """The controllers of a game that arrives at a station, while other tasks run."""
+    async with running_station(folder) as station, trio.open_nursery() as nursery:
+        check = DaemonControllers(lambda check, confidence: None)
+        for run in (partial(check.follow, station.channel), *others):
+            nursery.start_soon(run)
+        (folder / "Game_1.slp").write_bytes(data)
+        while (found := await check.station("setup")) is None or not found.final:
+            await trio.sleep(0.01)
+        yield found
+        nursery.cancel_scope.cancel()
+
+
 @pytest.mark.trio
 async def test_other_tasks_get_their_turn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A whole game that arrives at once is checked a few frames at a time."""
-    monkeypatch.setattr(controllers, "_COLLECT_SECONDS", 0.0)
-    longest = 0
-    taken = 0
-    real = controllers._take
+    longest = taken = 0
+    real = ControllerCheck.take
 
     def count(*given: Any) -> None:
         nonlocal taken, longest
@@ -165,7 +170,7 @@ async def test_other_tasks_get_their_turn(tmp_path: Path, monkeypatch: pytest.Mo
         longest = max(longest, taken)
         real(*given)
 
-    monkeypatch.setattr(controllers, "_take", count)
+    monkeypatch.setattr(ControllerCheck, "take", count)
 
     async def interrupt() -> None:
         nonlocal taken
@@ -173,37 +178,17 @@ async def test_other_tasks_get_their_turn(tmp_path: Path, monkeypatch: pytest.Mo
             taken = 0
             await trio.lowlevel.checkpoint()
 
-    async with running_station(tmp_path) as station, trio.open_nursery() as nursery:
-        check = DaemonControllers(lambda check, confidence: None)
-        nursery.start_soon(follow, check, station.channel)
-        nursery.start_soon(interrupt)
-        (tmp_path / "Game_1.slp").write_bytes(with_inputs(PLAYERS))
-        while (found := await check.station("setup")) is None or not found.final:
-            await trio.sleep(0.01)
-        nursery.cancel_scope.cancel()
-    assert longest <= 2 * controllers._FRAMES_AT_ONCE
+    async with checked(tmp_path, with_inputs(PLAYERS), interrupt):
+        pass
+    assert 0 < longest <= 60
 
 
 @pytest.mark.trio
-async def test_finding_is_logged_again_only_with_more_confidence(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_finding_is_logged_again_only_with_more_confidence(tmp_path: Path) -> None:
     """A stick that does not reach the rim in two directions, one with medium and one with low confidence."""
-    monkeypatch.setattr(controllers, "_COLLECT_SECONDS", 0.0)
     pushes = [(70, 0)] * 25 + [(0, 70)] * 12
     stick = [Inputs(stick=point if frame < 4 else (0, 0)) for point in pushes for frame in range(10)]
     with capture_logs() as logs:
-        async with running_station(tmp_path) as station, trio.open_nursery() as nursery:
-            check = DaemonControllers(lambda check, confidence: None)
-            nursery.start_soon(follow, check, station.channel)
-            (tmp_path / "Game_1.slp").write_bytes(with_inputs({0: stick}))
-            while (found := await check.station("setup")) is None or not found.final:
-                await trio.sleep(0.01)
-            nursery.cancel_scope.cancel()
-    report = msgspec.to_builtins(found.report)
-    assert findings(report, "health").count((1, "rim")) == 2
+        async with checked(tmp_path, with_inputs({0: stick})) as found:
+            assert findings(msgspec.to_builtins(found.report), "health").count((1, "rim")) == 2
     assert [log["confidence"] for log in logs if (log.get("port"), log.get("check")) == (1, "rim")] == ["medium"]
-
-
-async def follow(check: DaemonControllers, channel: Channel) -> None:
-    await check.follow(channel)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 import zipfile
@@ -19,7 +20,6 @@ import trio.testing
 from slpstream.api import open_replay, read_game
 from slpstream.config import Handover as HandoverConfig
 from slpstream.daemon.sets import StationSets
-from slpstream.daemon.tournament import handover as module
 from slpstream.daemon.tournament.handover import Handover
 from slpstream.game.record import record_of
 from slpstream.sets import Rules, SetPatch
@@ -29,12 +29,13 @@ from slpstream.system.internal_errors import InternalErrors
 from slpstream.system.member_paths import member_path
 from slpstream.system.metrics import Metrics
 from slpstream.tournament.bracket.interface import SetContext
+from slpstream.tournament.handover import archive
 from slpstream.tournament.handover.handed_set import HandedSet
+from tests.daemons.sets import no_archive
+from tests.daemons.station import TIMEOUT_SECONDS
 from tests.sets.games import DAY, NO_CONTEST, Seat, replay
-from tests.tournament.handover.test_handed_set import document
 from tests.tournament.handover.validator import problems
 
-TIMEOUT_SECONDS = 20.0
 ANN_AND_BOB = {0: Seat("Ann", "ANN#1"), 1: Seat("Bob", "BOB#2")}
 NAME = "Ann (Fox) vs Bob (Fox)"
 
@@ -78,14 +79,14 @@ class Venue:
 
     def pack(self, paths: Sequence[Path], station: str = "main") -> None:
         """Add copies of games in an archive, which is the newest of all files."""
-        archive = self.folder / station / "night.zip"
-        archive.parent.mkdir(exist_ok=True)
-        with zipfile.ZipFile(archive, "w") as packed:
+        night = self.folder / station / "night.zip"
+        night.parent.mkdir(exist_ok=True)
+        with zipfile.ZipFile(night, "w") as packed:
             for path in paths:
                 packed.write(path, path.name)
         mtime_ns = time.time_ns() + 1_000_000_000
         for path in paths:
-            record, member = record_of(read_game(path)), member_path(archive, path.name)
+            record, member = record_of(read_game(path)), member_path(night, path.name)
             self.index.played(station, member, mtime_ns, path.stat().st_size + 1, record)
 
     def play_set(self, minute: float, *, station: str = "main", written_at: float | None = None) -> list[Path]:
@@ -106,6 +107,12 @@ class Venue:
             while not condition():
                 await trio.sleep(0.01)
 
+    async def until_done(self, count: int) -> None:
+        """Wait until this many sets need nothing more."""
+        with trio.fail_after(TIMEOUT_SECONDS):
+            while len((await self.index.remembered("handover") or {"done": []})["done"]) < count:
+                await trio.sleep(0.01)
+
 
 @asynccontextmanager
 async def venue(
@@ -113,6 +120,7 @@ async def venue(
     *stations: str,
     delay_seconds: float = 0.0,
     knows_sets: Callable[[], bool] = lambda: True,
+    is_running: bool = True,
 ) -> AsyncIterator[Venue]:
     hub = Hub()
     for station in stations or ("main",):
@@ -128,64 +136,56 @@ async def venue(
     metrics = Metrics()
     config = HandoverConfig(folder=str(folder / "zips"), delay_seconds=delay_seconds)
     errors = InternalErrors(strict=False)
-    handover = Handover(config, index, board, lambda station: True, metrics, errors, knows_sets)
+    handover = Handover(
+        config, index, board, lambda station: True, metrics, errors, knows_sets,
+        retry_seconds=0.02, look_pause_seconds=0.02,
+    )  # fmt: skip
     board.listen(handover.set_changed)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(index.run)
         nursery.start_soon(board.run, index)
-        nursery.start_soon(handover.run)
+        if is_running:
+            nursery.start_soon(handover.run)
         yield Venue(folder, index, board, handover, metrics)
         nursery.cancel_scope.cancel()
 
 
-async def no_archive(game_id: str) -> None:
-    raise AssertionError(game_id)
-
-
-@pytest.fixture(autouse=True)
-def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sets that could not be handed on are tried again at once, and earlier ones are looked at without a pause."""
-    monkeypatch.setattr(module, "_RETRY_SECONDS", 0.02)
-    monkeypatch.setattr(module, "_LOOK_PAUSE_SECONDS", 0.02)
-
-
 @contextmanager
-def failing(monkeypatch: pytest.MonkeyPatch, error: Callable[[HandedSet], Exception | None]) -> Iterator[None]:
-    """Let the writing of zips fail with what `error` returns."""
-    write = module._write_zip_file
+def failing(monkeypatch: pytest.MonkeyPatch, station: str, error: Exception) -> Iterator[None]:
+    """Writing the zips of a station fails."""
+    write = archive.write_zip_file
 
-    def write_or_fail(target: Path, handed: HandedSet, *rest: Any) -> int:
-        found = error(handed)
-        if found is not None:
-            raise found
-        return write(target, handed, *rest)
+    def write_or_fail(target: Path, handed: HandedSet, *rest: Any, **options: Any) -> int:
+        if handed.members[0].replay.paths[0].parent.name == station:
+            raise error
+        return write(target, handed, *rest, **options)
 
     with monkeypatch.context() as patched:
-        patched.setattr(module, "_write_zip_file", write_or_fail)
+        patched.setattr(archive, "write_zip_file", write_or_fail)
         yield
 
 
-def station_of(handed: HandedSet) -> str:
-    return handed.members[0].replay.paths[0].parent.name
+def document(zipped: zipfile.ZipFile) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(zipped.read("context.json"))
+    return found
 
 
 async def test_set_whose_zip_failed_leaves_its_name_to_another_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    broken = {"first"}
-
-    def disk_full(handed: HandedSet) -> Exception | None:
-        return OSError(28, "No space left on device") if station_of(handed) in broken else None
-
     async with venue(tmp_path, "first", "second") as here:
-        with failing(monkeypatch, disk_full):
+        with failing(monkeypatch, "first", OSError(28, "No space left on device")):
             here.play_set(0, station="first")
             await here.until(here.failed)
             here.play_set(0.5, station="second")
             await here.until(lambda: list(here.zips()) == [f"{NAME}.zip"])
-            broken.clear()
+        await here.until(lambda: here.handover.waiting == 0)
+        assert list(here.zips()) == [f"{NAME} 2.zip", f"{NAME}.zip"], "it is tried again"
+        with failing(monkeypatch, "first", ZeroDivisionError()):
+            here.play_set(60, station="first")
+            here.play_set(60.5, station="second")
+            await here.until(lambda: list(here.zips()) == [f"{NAME} 2.zip", f"{NAME} 3.zip", f"{NAME}.zip"])
             await here.until(lambda: here.handover.waiting == 0)
-        assert list(here.zips()) == [f"{NAME} 2.zip", f"{NAME}.zip"]
 
 
 async def test_name_of_a_zip_that_was_being_written_at_the_end_of_a_run_is_not_given_away(tmp_path: Path) -> None:
@@ -197,19 +197,6 @@ async def test_name_of_a_zip_that_was_being_written_at_the_end_of_a_run_is_not_g
         here.play_set(0)
         await here.until(here.zips)
         assert list(here.zips()) == [f"{NAME} 2.zip"]
-
-
-async def test_bug_in_one_set_leaves_the_others_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def bug(handed: HandedSet) -> Exception | None:
-        return ZeroDivisionError() if station_of(handed) == "first" else None
-
-    async with venue(tmp_path, "first", "second") as here:
-        with failing(monkeypatch, bug):
-            here.play_set(0, station="first")
-            await here.until(here.failed)
-            here.play_set(0.5, station="second")
-            await here.until(lambda: list(here.zips()) == [f"{NAME}.zip"])
-            await here.until(lambda: here.handover.waiting == 0)
 
 
 @pytest.mark.parametrize("year", [1970, 2150, 9999])
@@ -244,7 +231,7 @@ async def test_replays_that_are_also_in_an_archive(tmp_path: Path, gone: bool) -
 async def test_set_that_is_only_in_an_archive_is_not_handed_on_by_itself(tmp_path: Path) -> None:
     async with venue(tmp_path) as here:
         here.pack([here.write(minute, station="elsewhere") for minute in (0, 5)])
-        await here.until(lambda: here.handover._remembered.done)
+        await here.until_done(1)
         assert here.zips() == {}
 
 
@@ -275,22 +262,18 @@ async def test_sets_that_ended_before_the_newest_one_are_handed_on(tmp_path: Pat
         assert [len(names) for names in here.zips().values()] == [3, 3]
 
 
-async def test_sets_that_ended_while_no_daemon_ran_are_handed_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as patched:
-        patched.setattr(Handover, "run", lambda handover: trio.sleep_forever())
-        async with venue(tmp_path) as here:
-            here.play_set(0)
-            here.play(10)
-            await here.index.written()
+async def test_sets_that_ended_while_no_daemon_ran_are_handed_on_once(tmp_path: Path) -> None:
+    async with venue(tmp_path, is_running=False) as here:
+        here.play_set(0)
+        here.play(10)
+        await here.index.written()
     async with venue(tmp_path) as here:
         await here.until(here.zips)
     async with venue(tmp_path) as here:
-        await here.until(lambda: here.handover._last_changes)
-        await here.handover._look("main")
-        await trio.testing.wait_all_tasks_blocked(0.05)
-        assert (list(here.zips()), here.handover.waiting) == ([f"{NAME}.zip"], 0)
+        here.play_set(70)
+        await here.until(lambda: len(here.zips()) == 2)
+        await here.until(lambda: here.handover.waiting == 0)
+        assert len(here.zips()) == 2
 
 
 async def test_correction_that_ends_an_earlier_set(tmp_path: Path) -> None:
@@ -299,44 +282,53 @@ async def test_correction_that_ends_an_earlier_set(tmp_path: Path) -> None:
         undecided = open_replay(here.play(5, winner=1)).game_id
         here.play(70)
         await here.index.written()
-        await here.until(lambda: here.handover._last_changes)
+        assert (await here.board.score("main")).state == "running"
         assert here.zips() == {}
         patch = msgspec.convert({"games": {undecided: {"winner": 0}}}, SetPatch)
         assert await here.board.correct("main", patch) is not None
         await here.until(here.zips)
 
 
+async def test_correction_within_the_delay_opens_the_set_again(tmp_path: Path) -> None:
+    async with venue(tmp_path, delay_seconds=3600.0) as here:
+        here.play_set(0)
+        await here.until(lambda: here.handover.waiting == 1)
+        assert await here.board.correct("main", msgspec.convert({"bestOf": 5}, SetPatch)) is not None
+        await here.until(lambda: here.handover.waiting == 0)
+        assert here.zips() == {}
+
+
 async def test_end_of_a_set_whose_beginning_is_read_later_is_not_handed_on_alone(tmp_path: Path) -> None:
     async with venue(tmp_path, delay_seconds=3600.0) as here:
-        for minute, winner in ((10, 0), (5, 0)):
-            here.play(minute, winner)
+        for minute in (10, 5):
+            here.play(minute)
         await here.until(lambda: here.handover.waiting == 1)
         here.play(0, winner=1)
         await here.until(lambda: here.handover.waiting == 2)
-        here.handover._due = dict.fromkeys(here.handover._due, 0.0)
-        here.handover._work.set()
+        await here.index.written()
+    async with venue(tmp_path) as here:  # after a restart, what waits is handed on without delay
+        await here.until(here.zips)
         await here.until(lambda: here.handover.waiting == 0)
         assert [len(names) for names in here.zips().values()] == [4]
 
 
-async def test_sets_are_handed_on_once_old_files_were_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_POLL_SECONDS", 0.01)
+async def test_sets_are_handed_on_once_old_files_were_read(tmp_path: Path) -> None:
     read: list[Path] = []
     async with venue(tmp_path, knows_sets=lambda: bool(read)) as here:
         here.play_set(5)
-        await here.until(lambda: here.handover._over)
-        assert here.zips() == {}
+        await here.index.written()
+        assert (await here.board.score("main")).state == "over"
         first = here.play(0)  # now the second game of these three ends the set
         newest = open_replay(tmp_path / "main" / "Game_10.slp").game_id
         score = await here.board.score("main")
         assert (score.set_id, score.state) == (newest, "running")
+        assert here.zips() == {}
         read.append(first)
-        await here.until(here.zips)
-        await here.until(lambda: open_replay(first).game_id in here.handover._remembered.done)
+        await here.until_done(1)
         await here.until(lambda: not here.handover.waiting)
         assert list(here.zips()) == [f"{NAME}.zip"]
-        with zipfile.ZipFile(here.folder / "zips" / f"{NAME}.zip") as archive:
-            assert document(archive)["startMs"] == round(1000 * DAY), "it begins with the game that was read last"
+        with zipfile.ZipFile(here.folder / "zips" / f"{NAME}.zip") as zipped:
+            assert document(zipped)["startMs"] == round(1000 * DAY), "it begins with the game that was read last"
 
 
 async def test_zip_by_the_id_of_a_later_game_has_what_the_bracket_knows(tmp_path: Path) -> None:
@@ -348,8 +340,8 @@ async def test_zip_by_the_id_of_a_later_game_has_what_the_bracket_knows(tmp_path
         for game_id in (first, second):
             found = await here.handover.replays("main", game_id)
             assert found is not None
-            with found[1] as file, zipfile.ZipFile(file) as archive:
-                assert document(archive)["startgg"] == {"event": {"id": 1}}
+            with found[1] as file, zipfile.ZipFile(file) as zipped:
+                assert document(zipped)["startgg"] == {"event": {"id": 1}}
 
 
 async def test_zip_has_all_games_of_a_set_that_messages_cannot_hold(tmp_path: Path) -> None:

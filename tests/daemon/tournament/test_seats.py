@@ -13,13 +13,11 @@ from slpstream.config import Seats as SeatsConfig
 from slpstream.daemon.tournament import seats
 from slpstream.daemon.tournament.seat_keys import KeyFile
 from slpstream.daemon.tournament.seats import DaemonSeats
-from slpstream.sets.patches import MAX_NAME, MAX_SHORT
 from slpstream.system.metrics import Metrics
 from slpstream.tournament.expected_player import ExpectedPlayer
-from slpstream.tournament.seats import people
 from slpstream.web.seats import MAX_NAME as MAX_SENT_NAME
 from slpstream.web.seats import SeatAct, StationSeats
-from tests.daemon.test_sets import running_sets
+from tests.daemons.sets import running_sets
 
 PHONE = "a" * 32
 STATIONS = {"main": "Main stage"}
@@ -89,8 +87,3 @@ async def test_known_name_that_is_typed_brings_its_details(tmp_path: Path) -> No
     async with running_seats(tmp_path, [ExpectedPlayer("Zain  B", "GG")]) as running:
         port = (await act(running, act="claim", name="zain\u200b b")).ports[0]
         assert (port.name, port.sponsor) == ("Zain B", "GG")
-
-
-def test_limits_are_those_of_sets() -> None:
-    assert (people.MAX_NAME, people.MAX_DETAIL) == (MAX_NAME, MAX_SHORT)
-    assert people.MAX_NAME <= MAX_SENT_NAME

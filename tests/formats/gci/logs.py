@@ -1,78 +1,23 @@
-"""Reading the events of a replay in different ways, and synthetic replays made by the project's own writer."""
+"""The events of a replay, and synthetic replays made by the project's own writer."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
-from pathlib import Path
-
-import msgspec
+from typing import Any
 
 from slpstream.formats.gci.body import Checkpoint, InputRun, Racer
 from slpstream.formats.gci.container import CHECKSUM_AT, checksum
 from slpstream.formats.gci.custom import CustomMachine, Emblem
 from slpstream.formats.gci.reader import GciReader
 from slpstream.formats.gci.settings import Replay
-from slpstream.model.events import Diagnostic, Event, GameEvent
-from slpstream.model.messages import body_of
+from slpstream.model.events import Event
 from tests.formats.gci.writer import as_pattern, new_replay, place, write_emblems
-from tests.project import IN_CI
-from tests.replays import SHARED
-
-GCI = SHARED / "gci"
+from tests.formats.logs import log_of
 
 
-def files(folder: Path = GCI) -> list[Path]:
-    """The files of a data folder. Outside CI this may be empty, so that `parametrize` works without the data."""
-    found = sorted(folder.glob("*.gci"))
-    if not found and IN_CI:
-        raise FileNotFoundError(f"no files in {folder}")
-    return found
-
-
-def read(data: bytes, *, strict: bool = False, pieces: Iterable[bytes] | None = None) -> GciReader:
-    """A reader that was fed all of `data`, optionally in pieces, but not finished."""
-    reader = GciReader(strict=strict)
-    for piece in (data,) if pieces is None else pieces:
-        assert reader.feed(piece) == []
-    return reader
-
-
-def events_of(
-    data: bytes, *, strict: bool = False, pieces: Iterable[bytes] | None = None, step: int = 997
-) -> list[Event]:
-    """All events of a file. `step` is the number of frames to expand at a time."""
-    reader = read(data, strict=strict, pieces=pieces)
-    events = reader.finish()
-    while reader.pending:
-        events += reader.more(step)
-    assert reader.closed
-    return events
-
-
-def codes(events: Iterable[Event]) -> list[tuple[str, str]]:
-    """Severity and code of the diagnostics."""
-    return [(event.severity, event.code) for event in events if isinstance(event, Diagnostic)]
-
-
-def of_kind(events: Iterable[Event], kind: str) -> list[GameEvent]:
-    """The game events of a kind."""
-    return [event for event in events if isinstance(event, GameEvent) and event.kind == kind]
-
-
-def lines(events: Iterable[Event]) -> list[tuple[int, bytes]]:
-    """Offset, type and body of each message."""
-    made = []
-    for event in events:
-        kind, body, _ = body_of(event)
-        made.append((event.end_offset, kind.encode() + b"{" + body))
-    return made
-
-
-def payload(event: Event) -> dict[str, object]:
-    """The body of an event's message, decoded."""
-    decoded: dict[str, object] = msgspec.json.decode(b"{" + body_of(event)[1])
-    return decoded
+def events_of(data: bytes, *, strict: bool = False) -> list[Event]:
+    """All events of a file."""
+    return log_of(GciReader(strict=strict), data)
 
 
 def with_checksum(data: bytes) -> bytes:
@@ -134,3 +79,10 @@ def grand_prix() -> Replay:
 def with_custom() -> Replay:
     """A Time Attack with a custom machine."""
     return new_replay(runs(150), racers=[Racer(machine=50, color=0, custom=custom_machine())])
+
+
+def of_array_type(array_type: int) -> Replay:
+    """A replay with a human and a CPU, whose racers have the fields of this type of their array."""
+    fields: dict[str, Any] = {"ai": 3 if array_type >= 4 else None, "slider": 20 if array_type >= 3 else None}
+    human = Racer(color=2, old_slider=77 if array_type <= 1 else None, **fields)
+    return new_replay(runs(30), racers=[human, Racer(human=0, machine=9, **fields)], array_type=array_type)

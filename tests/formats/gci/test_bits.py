@@ -95,10 +95,3 @@ def test_error_at_the_end_of_the_stream_names_field_and_offset() -> None:
 def test_value_that_does_not_fit_is_rejected(value: int, bits: int) -> None:
     with pytest.raises(ValueError, match="does not fit"):
         BitWriter().put(value, bits)
-
-
-def test_overlapping_rest_is_rejected() -> None:
-    writer = BitWriter()
-    writer.put(1, 3)
-    with pytest.raises(ValueError, match="overlaps"):
-        finish(writer, b"\x04")

@@ -1,39 +1,35 @@
-"""The events of a replay: the same for any split of the input, and with diagnostics for unusual values."""
+"""The events of a replay, with diagnostics for unusual values."""
 
 from __future__ import annotations
 
 import hashlib
-import random
-from itertools import pairwise
+import tracemalloc
 from typing import Any
 
 import msgspec
 import pytest
 from msgspec.structs import replace
 
-from slpstream.formats.gci.body import InputRun, Racer
-from slpstream.formats.gci.container import BODY_AT, CHECKSUM_AT, MAX_BYTES
+from slpstream.formats.gci.body import InputRun, Racer, read_body
+from slpstream.formats.gci.container import BODY_AT, CHECKSUM_AT
 from slpstream.formats.gci.custom import CUSTOM_BYTES, EMBLEM, PILOT_EXCLUSIVE
 from slpstream.formats.gci.frames import wire_inputs
 from slpstream.formats.gci.reader import MAX_FRAMES, GciReader
 from slpstream.formats.gci.settings import Replay
-from slpstream.game.pipeline import Pipeline
 from slpstream.model.events import Diagnostic, Event, Frame, FrameFinalized, GameEnd, GameEvent, GameStart
 from tests.formats.gci.logs import (
-    codes,
     custom_machine,
     events_of,
     grand_prix,
-    lines,
-    of_kind,
-    payload,
-    read,
+    of_array_type,
     runs,
     time_attack,
     with_checksum,
     with_custom,
 )
 from tests.formats.gci.writer import as_pattern, encode, fitted, new_replay, read_replay, write_emblems
+from tests.formats.logs import codes, of_kind, payload
+from tests.formats.whole_files import longest_gci
 
 NAN = 0x7FC00001
 
@@ -41,18 +37,6 @@ NAN = 0x7FC00001
 def diagnostic(events: list[Event], code: str) -> Diagnostic:
     (found,) = [event for event in events if isinstance(event, Diagnostic) and event.code == code]
     return found
-
-
-@pytest.mark.parametrize("replay", [time_attack(), grand_prix(), with_custom()], ids=["ta", "gp", "custom"])
-def test_log_does_not_depend_on_how_the_file_is_read(replay: Replay) -> None:
-    data = encode(replay)
-    whole = lines(events_of(data))
-    assert lines(events_of(data, pieces=(data[at : at + 1] for at in range(len(data))))) == whole
-    cuts = sorted(random.Random(5).sample(range(len(data)), 20))
-    pieces = [data[a:b] for a, b in pairwise([0, *cuts, len(data)])]
-    assert lines(events_of(data, pieces=pieces)) == whole
-    for step in (1, 7, 100_000):
-        assert lines(events_of(data, step=step)) == whole
 
 
 def test_log_of_a_time_attack() -> None:
@@ -77,6 +61,13 @@ def test_log_of_a_time_attack() -> None:
     assert offsets == sorted(offsets)
 
 
+@pytest.mark.parametrize(
+    "replay", [time_attack(), grand_prix(), with_custom(), *map(of_array_type, range(8)), of_array_type(127)]
+)
+def test_all_values_are_read(replay: Replay) -> None:
+    assert read_replay(encode(replay)) == replay
+
+
 def test_game_id_does_not_depend_on_the_container() -> None:
     replay = time_attack()
     copied = replace(replay, entry=replace(replay.entry, copy_count=3, modified=600_000_000))
@@ -85,70 +76,6 @@ def test_game_id_does_not_depend_on_the_container() -> None:
     assert isinstance(second, GameStart)
     assert first.game_id == second.game_id
     assert first.settings.modified_at != second.settings.modified_at
-
-
-def test_no_events_before_the_end_of_the_file() -> None:
-    data = encode(time_attack())
-    reader = read(data)
-    assert (reader.recording, reader.pending, reader.more(5)) == (None, False, [])
-    head = reader.finish()
-    assert isinstance(head[0], GameStart)
-    assert reader.pending
-    assert not reader.closed
-    assert reader.finish() == []
-    assert reader.feed(b"more") == []
-
-
-def test_copy_is_independent() -> None:
-    data = encode(time_attack())
-    whole = lines(events_of(data))
-    reader = GciReader()
-    reader.feed(data[:9000])
-    early = reader.copy()
-    reader.feed(data[9000:])
-    events = reader.finish() + reader.more(50)
-    twin = reader.copy()
-    for one in (reader, twin):
-        rest: list[Event] = []
-        while one.pending:
-            rest += one.more(33)
-        assert lines(events + rest) == whole
-    early.feed(data[9000:])
-    again = early.finish()
-    while early.pending:
-        again += early.more(1000)
-    assert lines(again) == whole
-
-
-def test_frames_are_expanded_on_request() -> None:
-    reader = read(encode(new_replay([InputRun(frames=256)] * 390)))
-    reader.finish()
-    assert reader.recording is not None
-    assert reader.recording.frame_count == 99_840
-    middle = [event for event in reader.recording.frame_events(50_000, 50_002) if isinstance(event, Frame)]
-    assert [frame.number for frame in middle] == [49_818, 49_819]
-
-
-def test_pipeline_makes_both_logs() -> None:
-    data = encode(time_attack(300))
-    pipeline = Pipeline(GciReader(), ["live", "finalized"])
-    assert not pipeline.feed(data).events
-    batches = [pipeline.finish()]
-    while pipeline.pending:
-        batches.append(pipeline.more(100))
-    live, finalized = ([m for batch in batches for m in batch.messages(mode)] for mode in pipeline.modes)
-    assert pipeline.ended
-    for log in (live, finalized):
-        positions = [message.position for message in log]
-        assert positions == sorted(set(positions))
-        assert [message.type for message in (log[0], log[-1])] == ["game_start", "game_end"]
-    frames = [message for message in live if message.type == "frame"]
-    assert [message.frame for message in frames] == list(range(-182, len(frames) - 182))
-    assert [message.body for message in finalized if message.type == "frame"] == [message.body for message in frames]
-    assert [message.body for message in finalized if message.type == "event"] == [
-        message.body for message in live if message.type == "event"
-    ]
-    assert sum(message.type == "event" for message in live) == 7
 
 
 def test_settings_of_a_grand_prix() -> None:
@@ -180,8 +107,7 @@ def test_settings_of_a_grand_prix() -> None:
 
 def test_settings_of_a_custom_machine() -> None:
     replay = with_custom()
-    reader = read(encode(replay))
-    settings: Any = payload(reader.finish()[0])["settings"]
+    settings = payload(events_of(encode(replay))[0])["settings"]
     custom = settings["racers"][0]["custom"]
     assert custom["kind"] == "original"
     assert custom["pilot"] == {"id": 37, "name": "Lily Flyer"}
@@ -189,7 +115,6 @@ def test_settings_of_a_custom_machine() -> None:
     assert custom["cockpit"]["name"] == "Crystal Egg"
     assert custom["booster"]["name"] == "Crown -77"
     assert [emblem["part"]["name"] for emblem in custom["emblems"]] == ["body", "cockpit", "body", "body"]
-    assert reader.recording is not None
     pictures = read_replay(encode(replay)).pictures
     for emblem in custom["emblems"]:
         picture = pictures[emblem["pixelsSha256"]]
@@ -214,36 +139,6 @@ def test_unknown_ids_have_no_name() -> None:
     assert settings["course"] == {"id": 63, "name": None}
     assert settings["racers"][0]["machine"] == {"id": 63, "name": None}
     assert (settings["mode"], settings["modeName"]) == (3, None)
-
-
-def test_inputs_have_the_form_that_all_formats_share() -> None:
-    run = InputRun(buttons=0xD4, strafe=-100, accel=100, brake=25, frames=200, steer_x=50, steer_y=-7)
-    frame = events_of(encode(new_replay([run])))[1]
-    assert isinstance(frame, Frame)
-    player = frame.players[0]
-    assert player.state is None
-    inputs = player.inputs
-    assert inputs is not None
-    assert (inputs.steer, inputs.pitch, inputs.strafe, inputs.throttle, inputs.brake) == (0.5, -0.07, -1.0, 1.0, 0.25)
-    assert inputs.buttons == {"side_attack", "boost", "both_strafe"}
-    assert payload(frame)["frame"] == {
-        "frame": -182,
-        "nativeFrame": 0,
-        "revision": 0,
-        "players": {
-            "0": {
-                "inputs": {
-                    "steer": 0.5,
-                    "pitch": -0.07,
-                    "strafe": -1.0,
-                    "throttle": 1.0,
-                    "brake": 0.25,
-                    "buttons": ["side_attack", "boost", "both_strafe"],
-                    "raw": {"buttons": 212, "strafe": -100, "accel": 100, "brake": 25, "steerX": 50, "steerY": -7},
-                }
-            }
-        },
-    }
 
 
 def test_inputs_out_of_range_are_clipped_and_kept_raw() -> None:
@@ -271,7 +166,8 @@ def test_length_of_the_race_sets_the_number_of_frames(frames: int, total: int, t
 
 
 def test_excessive_number_of_frames_is_clamped_with_a_diagnostic() -> None:
-    reader = read(encode(new_replay([InputRun(frames=256)] * 16_384, total_frames=(1 << 20) - 1)))
+    reader = GciReader()
+    reader.feed(encode(new_replay([InputRun(frames=256)] * 16_384, total_frames=(1 << 20) - 1)))
     events = reader.finish()
     found = diagnostic(events, "clamped")
     assert found.severity == "warning"
@@ -337,8 +233,8 @@ def test_positions_that_are_not_finite_are_null_and_raw() -> None:
     data = encode(fitted(replace(replay, body=replace(replay.body, checkpoints=(first, changed, *others)))))
     events = events_of(data)
     plain, found = (payload(event) for event in of_kind(events, "checkpoint")[:2])
-    assert (found["positions"][0], found["enabled"]) == ([None, 1.5, None], False)  # type: ignore[index]
-    assert found["rawPositions"][0] == ["7fc00001", "3fc00000", "ff800000"]  # type: ignore[index]
+    assert (found["positions"][0], found["enabled"]) == ([None, 1.5, None], False)
+    assert found["rawPositions"][0] == ["7fc00001", "3fc00000", "ff800000"]
     assert (plain["enabled"], plain["basis"]) == (True, "stored")
     assert "rawPositions" not in plain
     assert codes(events) == [("warning", "position")]
@@ -403,6 +299,14 @@ def test_wrong_checksum_is_a_warning_or_an_error_if_strict() -> None:
     assert (rejected.severity, rejected.code, rejected.offset) == ("error", "checksum", CHECKSUM_AT)
 
 
+def test_padding_and_length_are_checked() -> None:
+    replay = time_attack()
+    padded = with_checksum(encode(replay)[:-1] + b"\x80")
+    assert codes(events_of(padded, strict=True)) == [("warning", "padding")]
+    longer = replace(replay, entry=replace(replay.entry, block_count=3))
+    assert codes(events_of(encode(longer))) == [("warning", "size_mismatch")]
+
+
 def test_truncated_body_gives_the_events_before_the_end() -> None:
     replay = with_custom()
     data = encode(replay)
@@ -436,10 +340,38 @@ def test_body_that_ends_inside_the_first_fields_is_rejected() -> None:
     assert (rejected.severity, rejected.code, rejected.offset) == ("error", "truncated", BODY_AT + 12)
 
 
-def test_file_that_is_too_long_is_rejected() -> None:
-    reader = GciReader()
-    assert reader.feed(bytes(MAX_BYTES)) == []
-    (rejected,) = reader.feed(b"\0")
-    assert isinstance(rejected, Diagnostic)
-    assert reader.failure is not None
-    assert reader.closed
+def test_inputs_have_the_form_that_all_formats_share() -> None:
+    run = InputRun(buttons=0xD4, strafe=-100, accel=100, brake=25, frames=200, steer_x=50, steer_y=-7)
+    frame = events_of(encode(new_replay([run])))[1]
+    assert isinstance(frame, Frame)
+    assert payload(frame)["frame"] == {
+        "frame": -182,
+        "nativeFrame": 0,
+        "revision": 0,
+        "players": {
+            "0": {
+                "inputs": {
+                    "steer": 0.5,
+                    "pitch": -0.07,
+                    "strafe": -1.0,
+                    "throttle": 1.0,
+                    "brake": 0.25,
+                    "buttons": ["side_attack", "boost", "both_strafe"],
+                    "raw": {"buttons": 212, "strafe": -100, "accel": 100, "brake": 25, "steerX": 50, "steerY": -7},
+                }
+            }
+        },
+    }
+
+
+def test_declared_counts_allocate_nothing_without_the_bytes() -> None:
+    data = longest_gci()[BODY_AT:]
+    for length in (20, 2_000, 40_000, 1_020_000):
+        tracemalloc.start()
+        try:
+            reading = read_body(data[:length])
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        assert reading.damage is not None
+        assert peak < 8 * length + (1 << 16)

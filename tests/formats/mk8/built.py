@@ -20,6 +20,7 @@ from slpstream.formats.mk8.header import (
 from slpstream.formats.mk8.reader import Mk8Reader
 from slpstream.formats.mk8.sections import BLOCK_BYTES, INFO_BYTES
 from slpstream.model.events import Event
+from tests.formats import logs
 
 LAPS = (32033, 20317, 30866)
 NAME = "Ghost\u3000え"
@@ -153,18 +154,10 @@ def ghost(part: bytes | None = None, laps: Sequence[int] = LAPS, *, outer: bool 
     return with_outer(body) if outer else body
 
 
-def log(reader: Mk8Reader, max_frames: int = 1 << 20) -> list[Event]:
-    """Finish a reader and return all its remaining events."""
-    events = reader.finish()
-    while reader.pending:
-        events += reader.more(max_frames)
-    return events
-
-
 def log_of(data: bytes, name: str = "", *, strict: bool = False, personal: bool = False) -> list[Event]:
     """All events of a file. Raises the reader's failure."""
     reader = Mk8Reader(name=name, strict=strict, personal=personal)
-    events = reader.feed(data) + log(reader)
+    events = logs.log_of(reader, data)
     if reader.failure is not None:
         raise reader.failure
     return events

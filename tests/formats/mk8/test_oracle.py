@@ -1,29 +1,22 @@
-"""Each file of the data folder against its expected values, and the bad ones against a table of outcomes.
-
-Some values of the two public tools are not compared: those in wording of their own (`4.0 / 4.1 / 4.2`, names of
-countries and regions), and the version of games before 4, on which they disagree.
-"""
+"""The log of each file of the data folder against its expected values, and the bad ones against a table of outcomes."""
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
-from slpstream.formats.mk8.file_name import FileName, parse_file_name
 from slpstream.formats.mk8.header import BODY_BYTES, OUTER_BYTES
 from slpstream.formats.mk8.reader import Mk8Reader
-from slpstream.formats.mk8.sections import Sections
-from slpstream.formats.mk8.times import RaceTime
 from slpstream.model.errors import FormatError
-from slpstream.model.events import Diagnostic, GameEnd, GameEvent, GameStart
-from tests.formats.mk8.built import log
+from slpstream.model.events import GameEnd, GameStart
+from tests.formats.logs import diagnostics, ids_of, log_of, of_kind, payload
 from tests.project import IN_CI
-from tests.replays import SHARED, needs_shared
+from tests.replays import SHARED
 
 FOLDER = SHARED / "mk8"
 
@@ -48,6 +41,8 @@ DAMAGED = {
 
 ORACLE_WARNINGS = {"outer_crc": 0x38, "replay_crc": OUTER_BYTES + BODY_BYTES}
 """The offset of our `checksum` diagnostic for each warning of the oracle."""
+NO_DRIVER = 4
+VEHICLE = ("kart", "wheels", "glider")
 
 
 @cache
@@ -65,171 +60,91 @@ def decoded() -> list[str]:
     return [name for name, values in expected().items() if "decoded" in values]
 
 
-def time(value: RaceTime) -> dict[str, int]:
-    return {"m": value.minutes, "s": value.seconds, "ms": value.milliseconds}
+def existing(names: Iterable[str]) -> list[str]:
+    """The files that are there: all or none."""
+    return [name for name in names if (FOLDER / name).is_file()]
 
 
-def name_values(name: FileName | None) -> dict[str, Any] | None:
-    if name is None:
-        return None
-    same = ("kind", "number", "track", "character", "variant", "mii_weight", "kart", "wheels", "glider")
+def milliseconds(time: dict[str, int]) -> int:
+    return 60_000 * time["m"] + 1000 * time["s"] + time["ms"]
+
+
+def file_name_of(theirs: dict[str, Any]) -> dict[str, Any]:
+    """The oracle's values of a file name under our names."""
+    same = ("kind", "number", "track", "character", "variant")
+    laps = [milliseconds(lap) for lap in theirs["laps"]]
     return {
-        **{key: getattr(name, key) for key in (*same, "player_name", "motion", "layout")},
-        "total": time(name.total),
-        "laps": [time(lap) for lap in name.laps],
-        "flag": name.country,
+        **{key: theirs[key] for key in same},
+        "miiWeight": theirs["mii_weight"],
+        "vehicle": {key: theirs[key] for key in VEHICLE},
+        "totalMilliseconds": milliseconds(theirs["total"]),
+        "laps": [lap for lap in laps if lap not in (0, 599_999)],
+        "playerName": theirs["player_name"],
+        "country": theirs["flag"],
+        "motion": bool(theirs["motion"]),
     }
 
 
-def replay_values(sections: Sections | None) -> dict[str, Any] | None:
-    if sections is None:
-        return None
-    info = sections.info
-    listed = [sections.section(index) for index in range(len(sections))]
-    return {
-        "crc": f"{info.crc:08x}",
-        "crc_computed": f"{info.computed_crc:08x}",
-        "first_yaz0": info.first,
-        "unk408": info.unknown_08,
-        "unk40c": info.unknown_0c,
-        "subsections": info.subsections,
-        "subsections_repeat": info.subsections_again,
-        "unk418": info.unknown_18,
-        "unk41c": info.unknown_1c,
-        "virtual_end": info.image_end,
-        "sections": info.sections,
-        "unk460": info.unknown_60,
-        "unk464": f"{info.unknown_64:08x}",
-        "blocks": info.blocks,
-        "section_offsets": list(info.section_offsets),
-        "block_offsets": list(info.block_offsets),
-        "block_sizes": list(info.block_sizes),
-        "section_list": [
-            {
-                "size": section.size_bytes,
-                "crc_ok": section.crc_ok,
-                "raw_sizes": list(section.raw_sizes),
-                "absent_marker": section.absent_marker,
-                "absent": [i for i, size in enumerate(section.sizes or ()) if size is None],
-            }
-            for section in listed
+def settings_of(theirs: dict[str, Any]) -> dict[str, Any]:
+    """The oracle's values of a file's header under our names."""
+    race, replay = theirs["race"], theirs["replay"]
+    names = {"miiWeight": "mii_weight"}
+    drivers = [driver for driver in theirs["drivers"] if driver["cpu"] != NO_DRIVER]
+    settings = {
+        "version": {"body": theirs["version_raw"]},
+        "track": race["track"],
+        "ccClass": race["cc"],
+        "mode": race["mode"],
+        "mirror": bool(race["mirror"]),
+        "online": bool(race["online"]),
+        "drivers": [
+            {key: driver[names.get(key, key)] for key in (*VEHICLE, "character", "variant", "miiWeight", "cpu", "team")}
+            for driver in drivers
         ],
+        "vehicle": {key: drivers[0][key] for key in VEHICLE},
+        "player": {"name": theirs["player_name"], "country": theirs["country"]},
+        "recordedAt": "{year}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}".format(**theirs["recorded"]),
     }
+    if replay is not None:
+        settings["replay"] = {key: replay[key] for key in ("sections", "subsections", "blocks")}
+        settings["replay"]["dataBytes"] = replay["virtual_end"] - replay["first_yaz0"]
+    return settings
 
 
-def oracle_values(path: Path) -> dict[str, Any]:
-    """A file's values under the oracle's names."""
-    data = path.read_bytes()
-    recording = Mk8Reader(name=path.name, personal=True).read(data)
-    header, outer, at = recording.header, recording.outer, recording.body_offset
-    drivers = [{field: getattr(d, field) for field in d.__struct_fields__} for d in header.drivers]
-    wrong = [event.offset for event in recording.head if isinstance(event, Diagnostic) and event.code == "checksum"]
-    moment = ("year", "month", "day", "weekday", "hour", "minute", "second")
-    values: dict[str, Any] = {
-        "warnings": [warning for warning, offset in ORACLE_WARNINGS.items() if offset in wrong],
-        "has_header": outer is not None,
-        "version_raw": header.version_raw,
-        "payload_size": header.payload_size,
-        "body_size": header.body_size,
-        "recorded": {field: getattr(header, field) for field in moment},
-        "drivers": drivers,
-        "race": {
-            "track": header.track,
-            "online": header.online,
-            "mode": header.mode,
-            "unk188": header.unknown_188,
-            "unk18c": header.unknown_18c,
-            "cc": header.cc,
-            "mirror": header.mirror,
-            "team": header.team,
-            "drivers": header.driver_count,
-        },
-        "mii_crc": f"{header.mii_crc:04x}",
-        "mii_crc_computed": f"{header.computed_mii_crc:04x}",
-        "mii_name": header.mii_name,
-        "player_name": header.player_name,
-        "country": header.country,
-        "region": header.region,
-        "total": time(header.total),
-        "laps": [time(lap) for lap in header.laps],
-        "lap6_alt_raw": data[at + 0x378 : at + 0x384].hex(),
-        "laps_used": [lap.total_milliseconds for lap in header.driven_laps],
-        "total_ms": header.total.total_milliseconds,
-        "replay": replay_values(recording.sections),
-    }
-    if outer is not None:
-        values["header"] = {
-            "version": outer.version,
-            "file_size": outer.file_size,
-            "crc": f"{outer.crc:08x}",
-            "crc_computed": f"{outer.computed_crc:08x}",
-        }
-    return values
+def section_of(theirs: dict[str, Any]) -> dict[str, Any]:
+    sizes = [None if i in theirs["absent"] else size for i, size in enumerate(theirs["raw_sizes"])]
+    return {"sizeBytes": theirs["size"], "crcOk": theirs["crc_ok"], "sizes": sizes}
 
 
-@needs_shared
 @pytest.mark.parametrize("name", decoded())
-def test_values_match_the_expected_file(name: str) -> None:
+def test_log_matches_the_expected_file(name: str) -> None:
     values = expected()[name]
+    theirs = values["decoded"]
     data = (FOLDER / name).read_bytes()
     assert (len(data), hashlib.sha256(data).hexdigest()) == (values["size"], values["sha256"])
-    assert name_values(parse_file_name(name)) == values["filename"]
-    assert oracle_values(FOLDER / name) == values["decoded"]
-
-
-@needs_shared
-@pytest.mark.parametrize("name", [name for name in decoded() if "reference" in expected()[name]])
-def test_values_match_public_tools(name: str) -> None:
-    reader = Mk8Reader(name=name)
-    events = reader.feed((FOLDER / name).read_bytes()) + log(reader)
-    start, end = events[0], events[-1]
-    assert isinstance(start, GameStart)
-    assert isinstance(end, GameEnd)
-    found, theirs = start.settings, expected()[name]["reference"]["mk8leaderboards"]
-    driver = found.drivers[0]
-    laps = [e.values["milliseconds"] for e in events if isinstance(e, GameEvent) and e.kind == "lap"]
-    assert {
-        "track": found.track.id,
-        "track_name": found.track.name,
-        "engine": f"{found.cc}cc",
-        "mode": found.mode.id,
-        "character": driver.character.id,
-        "variant": driver.variant,
-        "mii_weight": driver.mii_weight.id,
-        "kart": found.vehicle.kart.id,
-        "wheels": found.vehicle.wheels.id,
-        "glider": found.vehicle.glider.id,
-        "player_name": found.player.name,
-        "mii_name": found.player.name,
-        "total": spelled(end.values["totalMilliseconds"]),
-        "laps": [spelled(lap) for lap in laps],
-    } == {key: value for key, value in theirs.items() if key not in ("version", "date", "country", "subregion")}
-    year, month, day, hour, minute, second = theirs["date"]
-    assert found.recorded_at == f"{year}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}"
-    assert found.player.country.name == "US"
-    theirs = expected()[name]["reference"]["poltergust_filename"]
-    parsed = parse_file_name(name)
-    assert parsed is not None
-    times = {"total": parsed.total, **{f"lap{i}": lap for i, lap in enumerate(parsed.laps, 1)}}
-    ours = {
-        "game_version": {"v4": "v4", "v3-short": "v3 (non-standard)"}[parsed.layout],
-        "ghost_type": parsed.kind,
-        "playername": parsed.player_name,
-        "flag_id": parsed.country,
-        "motion_control_flag": parsed.motion,
-        "ghost_number": parsed.number,
-        "track_id": parsed.track,
-        "character_id": parsed.character,
-        "character_variant_id": parsed.variant,
-        "mii_weight_class_id": parsed.mii_weight,
-        "kart_id": parsed.kart,
-        "wheels_id": parsed.wheels,
-        "glider_id": parsed.glider,
-        **{f"{key}_minutes": value.minutes for key, value in times.items()},
-        **{f"{key}_seconds": value.seconds for key, value in times.items()},
-        **{f"{key}_ms": value.milliseconds for key, value in times.items()},
-    }
-    assert ours == {key: value for key, value in theirs.items() if value is not None}
+    events = log_of(Mk8Reader(name=name, personal=True), data)
+    settings = payload(events[0])["settings"]
+    wanted = settings_of(theirs)
+    assert ids_of(settings, wanted) == wanted
+    assert (settings["player"]["region"], settings["player"].get("miiName")) == (theirs["region"], theirs["mii_name"])
+    if values["filename"] is not None:
+        wanted = file_name_of(values["filename"])
+        assert ids_of(settings["fileName"], wanted) == wanted
+    laps = [lap.values["milliseconds"] for lap in of_kind(events, "lap")]
+    total = payload(events[-1])["totalMilliseconds"]
+    assert (laps, total) == (theirs["laps_used"], theirs["total_ms"])
+    sections = [] if theirs["replay"] is None else theirs["replay"]["section_list"]
+    wire = [payload(section) for section in of_kind(events, "section")]
+    assert [{key: one[key] for key in ("sizeBytes", "crcOk", "sizes")} for one in wire] == [*map(section_of, sections)]
+    wrong = [offset for code, offset in diagnostics(events) if code == "checksum"]
+    assert [warning for warning, offset in ORACLE_WARNINGS.items() if offset in wrong] == theirs["warnings"]
+    if not name.startswith("bad/"):
+        check_strict(data, [])
+    if "reference" in values:  # a public tool
+        tool = values["reference"]["mk8leaderboards"]
+        assert (settings["track"]["name"], f"{settings['cc']}cc") == (tool["track_name"], tool["engine"])
+        assert [spelled(time) for time in (total, *laps)] == [tool["total"], *tool["laps"]]
+        assert settings["recordedAt"] == "{}-{:02}-{:02}T{:02}:{:02}:{:02}".format(*tool["date"])
 
 
 def spelled(milliseconds: int) -> str:
@@ -237,43 +152,28 @@ def spelled(milliseconds: int) -> str:
     return f"{seconds // 60}:{seconds % 60:02}.{rest:03}"
 
 
-@needs_shared
-def test_oracle_folder_and_tables_list_the_same_files() -> None:
-    files = {str(path.relative_to(FOLDER)) for path in FOLDER.rglob("*") if path.suffix in (".dat", ".bin")}
-    good = {name for name in expected() if not name.startswith("bad/")}
-    assert files == set(expected()) | {"mk8_header_stub_0x400.bin"}
-    assert files - good == REJECTED.keys() | DAMAGED.keys()
-    assert {name for name, values in expected().items() if "error" in values} <= REJECTED.keys() | DAMAGED.keys()
-
-
-@needs_shared
-@pytest.mark.parametrize("name", REJECTED)
-def test_rejected_file_raises_its_error(name: str) -> None:
-    with pytest.raises(FormatError) as caught:
-        Mk8Reader(name=name).read((FOLDER / name).read_bytes())
-    assert (caught.value.code, caught.value.offset) == REJECTED[name]
-
-
-@needs_shared
-@pytest.mark.parametrize("name", DAMAGED)
-def test_damaged_file_keeps_its_header_and_gives_diagnostics(name: str) -> None:
-    reader = Mk8Reader()
-    events = reader.feed((FOLDER / name).read_bytes()) + log(reader)
-    diagnostics = [(event.code, event.offset) for event in events if isinstance(event, Diagnostic)]
-    sections = [event for event in events if isinstance(event, GameEvent) and event.kind == "section"]
-    assert (diagnostics, len(sections)) == DAMAGED[name]
-    assert all(event.values["crcOk"] for event in sections)
+@pytest.mark.parametrize("name", [*existing(REJECTED), *existing(DAMAGED)])
+def test_damaged_file_has_its_outcome(name: str) -> None:
+    data = (FOLDER / name).read_bytes()
+    if name in REJECTED:
+        with pytest.raises(FormatError) as caught:
+            Mk8Reader(name=name).read(data)
+        assert (caught.value.code, caught.value.offset) == REJECTED[name]
+        return
+    expected_diagnostics, count = DAMAGED[name]
+    events = log_of(Mk8Reader(), data)
+    assert diagnostics(events) == expected_diagnostics
+    assert [event.values["crcOk"] for event in of_kind(events, "section")] == [True] * count
     start, end = events[0], events[-1]
     assert isinstance(start, GameStart)
     assert isinstance(end, GameEnd)
     assert (start.settings.track.id, end.values["totalMilliseconds"]) == (63, 83216)
+    check_strict(data, [offset for code, offset in expected_diagnostics if code == "checksum"])
 
 
-@needs_shared
-@pytest.mark.parametrize("name", [*DAMAGED, *[name for name in decoded() if not name.startswith("bad/")]])
-def test_strict_rejects_only_wrong_checksums(name: str) -> None:
-    wrong = [offset for code, offset in DAMAGED.get(name, ([], 0))[0] if code == "checksum"]
+def check_strict(data: bytes, wrong: list[int]) -> None:
+    """Check that a strict reader rejects a file with a wrong checksum, and no other."""
     reader = Mk8Reader(strict=True)
-    reader.feed((FOLDER / name).read_bytes())
+    reader.feed(data)
     reader.finish()
     assert ([reader.failure.offset] if reader.failure else []) == wrong

@@ -1,11 +1,8 @@
-"""The reader: input split anywhere, events of a ghost, personal data, damaged and foreign files."""
+"""The reader: events of a ghost, personal data, damaged and foreign files."""
 
 from __future__ import annotations
 
-import random
 import struct
-import tracemalloc
-from typing import Any
 
 import msgspec
 import pytest
@@ -16,69 +13,21 @@ from slpstream.formats.mk8.sections import BLOCK_BYTES, INFO_BYTES, MAX_BLOCKS, 
 from slpstream.formats.mk8.sniff import sniff
 from slpstream.model.errors import FieldError, FormatError, FramingError, Unsupported, WrongFormat
 from slpstream.model.events import Diagnostic, Event, GameEnd, GameEvent, GameStart
-from slpstream.model.messages import body_of
+from tests.formats.logs import diagnostics, of_kind, payload
 from tests.formats.mk8 import built
+from tests.formats.whole_files import bombs
 
 PART_OFFSET = 0x48 + BODY_BYTES
 
 
-def as_json(event: Event) -> dict[str, Any]:
-    kind, body, _ = body_of(event)
-    wire: dict[str, Any] = msgspec.json.decode(b"{" + body)
-    return {"type": kind, **wire}
-
-
-def diagnostics(events: list[Event]) -> list[tuple[str, int]]:
-    return [(event.code, event.offset) for event in events if isinstance(event, Diagnostic)]
-
-
-def sections(events: list[Event]) -> list[GameEvent]:
-    return [event for event in events if isinstance(event, GameEvent) and event.kind == "section"]
-
-
 def laps(events: list[Event]) -> list[int]:
-    return [e.values["milliseconds"] for e in events if isinstance(e, GameEvent) and e.kind == "lap"]
+    return [lap.values["milliseconds"] for lap in of_kind(events, "lap")]
 
 
 def patched(data: bytes, at: int, code: str, *values: int | bytes) -> bytes:
     copy = bytearray(data)
     struct.pack_into(">" + code, copy, at, *values)
     return bytes(copy)
-
-
-def test_log_does_not_depend_on_how_input_is_split() -> None:
-    data = built.ghost(built.replay_part(built.some_sections(4)))
-    whole = built.log_of(data)
-    single = Mk8Reader()
-    for at in range(len(data)):
-        assert single.feed(data[at : at + 1]) == []
-    assert built.log(single) == whole
-    dice = random.Random(5)
-    for _ in range(5):
-        cuts = sorted(dice.randrange(len(data)) for _ in range(7))
-        reader = Mk8Reader()
-        for start, stop in zip([0, *cuts], [*cuts, len(data)], strict=True):
-            reader.feed(data[start:stop])
-        assert built.log(reader, dice.randint(1, 200)) == whole
-        assert reader.closed
-
-
-def test_copy_is_independent() -> None:
-    data = built.ghost()
-    whole = built.log_of(data)
-    reader = Mk8Reader()
-    reader.feed(data[:500])
-    twin = reader.copy()
-    reader.feed(data[500:])
-    twin.feed(data[500:])
-    head = reader.finish()
-    reader.more(64 * 7)
-    third = reader.copy()
-    rest = reader.more(1 << 20)
-    assert third.more(1 << 20) == rest
-    assert twin.finish() + built.log(twin) == whole
-    assert head == whole[: len(head)]
-    assert rest == whole[-len(rest) :]
 
 
 def test_more_returns_sections_in_slices_and_tail_returns_all() -> None:
@@ -97,7 +46,7 @@ def test_messages_of_a_ghost() -> None:
     part = built.replay_part([built.section(sizes), built.section(sizes, marker=0x00FF)], subsections=4)
     data = built.ghost(part)
     events = built.log_of(data, f"/a/b/{built.FILE_NAME}.dat")
-    start = as_json(events[0])
+    start = payload(events[0])
     vehicle = {
         "kart": {"id": 29, "name": "Blue Falcon"},
         "wheels": {"id": 15, "name": "Cyber Slick"},
@@ -139,7 +88,7 @@ def test_messages_of_a_ghost() -> None:
         },
         "replay": {"sections": 2, "subsections": 4, "blocks": 1, "dataBytes": 156},
     }
-    assert [as_json(event) for event in events[1:]] == [
+    assert [payload(event) for event in events[1:]] == [
         *[
             {"type": "event", "kind": "lap", "index": index, "milliseconds": lap, "basis": "stored"}
             for index, lap in enumerate(built.LAPS)
@@ -213,7 +162,7 @@ def test_unknown_ids_have_no_name_and_an_impossible_date_is_left_out() -> None:
     data = patched(built.header(BODY_BYTES), 0x17C, "I", 200)
     data = patched(data, 0x190, "I", 9)
     data = patched(data, 0x010, "I", 13)
-    settings = as_json(built.log_of(data)[0])["settings"]
+    settings = payload(built.log_of(data)[0])["settings"]
     assert settings["track"] == {"id": 200}
     assert settings["ccClass"] == 9
     assert "cc" not in settings
@@ -241,7 +190,7 @@ def test_wrong_checksums_are_warnings_unless_strict() -> None:
         with pytest.raises(FieldError):
             built.log_of(file, strict=True)
     events = built.log_of(data)
-    assert [event.values["crcOk"] for event in sections(events)] == [True, False, True]
+    assert [event.values["crcOk"] for event in of_kind(events, "section")] == [True, False, True]
     assert [code for code, _ in diagnostics(events)] == ["checksum"]
     with pytest.raises(FieldError, match="section 1"):
         built.log_of(data, strict=True)
@@ -252,7 +201,7 @@ def test_section_whose_sizes_do_not_add_up_has_no_sizes() -> None:
     good = built.section([2, 64, None])
     part = built.replay_part([good, good + b"\0", good[:9]], subsections=3)
     events = built.log_of(built.ghost(part))
-    assert ["sizes" in event.values for event in sections(events)] == [True, False, False]
+    assert ["sizes" in event.values for event in of_kind(events, "section")] == [True, False, False]
     assert [code for code, _ in diagnostics(events)] == ["checksum", "section_sizes"] * 2
 
 
@@ -282,22 +231,13 @@ DAMAGE = {
 def test_wrong_counts_and_offsets_lose_only_the_sections(damage: str) -> None:
     at, code, value = DAMAGE[damage]
     events = built.log_of(patched(built.ghost(outer=False), BODY_BYTES + at, code, value))
-    assert sections(events) == []
+    assert of_kind(events, "section") == []
     assert [c for c, _ in diagnostics(events)] == ["replay_damaged"]
     assert laps(events) == list(built.LAPS)
     start, end = events[0], events[-1]
     assert isinstance(start, GameStart)
     assert start.settings.replay is None
     assert isinstance(end, GameEnd)
-
-
-def test_truncated_replay_part_loses_only_sections() -> None:
-    data = built.ghost(outer=False)
-    for length in [*range(BODY_BYTES, BODY_BYTES + 0x100), *range(BODY_BYTES + 0x100, len(data), 997)]:
-        events = built.log_of(data[:length])
-        assert laps(events) == list(built.LAPS)
-        assert isinstance(events[-1], GameEnd)
-        assert len(sections(events)) < 20
 
 
 def test_truncated_header_is_rejected() -> None:
@@ -334,54 +274,11 @@ def test_sniff() -> None:
     assert sniff(b"", 0, name) == sniff(b"RIFF" + data[4:], len(data), name) == "no"
 
 
-def bombs() -> dict[str, list[bytes]]:
-    """Lists of blocks that take as much work to unpack as a file can declare, by name."""
-    copies = b"\x80A" + b"\x10\x00" * 7 + (b"\x00" + b"\x10\x00" * 8) * 1500
-    mixed = b"\xaa" + b"A\x10\x00" * 4
-    head = b"Yaz0" + struct.pack(">I8x", BLOCK_BYTES)
-    small = head + b"\x80A" + b"\x00\x00\xff" * 7 + (b"\x00" + b"\x00\x00\xff" * 8) * 15
-    return {
-        "copies of three bytes": [head + copies] * 160,
-        "copies and literals in turn": [head + mixed * 2060] * 150,
-        "smallest blocks": [small] * 256,
-    }
-
-
-def bombed(bomb: str) -> bytes:
-    """A ghost with these blocks and the maximum number of sections."""
-    blocks = bombs()[bomb]
-    image_bytes = BLOCK_BYTES * len(blocks)
-    count = MAX_SECTIONS
-    fake = [bytes(image_bytes // count)] * (count - 1) + [bytes(image_bytes - image_bytes // count * (count - 1))]
-    return built.ghost(built.replay_part(fake, 32, blocks))
-
-
-@pytest.mark.slow
-@pytest.mark.sweep
-@pytest.mark.parametrize("bomb", bombs())
-def test_decompression_bomb_takes_little_memory(bomb: str) -> None:
-    data = bombed(bomb)
-    assert len(data) <= Mk8Reader.max_bytes
-    tracemalloc.start()
-    reader = Mk8Reader()
-    reader.feed(data)
-    reader.finish()
-    events: list[Event] = []
-    # tracemalloc makes the larger files slow, so only the events during which their image grows most are read.
-    max_events = 1 << 20 if bomb == "smallest blocks" else 400
-    while reader.pending and len(events) < max_events:
-        events += reader.more(512)
-    _, peak_bytes = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert len(events) > 300
-    assert peak_bytes < 64 << 20
-
-
 def test_unpacking_stops_at_the_work_limit() -> None:
     blocks = bombs()["copies of three bytes"]
     fake = [bytes(BLOCK_BYTES)] * len(blocks)
     events = built.log_of(built.ghost(built.replay_part(fake, 32, blocks)))
     assert isinstance(events[-1], GameEnd)
-    assert 0 < len(sections(events)) < len(blocks)
+    assert 0 < len(of_kind(events, "section")) < len(blocks)
     messages = [event.message for event in events if isinstance(event, Diagnostic)]
     assert len([message for message in messages if "more work" in message]) == 1

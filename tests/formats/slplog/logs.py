@@ -1,18 +1,23 @@
-"""Replays for the tests of replay logs."""
+"""Replays for the tests of replay logs, and blocks with other fields."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from slpstream.formats.registry import choose
+from slpstream.formats.slplog.container import Block
+from tests.formats.games import games
 from tests.formats.slippi.built import varied_replay
 from tests.project import IN_CI
-from tests.replays import SHARED, replays
+from tests.replays import SHARED, real_replays, replay_path
 from tests.synthetic.match import synthetic_match
 
 _MAX_BYTES = 200_000
 """Outside CI only this much of a longer replay is packed. The benchmark packs all of them whole."""
+OWN = ("singles_0.1", "crashed_2.1", "gecko_3.3", "duplicate_game_end_3.18", "unknown_event_3.18", "stadium_3.19")
 
 
 @cache
@@ -21,16 +26,19 @@ def synthetic() -> bytes:
     return synthetic_match(seed=5, frames=700, rollbacks=True, items=True, followers=True, gecko=True)
 
 
-def real_files() -> list[Path]:
-    """All files of the test data, of all formats, including damaged ones."""
+def files() -> Mapping[str, Path | bytes]:
+    """Files of all formats by name: built ones, and all files of the test data, including damaged ones."""
     others = [path for folder in ("gci", "stunts", "mk8") for path in sorted((SHARED / folder).rglob("*"))]
-    return replays() + [path for path in others if path.is_file() and path.suffix != ".json"]
+    real = real_replays() + [path for path in others if path.is_file() and path.suffix != ".json"]
+    built: dict[str, Path | bytes] = {"varied.slp": varied_replay(), "match.slp": synthetic()[:_MAX_BYTES], **games()}
+    own = {f"{name}.slp": replay_path(name) for name in OWN}
+    return built | own | {f"{path.parent.name}/{path.name}": path for path in real}
 
 
-def bytes_of(path: Path) -> bytes:
+def bytes_of(file: Path | bytes) -> bytes:
     """The bytes of a file, or the first ones of a long Slippi replay."""
-    data = path.read_bytes()
-    return data if IN_CI or path.suffix != ".slp" or len(data) <= _MAX_BYTES else data[:_MAX_BYTES]
+    data = file if isinstance(file, bytes) else file.read_bytes()
+    return data[:_MAX_BYTES] if data.startswith(b"{U") and not IN_CI else data
 
 
 def format_of(name: str, data: bytes) -> str:
@@ -39,4 +47,7 @@ def format_of(name: str, data: bytes) -> str:
     return "" if found is None else found.name
 
 
-__all__ = ["bytes_of", "format_of", "real_files", "synthetic", "varied_replay"]
+def changed(block: Block, **values: Any) -> Block:
+    """A block with other values of these fields."""
+    fields = {name: getattr(block, name) for name in Block.__annotations__}
+    return Block(**(fields | values))

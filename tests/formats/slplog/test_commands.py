@@ -218,10 +218,6 @@ def test_verify_reports_one_changed_bit_with_surrounding_frames(run: Command, ga
         "    frame 201: 4",
         "    frame 202: 4",
     ]
-    by_messages = run("verify", game, other, "--topics", "frame")
-    assert by_messages.code == 1
-    assert "frame 200, player 1, post.stocksRemaining: A has 4, B has 6" in by_messages.out
-    assert "    frame 200: 4  |  6   <-- here" in by_messages.out
 
 
 def test_verify_reports_differences_outside_of_the_log(run: Command, game: Path, tmp_path: Path) -> None:

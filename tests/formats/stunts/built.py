@@ -8,7 +8,6 @@ from slpstream.formats.stunts.inputs import ACCELERATE, BRAKE, GEAR_DOWN, GEAR_U
 from slpstream.formats.stunts.layout import LayoutName, StuntsReplay
 from slpstream.formats.stunts.reader import StuntsReader, StuntsRecording
 from slpstream.formats.stunts.track import HIGHEST_TERRAIN, TILES, Track
-from slpstream.model.events import Event
 
 BITS = {
     "accelerate": ACCELERATE,
@@ -60,11 +59,3 @@ def replay(
 def read(data: bytes, name: str = "a.rpl") -> StuntsRecording:
     """Read a file. Raises the reader's error."""
     return StuntsReader(name=name).read(data)
-
-
-def log(reader: StuntsReader) -> list[Event]:
-    """Finish a reader and return all its remaining events."""
-    events = reader.finish()
-    while reader.pending:
-        events += reader.more(100)
-    return events

@@ -15,10 +15,10 @@ from slpstream.formats.stunts.layout import fitting
 from slpstream.formats.stunts.reader import StuntsReader
 from slpstream.model.errors import FormatError
 from slpstream.model.events import Frame, GameEnd, GameStart
-from tests.formats.stunts.built import BITS, log
-from tests.formats.stunts.writer import encode
+from tests.formats.logs import codes, log_of
+from tests.formats.stunts.built import BITS
 from tests.project import IN_CI
-from tests.replays import SHARED, needs_shared
+from tests.replays import SHARED
 
 FOLDER = SHARED / "stunts"
 
@@ -28,24 +28,8 @@ BAD = {
     "plain_track.trk": ("wrong_format", 0),
     "trailing_junk.rpl": ("framing", 2617),
     "truncated.rpl": ("framing", 2610),
-    **{
-        f"trackless_{name}.rpl": ("framing", 26)
-        for name in (
-            "01_coun_accel_topspeed",
-            "02_lanc_slalom_corners",
-            "03_vett_brake_turn",
-            "04_p962_highspeed_circuit",
-            "05_lm02_offroad_grass",
-            "06_audi_wall_collision",
-            "07_fgto_aerodrag_test",
-            "08_jagu_endurance_run",
-            "09_pc04_carrera_test",
-            "10_ansx_acura_slalom",
-            "11_pmin_speed_loop",
-        )
-    },
 }
-"""The code and the offset of the error for each bad file."""
+"""The code and the offset of the error for each bad file; of all others, which have no track, ("framing", 26)."""
 
 WARNINGS = {
     "synthetic/ambiguous_18_ticks.rpl": ["layout_ambiguous"],
@@ -78,8 +62,7 @@ def oracle_values(path: Path) -> dict[str, Any]:
     """A file's values under the oracle's names, from its log and its recording."""
     data = path.read_bytes()
     reader = StuntsReader(name=path.name)
-    reader.feed(data)
-    events = log(reader)
+    events = log_of(reader, data)
     assert reader.failure is None
     recording: Any = reader.recording
     start, end, replay = events[0], events[-1], recording.replay
@@ -126,48 +109,20 @@ def held(raw: bytes, bit: int) -> dict[str, int]:
     return {"ticks_held": sum(bool(byte & bit) for byte in raw), "presses": presses}
 
 
-@needs_shared
 @pytest.mark.parametrize("name", good())
 def test_values_match_the_expected_file(name: str) -> None:
-    assert oracle_values(FOLDER / name) == {key: value for key, value in expected()[name].items() if key != "note"}
+    path = FOLDER / name
+    assert oracle_values(path) == {key: value for key, value in expected()[name].items() if key != "note"}
+    events = log_of(StuntsReader(name=name), path.read_bytes())
+    assert [code for _, code in codes(events)] == WARNINGS.get(name, [])
+    StuntsReader().read(path.read_bytes())  # recognised without its name
 
 
-@needs_shared
-@pytest.mark.parametrize("name", good())
-def test_file_round_trips(name: str) -> None:
-    data = (FOLDER / name).read_bytes()
-    assert encode(StuntsReader(name=name).read(data).replay) == data
-
-
-@needs_shared
-@pytest.mark.parametrize("name", good())
-def test_warnings(name: str) -> None:
-    reader = StuntsReader(name=name)
-    reader.feed((FOLDER / name).read_bytes())
-    codes = [event.code for event in reader.finish() if hasattr(event, "code")]
-    assert codes == WARNINGS.get(name, [])
-
-
-@needs_shared
-def test_oracle_folder_and_table_list_the_same_files() -> None:
-    files = {str(path.relative_to(FOLDER)) for path in FOLDER.rglob("*.*") if path.suffix.lower() in (".rpl", ".trk")}
-    assert files == set(expected())
-    assert {f"bad/{name}" for name in BAD} == files - set(good())
-
-
-@needs_shared
-@pytest.mark.parametrize("name", BAD)
-def test_bad_file_raises_its_error(name: str) -> None:
+@pytest.mark.parametrize("path", sorted((FOLDER / "bad").glob("*.*")), ids=lambda path: path.name)
+def test_bad_file_raises_its_error(path: Path) -> None:
     with pytest.raises(FormatError) as caught:
-        StuntsReader(name=name).read((FOLDER / "bad" / name).read_bytes())
-    assert (caught.value.code, caught.value.offset) == BAD[name]
-
-
-@needs_shared
-def test_good_file_is_recognised_and_bad_one_rejected_without_the_name() -> None:
-    for name in good():
-        StuntsReader().read((FOLDER / name).read_bytes())
-    for name in BAD:
-        with pytest.raises(FormatError) as caught:
-            StuntsReader().read((FOLDER / "bad" / name).read_bytes())
-        assert caught.value.code == "wrong_format"
+        StuntsReader(name=path.name).read(path.read_bytes())
+    assert (caught.value.code, caught.value.offset) == BAD.get(path.name, ("framing", 26))
+    with pytest.raises(FormatError) as caught:
+        StuntsReader().read(path.read_bytes())
+    assert caught.value.code == "wrong_format"

@@ -6,7 +6,6 @@ from slpstream.formats.name_tables import read_table
 from slpstream.formats.stunts import names
 from slpstream.formats.stunts.track import HIGHEST_TERRAIN, SIDE_TILES, TILES, TRACK_BYTES, Track, draw
 from tests.formats.stunts import built
-from tests.replays import SHARED, needs_shared
 
 
 def with_tiles(elements: dict[tuple[int, int], int], terrain: dict[tuple[int, int], int]) -> Track:
@@ -67,13 +66,3 @@ def test_drawing_has_thirty_lines_a_horizon_and_a_legend() -> None:
     used = set("".join(lines[:SIDE_TILES]))
     legend = [key for key, meaning in names.legend().items() if f"{key} {meaning}" in lines]
     assert all(used & set(key) for key in legend)
-
-
-@needs_shared
-def test_drawing_of_a_real_track() -> None:
-    data = (SHARED / "stunts" / "DEFAULT_zct5.rpl").read_bytes()
-    lines = draw(built.read(data).replay.track).splitlines()
-    assert lines[12] == "........╭──→^←──→^═══╗:......."
-    assert lines[15] == "........SS:^^^^^^╔═══╝:......."
-    assert lines[26] == ".........│.......┗━━HH━━┓....."
-    assert lines[29] == ".........┗━━──◀CCZ→←→←━━┛....."

@@ -1,15 +1,12 @@
-"""The real replays for tests of situations: their events, and their final frames."""
+"""Replays for tests of situations: their events, and their final frames."""
 
 from __future__ import annotations
 
-from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from slpstream.api import Replay, open_replay
-from slpstream.model.errors import FormatError
 from slpstream.model.events import Event, Frame, FrameFinalized
-from tests.replays import SHARED, SLP
 
 
 class Game(NamedTuple):
@@ -38,19 +35,6 @@ class Game(NamedTuple):
                     if number <= event.through:
                         final.setdefault(number, waiting.pop(number))
         return [final[number] for number in sorted(final)]
-
-
-@cache
-def replays_of_all_kinds() -> list[Path]:
-    """All shared replays of games, which are readable."""
-    found: list[Path] = []
-    for path in [*sorted(SLP.glob("*.slp")), *sorted((SHARED / "controllers").glob("*.slp"))]:
-        try:
-            open_replay(path)
-        except FormatError:
-            continue
-        found.append(path)
-    return found
 
 
 def game_of(path: Path) -> Game:

@@ -112,7 +112,6 @@ _RARE = [
 ]
 _COMMON_STEPS, _RARE_STEPS = 8, 12
 """How many of these are looked for in a game, besides the hits."""
-_FEW_STEPS = 8
 _LIMITS = [(300, ""), (300, ""), (45, "within:45f"), (90, "within:1.5s"), (math.inf, "within:any")]
 
 
@@ -129,15 +128,14 @@ class OccurringQueries:
     Nearly all of them do; a condition that is added to a step can hold before the step happens.
     """
 
-    def __init__(self, game: Game, *, few_steps: bool = False) -> None:
-        """With `few_steps`, fewer things are looked for, which is enough for a few queries."""
+    def __init__(self, game: Game) -> None:
         self._random = random.Random(game.name)
         self._players = {player.player_index: player for player in game.settings.players}
         self._frames = {frame.number: frame for frame in game.final_frames()}
         self._happenings: dict[tuple[int, int], list[_Happening]] = {}
         rare = self._random.sample(_RARE, _RARE_STEPS)
         sought = [*_HITS, *self._random.sample(_COMMON, _COMMON_STEPS), *rare]
-        for words in self._random.sample(sought, _FEW_STEPS) if few_steps else sought:
+        for words in sought:
             for found in game.replay.situations(words):
                 pair = found.player_index, found.opponent_index
                 self._happenings.setdefault(pair, []).append(_Happening(found.frames[0], words))
@@ -154,9 +152,7 @@ class OccurringQueries:
         now = self._one_of(happenings)
         steps = [self._step(now, pair)]
         while len(steps) < count:
-            frames, limit = choose(
-                [(300, ""), (300, ""), (45, "within:45f"), (90, "within:1.5s"), (math.inf, "within:any")]
-            )
+            frames, limit = choose(_LIMITS)
             later = [each for each in happenings if 0 < each.number - now.number <= frames]
             if not later:
                 break

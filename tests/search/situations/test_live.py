@@ -20,7 +20,8 @@ from slpstream.model.fields import F32
 from slpstream.model.messages import LogMessage, content_of
 from slpstream.search.situations import LiveSituations, Occurrence, frame_of, parsed
 from tests.formats.slippi.writer import sizes_at
-from tests.replays import SLP, needs_shared
+from tests.marks import slow
+from tests.replays import replay_path
 from tests.search.situations.games import game_of
 from tests.synthetic.match import synthetic_match
 
@@ -119,54 +120,50 @@ def test_floats_that_are_no_numbers_are_the_same_in_a_log(query: str, tmp_path: 
         assert [found.frames for found in expected] == [(-123,), (-122,)]
 
 
-@pytest.mark.slow
-@needs_shared
-@pytest.mark.parametrize("name", ["rollbackFrameTest", "test", "doubles", "incomplete"])
-def test_splits_make_no_difference(name: str) -> None:
-    data = (SLP / f"{name}.slp").read_bytes()
-    replay = game_of(SLP / f"{name}.slp").replay
-    expected = [replay.situations(query) for query in QUERIES]
+@pytest.mark.parametrize(
+    "path",
+    [
+        *map(replay_path, ("rollbacks_items_3.7", "doubles_3.15", "in_progress_2.2", "stadium_3.19")),
+        *slow(*(path for path in map(replay_path, ("rollbackFrameTest", "test", "incomplete")) if path.is_file())),
+    ],
+    ids=lambda path: path.stem,
+)
+def test_splits_make_no_difference(path: Path) -> None:
+    data = path.read_bytes()
+    expected = [open_replay(path).situations(query) for query in QUERIES]
     for copies in (False, True):
-        cuts = sorted(random.Random(copies).sample(range(1, len(data)), 300))
+        cuts = sorted(random.Random(copies).sample(range(1, len(data)), 100))
         assert as_read(data, cuts, QUERIES, copies=copies) == expected
 
 
-@needs_shared
 def test_byte_by_byte() -> None:
-    data = (SLP / "gnwActions.slp").read_bytes()
-    expected = game_of(SLP / "gnwActions.slp").replay.situations("attacking | starts:special")
+    path = replay_path("time_mode_2.0")
+    query = "hit | attacking | dead"
+    expected = open_replay(path).situations(query)
     assert expected
-    assert as_read(data, range(1, len(data)), ["attacking | starts:special"]) == [expected]
+    data = path.read_bytes()
+    assert as_read(data, range(1, len(data)), [query]) == [expected]
 
 
-@needs_shared
-def test_a_prefix_has_a_prefix_of_the_situations() -> None:
-    data = (SLP / "rollbackFrameTest.slp").read_bytes()
-    expected = game_of(SLP / "rollbackFrameTest.slp").replay.situations("kill")
-    reader = of_name("game.slp").new_reader("game.slp")
-    events = reader.feed(data[: len(data) // 2])
-    search = LiveSituations(parsed("kill"), events[0].settings)  # type: ignore[attr-defined]
-    found = search.take(events)
-    assert 0 < len(found) < len(expected)
-    assert found == expected[: len(found)]
-
-
-@needs_shared
 def test_a_kill_is_known_as_soon_as_the_opponent_dies() -> None:
-    game = game_of(SLP / "rollbackFrameTest.slp")
-    search = LiveSituations(parsed("kill"), game.settings)
+    game = game_of(replay_path("full_match_3.18"))
+    kills = game.replay.situations("kill")
     deaths = {each.frames[0] for each in game.replay.situations("dead")}
+    search = LiveSituations(parsed("kill"), game.settings)
+    seen: list[Occurrence] = []
     for event in game.events:
         for found in search.take([event]):
+            seen.append(found)
             assert found.known_frame in deaths
             assert isinstance(event, FrameFinalized)
             assert found.known_frame >= event.through - 1
+            assert seen == kills[: len(seen)]
+    assert len(seen) >= 5
 
 
-@needs_shared
-@pytest.mark.parametrize("name", ["test", "doubles", "items", "v0.1", "v2.0"])
+@pytest.mark.parametrize("name", ["singles_0.1", "items_3.2", "doubles_3.18", "ice_climbers_rollbacks_3.18"])
 def test_a_column_alone_is_that_of_all_columns(name: str) -> None:
-    for character in game_of(SLP / f"{name}.slp").replay.frames.characters:
+    for character in game_of(replay_path(name)).replay.frames.characters:
         for field in ("percent", "action_state_id", "last_hit_by", "is_airborne"):
             if field in character.post.fields:
                 alone = character.post.alone(field)

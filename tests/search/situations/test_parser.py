@@ -1,3 +1,5 @@
+"""Names and durations in queries, and mistakes that point at their place. `test_reference` has what queries mean."""
+
 from __future__ import annotations
 
 import math
@@ -9,53 +11,13 @@ from slpstream.formats.slippi.action_states import states_called
 from slpstream.search.problem import QueryProblem
 from slpstream.search.situations import parse, parsed, shown
 from slpstream.search.situations.query import (
-    About,
-    AllOf,
-    AnyOf,
-    At,
-    Bound,
-    InStates,
-    Kills,
-    Lands,
     Name,
-    Not,
-    Query,
-    Starts,
-    Step,
 )
 from slpstream.search.situations.tokens import MAX_QUERY_CHARACTERS
 from slpstream.search.situations.vocabulary import PLACES, STATES, move_ids, starts
 from tests.project import ROOT
 
 PAGE = (ROOT / "docs/data/situations.md").read_text(encoding="utf-8")
-
-
-def test_example_of_the_issue() -> None:
-    query = parsed("fox: upthrow -> upair, kill, percent:<110, offstage")
-    assert query == Query(
-        ((Name(character=2),),),
-        (),
-        (
-            Step(About("own", Lands(frozenset({55})))),
-            Step(
-                AllOf(
-                    (
-                        About("own", Lands(frozenset({16}))),
-                        About("own", Kills()),
-                        About("opponent", Bound("percent", None, 110.0, high_included=False)),
-                        About("own", At("offstage")),
-                    )
-                )
-            ),
-        ),
-    )
-
-
-def test_alternatives_bind_more_tightly_than_commas_and_negation_most() -> None:
-    shield, hit = (About("own", parsed(word).steps[0].condition.term) for word in ("shield", "hit"))  # type: ignore[union-attr]
-    air = About("own", At("air"))
-    assert parsed("shield | !hit, air").steps[0].condition == AllOf((AnyOf((shield, Not(hit))), air))
-    assert parsed("shield | !(hit, air)").steps[0].condition == AnyOf((shield, Not(AllOf((hit, air)))))
 
 
 def test_names_of_player_and_opponent() -> None:
@@ -65,41 +27,12 @@ def test_names_of_player_and_opponent() -> None:
     assert parsed("ICs vs g&w port4: hit").opponent == ((Name(character=3), Name(port=4)),)
 
 
-def test_a_key_at_the_beginning_is_no_name() -> None:
-    assert parsed("percent:<110, hit").player == ()
-    assert parsed("shield | x:>5").player == ()
-    assert parsed("fox: x:>5").player == ((Name(character=2),),)
-
-
 def test_durations_and_limits() -> None:
     steps = parsed("shield, for:20f -> hit -> air, within:1.5s -> kill, within:any, for:2f").steps
     assert [step.held_frames for step in steps] == [20, 1, 1, 2]
     assert [step.within_frames for step in steps[1:]] == [300, 90, math.inf]
     assert parsed("hit -> air, within:2.05s").steps[1].within_frames == 123
     assert parsed(f"hit -> air, within:{'9' * 400}s").steps[1].within_frames == math.inf
-
-
-def test_bounds() -> None:
-    texts = ["stocks:1", "x:-5.5..7", "y:>=-10", "frame:>600", "time:<=30"]
-    assert [about.term for text in texts if isinstance(about := parsed(text).steps[0].condition, About)] == [
-        Bound("stocks", 1, 1),
-        Bound("x", -5.5, 7),
-        Bound("y", -10, None),
-        Bound("frame", 600, None, low_included=False),
-        Bound("time", None, 30),
-    ]
-
-
-def test_subjects_of_percent() -> None:
-    whose = [parsed(text).steps[0].condition.whose for text in ("percent:5", "own.percent:5", "opponent.percent:5")]  # type: ignore[union-attr]
-    assert whose == ["opponent", "own", "opponent"]
-
-
-def test_states_by_name_and_number() -> None:
-    terms = [parsed(f"state:{state}").steps[0].condition.term for state in ("guard", "0xB3", "SpecialLwLoop")]  # type: ignore[union-attr]
-    assert [term.states.common for term in terms if isinstance(term, InStates)] == [{0xB3}, {0xB3}, set()]
-    assert {1, 22} <= terms[2].states.by_fighter.keys()  # type: ignore[union-attr]
-    assert isinstance(parsed("starts:up-air").steps[0].condition.term, Starts)  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(

@@ -25,10 +25,10 @@ from slpstream.sources.archives.members import members
 from slpstream.sources.archives.packed import head_of_member, keep, read_packed
 from slpstream.store import path_key
 from slpstream.system.member_paths import member_path, path_text, shown_name
-from tests.formats.slippi.built import Built
 from tests.formats.slippi.slpz_writer import Refused, pack
 from tests.marks import slow
 from tests.replays import SLP, needs_shared, replays
+from tests.sources.archives.games import GAMES, game
 from tests.sources.archives.packing import (
     COMPRESSED,
     KINDS,
@@ -42,14 +42,6 @@ from tests.sources.archives.packing import (
 )
 
 ENDINGS = (".slp", ".slplog")
-
-
-def game(number: int = 0) -> bytes:
-    """A small replay, another game for each number."""
-    return Built((3, 18, number)).frames(-123, -110 + number).end().closed()
-
-
-GAMES = {"a.slp": game(0), "deeper/b.slp": game(1), "deeper/ü c.slp": game(2)}
 
 
 def written(folder: Path, name: str, data: bytes) -> Path:
