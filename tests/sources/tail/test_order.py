@@ -15,14 +15,7 @@ import pytest
 
 from slpstream.model.errors import Vanished
 from slpstream.sources.tail import Grew, Lost, Notifications, Opened, TailEvent
-from tests.sources.tail.driver import Driver
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    folder = tmp_path / "replays"
-    folder.mkdir()
-    return folder
+from tests.sources.tail.driver import Driver, append
 
 
 @pytest.fixture
@@ -36,11 +29,6 @@ def driver(root: Path, notifications: Notifications) -> Iterator[Driver]:
     driver.step()
     yield driver
     driver.close()
-
-
-def append(path: Path, data: bytes) -> None:
-    with path.open("ab", buffering=0) as file:
-        file.write(data)
 
 
 def begin(driver: Driver, notifications: Notifications, path: Path, data: bytes = b"head") -> None:
