@@ -20,8 +20,8 @@ import trio
 from slpstream.api import messages
 from slpstream.simulate.play import write_replay
 from tests.daemons.process import DaemonProcess, LogReader
+from tests.sources.console.dolphins import needs_enet
 from tests.sources.console.flooders import ENET, TCP, flooding
-from tests.sources.console.test_dolphin import needs_enet
 from tests.synthetic.match import synthetic_match
 
 _SECONDS = 2
@@ -102,8 +102,8 @@ def _configuration(folder: Path, ports: dict[str, int], copies: int) -> Path:
 @pytest.mark.parametrize(
     ("kinds", "copies"),
     [
-        *(([kind], 1) for kind in TCP),
-        *(pytest.param([kind], 1, marks=needs_enet) for kind in ENET),
+        *(pytest.param([kind], 1, marks=pytest.mark.release) for kind in TCP),
+        *(pytest.param([kind], 1, marks=[needs_enet, pytest.mark.release]) for kind in ENET),
         (["messages", "small-messages", "helo-in-game", "rubbish"], 5),
         pytest.param(["messages", "dolphin"], 10, marks=needs_enet),
     ],
