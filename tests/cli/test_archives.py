@@ -11,8 +11,8 @@ from click.testing import CliRunner, Result
 
 from slpstream.cli import dump, export, find, info, reindex, situations, stats
 from slpstream.cli.replay_files import FoundReplay, ReplayFile, each_replay, in_parts
+from tests.sources.archives.games import GAMES, game
 from tests.sources.archives.packing import KINDS, zipped
-from tests.sources.archives.test_members import GAMES, game
 
 
 def run(command: object, *arguments: str | Path) -> Result:

@@ -19,8 +19,8 @@ from slpstream.game.record import record_of
 from slpstream.store import FILE_NAME, GameIndex, GamesQuery, open_database
 from slpstream.stream import Hub
 from slpstream.web.games import FramesQuery
+from tests.sources.archives.games import GAMES, game
 from tests.sources.archives.packing import COMPRESSED, KINDS, zipped
-from tests.sources.archives.test_members import GAMES, game
 
 pytestmark = pytest.mark.trio
 OLD_SECONDS = 1_700_000_000
