@@ -17,14 +17,15 @@ OTHER = raw_of(Built(random_seed=9).frames(-123, -60).end().closed())
 
 def recorder_of(folder: Path, listener: Any, **options: Any) -> Recorder:
     """A recorder that works inline, on a disk that works, at a constant time."""
-    defaults = {
+    arguments: dict[str, Any] = {
         "played_on": "nintendont",
         "max_unwritten_bytes": 1 << 20,
         "in_thread": inline,
         "wall_clock": lambda: 1_700_000_000.0,
         "open_file": Disk().open,
+        **options,
     }
-    return Recorder(folder, listener, **defaults | options)
+    return Recorder(folder, listener, **arguments)
 
 
 def recorded(folder: Path) -> list[bytes]:

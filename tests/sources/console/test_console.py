@@ -233,24 +233,6 @@ async def test_console_switched_off_during_a_game(tmp_path: Path, autojump_clock
 
 
 @pytest.mark.trio
-async def test_delays_between_attempts_grow(tmp_path: Path, autojump_clock: object) -> None:
-    wii = Wii()
-    async with recording(tmp_path / "wii", wii) as setup:
-        setup.connector.away = True
-        await trio.sleep(1)
-        await setup.connector.drop()
-        before = setup.connector.attempts
-        await trio.sleep(120)
-        first = setup.connector.attempts - before
-        await trio.sleep(120)
-        assert 12 <= setup.connector.attempts - before - first <= 18
-        assert first > 13
-        setup.connector.away = False
-        await trio.sleep(11)
-        assert setup.notices.connection[-1][0] == "connected"
-
-
-@pytest.mark.trio
 async def test_console_with_another_client(tmp_path: Path, autojump_clock: object) -> None:
     """It accepts the connection, but answers the handshake only when the other client leaves."""
     wii = Wii()
@@ -263,23 +245,6 @@ async def test_console_with_another_client(tmp_path: Path, autojump_clock: objec
         await setup.finish()
         assert setup.connector.attempts == 1
     assert [finished(data) for data in setup.files()] == [match()]
-
-
-@pytest.mark.trio
-async def test_game_that_ended_while_disconnected(tmp_path: Path, autojump_clock: object) -> None:
-    """A console that knows our token sends the rest of the game first."""
-    wii = Wii(3)
-    games = [match(1), match(2)]
-    async with recording(tmp_path / "wii", wii) as setup:
-        await wii.play(games[0][:20_000], seconds=5)
-        setup.connector.away = True
-        await setup.connector.drop()
-        wii.write(games[0][20_000:])
-        await trio.sleep(20)
-        setup.connector.away = False
-        await wii.play(games[1], seconds=20)
-        await setup.finish()
-    assert [finished(data) for data in setup.files()] == games
 
 
 @pytest.mark.trio

@@ -226,14 +226,6 @@ def test_client_leaves() -> None:
     assert peer.queued_bytes == 0
 
 
-def test_server_disconnects() -> None:
-    network = Network()
-    network.server.disconnect(network.connect())
-    network.step()
-    assert network.client.disconnected
-    assert network.server.peers == ()
-
-
 def test_client_that_connects_again_replaces_its_old_connection() -> None:
     network = Network()
     first = network.connect()

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from slpstream.formats.slippi import framing
 from slpstream.sources.console import event_framer
 from slpstream.sources.console.event_framer import (
     FramerOutput,
@@ -153,7 +154,7 @@ def test_flipped_bits() -> None:
 def test_noise_is_searched_only_once(noise: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     """Single bytes that follow a lot of noise must not keep the event loop busy."""
     calls = 0
-    width_of = event_framer.width_of_event_payloads
+    width_of = framing.width_of_event_payloads
 
     def count(buffer: bytes, offset: int, position: int) -> int | None:
         nonlocal calls

@@ -13,7 +13,6 @@ import trio
 
 from slpstream.api import messages
 from slpstream.sources.console.recorder import Recorder
-from tests.formats.slippi.built import Built
 from tests.sources.console.disks import Disk
 from tests.sources.console.listeners import Notices, inline
 from tests.sources.console.recordings import GAME, OTHER, recorded, recorder_of
@@ -53,17 +52,6 @@ async def test_games_of_one_second_on_a_full_disk_are_not_mixed(tmp_path: Path, 
     assert {path: raw_of(path.read_bytes()) for path in tmp_path.glob("*.slp")} == dict(
         zip(notices.files, (GAME, OTHER), strict=True)
     )
-
-
-@pytest.mark.trio
-async def test_file_names_are_unique(tmp_path: Path, autojump_clock: object) -> None:
-    async with recording(tmp_path, Notices()) as recorder:
-        for game in (GAME, OTHER, raw_of(Built(random_seed=8).frames(-123, -100).end().closed())):
-            await send(recorder, game)
-        recorder.close_ended_game()
-        await trio.sleep(1)
-    assert len(recorded(tmp_path)) == 3
-    assert [raw_of(data) for data in recorded(tmp_path)][:2] == [GAME, OTHER]
 
 
 @pytest.mark.trio

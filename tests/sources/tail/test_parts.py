@@ -11,12 +11,10 @@ from typing import TypeVar
 
 import outcome
 import pytest
-import trio
 
 from slpstream.model.errors import Replaced, Truncated
 from slpstream.sources.tail import Notifications, scan
-from slpstream.sources.tail.file_table import FileTable
-from slpstream.sources.tail.identity import PREFIX_BYTES, FileIdentity, Head
+from slpstream.sources.tail.identity import FileIdentity, Head
 from slpstream.sources.tail.scan import KnownFiles, Refusal, scan_tree
 from slpstream.sources.tail.tailer import FileTail, ReadResult, open_file
 from tests.sources.tail.driver import REWRITABLE, Driver, InlineThreads, append
@@ -25,16 +23,6 @@ T = TypeVar("T")
 
 
 # The head of a file.
-
-
-def test_head_grows_up_to_its_limit() -> None:
-    head = Head(REWRITABLE)
-    assert head.limit == REWRITABLE + PREFIX_BYTES
-    assert head.expected(b"a" * 10) == b"a" * 10
-    assert head.expected(b"a" * 10_000) == b"a" * head.limit
-    head.delivered = b"a" * head.limit
-    assert head.expected(b"b") == head.delivered
-    assert head.header == b"a" * REWRITABLE
 
 
 @pytest.mark.parametrize(
@@ -74,17 +62,6 @@ def test_file_that_shrinks_during_a_read(tail: FileTail) -> None:
         tail.apply(ReadResult(b"more", result.head, result.status), 0.0)
     assert tail.offset == 21
     tail.close()
-    tail.close()
-
-
-def test_file_shorter_than_its_header(tmp_path: Path) -> None:
-    (tmp_path / "a.slp").write_bytes(b"head")
-    tail = open_file(str(tmp_path / "a.slp"), str(tmp_path), REWRITABLE)
-    assert isinstance(tail, FileTail)
-    result = tail.read(100)
-    tail.apply(result, 0.0)
-    with pytest.raises(Replaced):
-        tail.apply(ReadResult(b"", b"he", result.status), 0.0)
     tail.close()
 
 
@@ -206,39 +183,6 @@ def test_folders_are_watched_before_their_names_are_listed(tmp_path: Path) -> No
 
     scan = scan_tree(str(tmp_path), (".slp",), KnownFiles({}, {}, frozenset()), watch_folder)
     assert scan.findings.keys() == {str(tmp_path / "sub" / "a.slp")}
-
-
-def test_refusals_are_forgotten_when_the_file_is_gone() -> None:
-    table = FileTable()
-    assert table.refuse("a.slp", Refusal("no"))
-    assert not table.refuse("a.slp", Refusal("no"))
-    assert table.refuse("a.slp", Refusal("never"))
-    assert table.is_taken("a.slp")
-    table.reconcile({"a.slp": None}, 1)
-    assert not table.is_taken("a.slp")
-    assert table.refuse("a.slp", Refusal("no"))
-    assert table.unlist("b.slp") is None
-
-
-# Notifications.
-
-
-@pytest.mark.trio
-async def test_wait_ends_on_wake_deadline_or_notification(autojump_clock: trio.testing.MockClock) -> None:
-    notifications = Notifications(None)
-    began = trio.current_time()
-    notifications.wake()
-    await notifications.wait(trio.current_time() + 5)
-    assert trio.current_time() == began
-    await notifications.wait(trio.current_time() + 5)
-    assert trio.current_time() == began + 5
-    notifications.grew("a.slp")
-    await notifications.wait(trio.current_time() + 5)
-    await notifications.wait(trio.current_time() + 5)
-    assert trio.current_time() == began + 5, "there is still something to take"
-    notifications.take()
-    await notifications.wait(trio.current_time() + 5)
-    assert trio.current_time() == began + 10
 
 
 def test_file_knows_when_it_did_not_have_its_newest_bytes(tmp_path: Path) -> None:

@@ -81,9 +81,15 @@ async def test_notifications_wait_until_the_deadline(autojump_clock: trio.testin
         assert trio.current_time() == began + 6, "a wait can be cancelled"
         await notifications.wait(began + 8)
         assert trio.current_time() == began + 8
-        notifications.grew("a.slp")
+        notifications.wake()
         await notifications.wait(began + 50)
+        notifications.grew("a.slp")
+        for _ in range(2):  # there is still something to take
+            await notifications.wait(began + 50)
         assert trio.current_time() == began + 8
+        notifications.take()
+        await notifications.wait(began + 10)
+        assert trio.current_time() == began + 10
 
 
 class SlowThreads(InlineThreads):
