@@ -93,7 +93,7 @@ class FaultySocket:
         data, address = await self._socket.recvfrom(max_bytes)
         if self.disconnecting:
             self.disconnecting = False
-            data = data[:4] + FRAGMENT
+            data = bytes([data[0] | 0x80, data[1], 0, 0]) + FRAGMENT  # with a clock, which acknowledgements lack
         return data, address
 
     async def sendto(self, data: bytes, address: Any) -> int:
