@@ -61,7 +61,7 @@ def publish_and_release(check: ReplayCheck, path: Path, *, read: bytes | None = 
 
 
 async def results(counted: Counter[str], count: int) -> Counter[str]:
-    with trio.fail_after(20):
+    with trio.fail_after(60):
         while counted.total() < count:
             await trio.sleep(0.01)
     return counted

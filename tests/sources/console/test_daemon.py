@@ -34,7 +34,7 @@ from tests.sources.console.relays import receive
 from tests.sources.console.wii import Wii, raw_of
 
 ONE = Built().frames(-123, 60).end().closed()
-TIMEOUT_SECONDS = 30.0
+TIMEOUT_SECONDS = 60.0
 
 
 @asynccontextmanager

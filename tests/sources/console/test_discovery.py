@@ -17,7 +17,7 @@ from slpstream.system.metrics import Metrics
 from tests.sources.console.daemons import free_port
 
 pytestmark = pytest.mark.trio
-TIMEOUT_SECONDS = 30.0
+TIMEOUT_SECONDS = 60.0
 
 
 class FailingSocket:

@@ -90,7 +90,7 @@ def test_unknown_packets_are_ignored() -> None:
 async def recording(folder: Path, dolphin: SpectatedDolphin) -> AsyncIterator[Notices]:
     notices = Notices()
     recorder = recorder_of(folder, notices, played_on=PLAYED_ON)
-    with trio.fail_after(30):
+    with trio.fail_after(60):
         async with trio.open_nursery() as nursery:
             source = DolphinSource("127.0.0.1", dolphin.port, recorder, notices, rng=random.Random(1))
             nursery.start_soon(dolphin.run)

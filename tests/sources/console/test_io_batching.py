@@ -64,7 +64,7 @@ async def test_cancelled_caller_does_not_affect_the_others() -> None:
     """The caller that would have run the batch is cancelled; the work of the others is done all the same."""
     batcher = IoBatcher()
     done: list[str] = []
-    with trio.fail_after(10):
+    with trio.fail_after(60):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(batcher, lambda: time.sleep(0.05))
             await trio.testing.wait_all_tasks_blocked()
@@ -90,7 +90,7 @@ async def test_recorder_cancelled_while_it_waits_closes_its_game_once(tmp_path: 
     batcher = IoBatcher()
     recorder = recorder_of(tmp_path, Notices(), in_thread=batcher)
     slow = threading.Event()
-    with trio.fail_after(10):
+    with trio.fail_after(60):
         async with trio.open_nursery() as nursery:
             scope = await nursery.start(_run_in_scope, recorder.run)
             recorder.receive(GAME)

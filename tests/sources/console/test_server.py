@@ -31,7 +31,7 @@ from tests.sources.console.relays import GrowingFile, receive
 from tests.sources.console.wii import raw_of
 from tests.synthetic.match import synthetic_match
 
-TIMEOUT_SECONDS = 20.0
+TIMEOUT_SECONDS = 60.0
 ONE = Built().frames(-123, 0).end().closed()
 TWO = synthetic_match(seed=4, frames=200)
 

@@ -445,7 +445,7 @@ async def test_daemon_serves_spectators_beside_consoles(tmp_path: Path) -> None:
     folder.mkdir()
     port = free_port()
     config = StationConfig(id="main", folder=str(folder), relay_port=port, relay_enet_port=port)
-    with trio.fail_after(30):
+    with trio.fail_after(60):
         async with daemon_of(tmp_path, config) as daemon:
             await until(lambda: 'slpstream_relay_clients{station="main"} 0.0' in daemon.render_metrics().decode())
             enet = EnetClient()

@@ -24,7 +24,7 @@ from tests.sources.console.disks import Disk
 from tests.sources.console.recordings import GAME, OTHER, recorder_of
 from tests.sources.console.wii import raw_of
 
-TIMEOUT_SECONDS = 20.0
+TIMEOUT_SECONDS = 60.0
 
 
 class Setup:

@@ -652,33 +652,28 @@ def test_released_exhausted_file_is_known_by_more_than_its_header(root: Path, st
 # Refused.
 
 
-def test_fifo_is_refused_once(root: Path, start: Start) -> None:
-    os.mkfifo(root / "a.slp")
+@pytest.mark.parametrize(
+    ("make", "reason"),
+    [
+        (os.mkfifo, "not a regular file"),
+        (lambda path: path.symlink_to(path.parent.parent / "secret"), "a link out of the folder"),
+        (lambda path: path.symlink_to(path), "a link to itself"),
+    ],
+    ids=["fifo", "link out", "loop"],
+)
+def test_what_is_no_file_of_the_folder_is_refused_once(
+    root: Path, start: Start, make: Callable[[Path], None], reason: str
+) -> None:
+    write(root.parent / "secret", b"secret")
+    make(root / "a.slp")
     driver = start()
-    driver.settle()
-    for _ in range(3):
+    for _ in range(4):
         driver.settle(6)
-    (refused,) = driver.refused
-    assert refused.path == root / "a.slp"
-    assert "not a regular file" in str(refused.error)
+    assert [(refused.path, refused.error.what) for refused in driver.refused] == [(root / "a.slp", reason)]
     (root / "a.slp").unlink()
     write(root / "a.slp", b"x")
     driver.settle(6)
     assert bytes(driver.only().data) == b"x"
-
-
-def test_link_out_of_the_folder_is_refused(root: Path, start: Start, tmp_path: Path) -> None:
-    write(tmp_path / "secret", b"secret")
-    (root / "a.slp").symlink_to(tmp_path / "secret")
-    (root / "loop.slp").symlink_to(root / "loop.slp")
-    (root / "nowhere.slp").symlink_to(root / "nothing")
-    driver = start()
-    driver.settle(6)
-    assert {refused.path.name: refused.error.what for refused in driver.refused} == {
-        "a.slp": "a link out of the folder",
-        "loop.slp": "a link to itself",
-    }
-    assert not driver.live()
 
 
 def test_link_inside_the_folder_is_followed(root: Path, start: Start) -> None:
@@ -691,11 +686,12 @@ def test_link_inside_the_folder_is_followed(root: Path, start: Start) -> None:
     assert bytes(driver.only().data) == b"datamore"
 
 
-def test_link_to_a_folder_is_not_followed(root: Path, start: Start, tmp_path: Path) -> None:
+def test_links_to_folders_and_to_nothing_are_not_followed(root: Path, start: Start, tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     write(tmp_path / "elsewhere" / "a.slp", b"x")
     (root / "link").symlink_to(tmp_path / "elsewhere")
     (root / "up").symlink_to(root)
+    (root / "nowhere.slp").symlink_to(root / "nothing")
     driver = start()
     driver.settle(6)
     assert not driver.live()
@@ -772,40 +768,28 @@ def test_root_created_later(tmp_path: Path, start: Start) -> None:
     assert [[file.path.name for file in scanned.files] for scanned in driver.scanned] == [[], ["old.slp"]]
 
 
-def test_root_removed_and_recreated(root: Path, start: Start, tmp_path: Path) -> None:
-    path = write(root / "a.slp", HEADER)
-    write(root / "old.slp", HEADER, age=1000)
-    driver = start()
-    driver.settle()
+@pytest.mark.parametrize("seconds_between", [0, 12])
+def test_another_folder_takes_the_place_of_the_root(
+    root: Path, game: Path, driver: Driver, tmp_path: Path, seconds_between: int
+) -> None:
     before = driver.only()
-    append(path, b"last words")
+    append(game, b", last words")
     root.rename(tmp_path / "gone")
-    driver.settle(6)
-    assert isinstance(before.error, Vanished)
-    assert bytes(before.data) == HEADER + b"last words"
-    assert not driver.root_present()
-    assert len(driver.tail.listed) == 0
+    for _ in range(seconds_between // 6):
+        driver.settle(6)
+        assert isinstance(before.error, Vanished)
+        assert not driver.root_present()
+        assert len(driver.tail.listed) == 0
     root.mkdir()
-    write(path, b"new")
-    driver.settle(6)
-    assert driver.root_present()
-    assert bytes(driver.only().data) == b"new"
-    assert not driver.only().existed
-
-
-def test_root_replaced_by_another_folder(root: Path, start: Start, tmp_path: Path) -> None:
-    path = write(root / "a.slp", HEADER)
-    driver = start()
-    driver.settle()
-    before = driver.only()
-    root.rename(tmp_path / "gone")
-    root.mkdir()
-    write(path, b"new")
+    write(game, b"new")
     write(root / "old.slp", HEADER, age=1000)
     driver.step(6)
     driver.step(0.1)
     assert before.error is not None
+    assert bytes(before.data) == HEADER + b"events, last words"
+    assert driver.root_present()
     assert bytes(driver.only().data) == b"new"
+    assert not driver.only().existed
     assert len(driver.tail.listed) == 1
 
 
@@ -843,27 +827,20 @@ def test_root_with_temporary_errors(root: Path, start: Start, monkeypatch: pytes
 # New names.
 
 
-def test_notification_about_a_new_file(root: Path, start: Start) -> None:
-    notifications = Notifications(None)
+@pytest.mark.parametrize("existed", [False, True])
+def test_notification_about_a_file_that_is_not_open(
+    root: Path, start: Start, notifications: Notifications, existed: bool
+) -> None:
+    if existed:
+        write(root / "a.slp", b"x", age=1000)
     driver = start(notifications=notifications)
     driver.settle()
-    path = write(root / "a.slp", b"x")
-    notifications.grew(str(path))
+    append(root / "a.slp", b"y")
+    notifications.grew(str(root / "a.slp"))
     notifications.grew(str(root / "a.txt"))
     assert [type(event) for event in driver.step(0.0)] == [Opened, Grew, CaughtUp]
-    assert not driver.only().existed
-
-
-def test_notification_about_a_listed_file_that_grew(root: Path, start: Start) -> None:
-    path = write(root / "a.slp", b"x", age=1000)
-    notifications = Notifications(None)
-    driver = start(notifications=notifications)
-    driver.settle()
-    append(path, b"y")
-    notifications.grew(str(path))
-    driver.step(0.0)
-    assert driver.only().existed
-    assert bytes(driver.only().data) == b"xy"
+    assert driver.only().existed == existed
+    assert bytes(driver.only().data) == (b"xy" if existed else b"y")
 
 
 def test_new_files_are_found_within_a_second_without_notifications(root: Path, start: Start) -> None:
