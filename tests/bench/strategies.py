@@ -69,7 +69,7 @@ def _sizes() -> None:
         def readers(token: Any) -> Any:
             return "directory changes", DirectoryChangesReader(token, growth=False), SizePolling(token)
 
-        watcher._readers = readers
+        watcher.readers_of_platform = readers
     else:
 
         class Names(InotifyReader):
@@ -83,7 +83,7 @@ def _sizes() -> None:
         def readers_on_linux(token: Any) -> Any:
             return "directory changes", Names(), SizePolling(token)
 
-        watcher._readers = readers_on_linux
+        watcher.readers_of_platform = readers_on_linux
 
 
 def _kqueue() -> None:
@@ -96,7 +96,7 @@ def _kqueue() -> None:
         reader = KqueueReader(fake_kqueue.kernel())
         return "kqueue", reader, reader
 
-    watcher._readers = readers
+    watcher.readers_of_platform = readers
 
 
 STRATEGIES: Mapping[str, Callable[[], None]] = (

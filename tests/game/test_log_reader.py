@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import random
 from collections.abc import Callable
 from functools import partial
@@ -15,7 +16,7 @@ from slpstream.formats.slippi.container import HEADER_BYTES
 from slpstream.formats.slippi.framing import read_event_payloads, width_of_event_payloads
 from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.game import log_reader as log_reader_module
-from slpstream.game.log_reader import MODES, GrowingLogReader, archived_game
+from slpstream.game.log_reader import MODES, GrowingLogReader, Slice, archived_game
 from slpstream.game.pipeline import Batch, Pipeline
 from slpstream.model.errors import CursorGone
 from slpstream.model.messages import START, FramesMode, LogMessage, Position
@@ -96,16 +97,6 @@ async def test_every_position_gives_the_messages_after_it(
         found = await reader.messages(mode, message.position)
         assert found == log[index + 1 : index + 1 + len(found)]
         assert bool(found) == (index + 1 < len(log))
-
-
-async def test_random_positions_can_be_read_in_any_order(match: RecordedMatch, decoded_bytes: list[int]) -> None:
-    chance = random.Random(5)
-    reader = match.new_reader()
-    for _ in range(60):
-        mode: FramesMode = chance.choice(MODES)
-        index = chance.randrange(len(match.logs[mode]))
-        found = await reader.messages(mode, match.logs[mode][index].position)
-        assert found == match.logs[mode][index + 1 : index + 1 + len(found)]
 
 
 async def test_position_without_a_message_gives_the_next_ones(match: RecordedMatch, decoded_bytes: list[int]) -> None:
@@ -212,10 +203,10 @@ async def test_cache_size_is_limited(match: RecordedMatch, decoded_bytes: list[i
     reader = match.new_reader()
     await read_rest(reader, "live", START)
     assert len(match.data) / SLICE_BYTES > 20
-    cached = reader._cached
-    assert cached is not None
-    assert len(cached.slices) <= log_reader_module._CACHED_SLICES
-    assert len(cached.checkpoints) <= len(match.data) / SLICE_BYTES / log_reader_module._SLICES_PER_CHECKPOINT
+    for kind in (Slice, Pipeline):
+        gc.collect()
+        kept = sum(type(found) is kind for found in gc.get_objects())
+        assert 0 < kept < len(match.data) / SLICE_BYTES / 2
 
 
 @pytest.mark.parametrize("change", ["vanished", "replaced", "directory"])
@@ -264,33 +255,24 @@ async def test_cancelled_reads_leave_the_reader_usable(match: RecordedMatch, dec
 
 async def test_forget_frees_the_cache(match: RecordedMatch, decoded_bytes: list[int]) -> None:
     reader = match.new_reader()
-
-    async def all_lines() -> list[bytes]:
-        lines: list[bytes] = []
-        position = START
-        while messages := await reader.messages("live", position):
-            lines += [message.json() for message in messages]
-            position = messages[-1].position
-        return lines
-
-    assert await all_lines() == match.lines("live")
-    reader.forget()
-    assert reader._cached is None
-    del decoded_bytes[:]
-    assert await all_lines() == match.lines("live")
-    assert decoded_bytes, "the file was decoded again"
+    for _ in range(2):
+        assert [message.json() for message in await read_rest(reader, "live", START)] == match.lines("live")
+        assert decoded_bytes, "the file is decoded again"
+        reader.forget()
+        decoded_bytes.clear()
 
 
-async def test_forget_during_a_read_keeps_the_cache(match: RecordedMatch) -> None:
+async def test_forget_during_a_read_keeps_the_cache(match: RecordedMatch, decoded_bytes: list[int]) -> None:
     reader = match.new_reader()
     async with trio.open_nursery() as nursery:
         for _ in range(3):
             nursery.start_soon(reader.messages, "live", START)
         await trio.lowlevel.checkpoint()
         reader.forget()
-    assert reader._cached is not None
+    decoded_bytes.clear()
     found = await reader.messages("live", START)
     assert [message.json() for message in found] == match.lines("live")[: len(found)]
+    assert not decoded_bytes
 
 
 def follow(reader: GrowingLogReader, data: bytes, seed: int = 4) -> Pipeline:
@@ -325,17 +307,15 @@ async def test_jump_into_a_followed_game_decodes_little(
 async def test_log_is_the_same_with_and_without_checkpoints(
     mode: FramesMode, match: RecordedMatch, decoded_bytes: list[int]
 ) -> None:
-    reader, chance = match.new_reader(), random.Random(6)
+    reader, chance, log = match.new_reader(), random.Random(6), match.logs[mode]
     follow(reader, match.data)
-    assert len(reader._cache.checkpoints) > 8
-    for _ in range(40):
-        index = chance.randrange(len(match.logs[mode]))
-        found = await reader.messages(mode, match.logs[mode][index].position)
-        assert found == match.logs[mode][index + 1 : index + 1 + len(found)]
-    assert [m.json() for m in await read_rest(reader, mode, START)] == match.lines(mode)
-    reader.forget()
-    assert len(reader._cache.checkpoints) == 0
-    assert [m.json() for m in await read_rest(reader, mode, START)] == match.lines(mode)
+    for _ in range(2):
+        for _ in range(40):
+            index = chance.randrange(len(log))
+            found = await reader.messages(mode, log[index].position)
+            assert found == log[index + 1 : index + 1 + len(found)]
+        assert [m.json() for m in await read_rest(reader, mode, START)] == match.lines(mode)
+        reader.forget()
 
 
 async def test_header_written_later_applies_after_a_checkpoint(tmp_path: Path, decoded_bytes: list[int]) -> None:

@@ -65,7 +65,7 @@ _MAX_MISSED_SCANS: Final = 2
 # Scans on request (when folders come and go) are this many times their own duration apart.
 _SCAN_GAP: Final = 4
 # A missing folder is looked for this often; it costs one stat. A scan that finds no thread is tried again as often.
-_MISSING_SECONDS: Final = 1.0
+MISSING_SECONDS: Final = 1.0
 # Without notifications, the modification times of the folders reveal new names long before the next scan.
 _FOLDERS_SECONDS: Final = 1.0
 _CLOSE_SECONDS: Final = 5.0
@@ -436,7 +436,7 @@ class FolderTail:
         self._scanning = trio.Event()
         if not self._threads.start(scan, self._scan_done):
             self._scanning = None
-            self._next_scan = self._now + _MISSING_SECONDS
+            self._next_scan = self._now + MISSING_SECONDS
 
     def _scan_done(self, outcome: Outcome[tuple[ScanResult, frozenset[str]]]) -> None:
         self._scan_outcome = outcome
@@ -455,7 +455,7 @@ class FolderTail:
             self._root_identity = scan.root
             self._folders = scan.folders
         if scan.root is None:
-            self._next_scan = min(self._next_scan, self._now + _MISSING_SECONDS)
+            self._next_scan = min(self._next_scan, self._now + MISSING_SECONDS)
         elif moved:
             self._scan_soon()  # this scan was compared with files that are forgotten now
         refusals: dict[str, Refusal] = {}

@@ -43,10 +43,11 @@ _STOP_SECONDS: Final = 1.0
 
 
 if sys.platform == "win32":
-    from slpstream.system.windows import size_of as _size_of
+    from slpstream.system.windows import size_of
 else:
 
-    def _size_of(descriptor: int) -> int:
+    def size_of(descriptor: int) -> int:
+        """The size of an open file."""
         return os.fstat(descriptor).st_size
 
 
@@ -127,7 +128,7 @@ class _Polled:
     def look(self, now: float) -> bool:
         """Whether the size is another than at the last look. At the first look, it is."""
         try:
-            size_bytes = _size_of(self.descriptor)
+            size_bytes = size_of(self.descriptor)
         except OSError:
             size_bytes = self.size_bytes  # a regular read will find and report the same error
         has_changed = size_bytes != self.size_bytes

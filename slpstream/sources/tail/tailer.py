@@ -30,7 +30,7 @@ from slpstream.system.file_times import modified_ns
 from slpstream.system.files import is_local, open_shared
 
 _NOWAIT: Final[int] = getattr(os, "RWF_NOWAIT", 0)
-_HAS_PREAD: Final = hasattr(os, "pread")
+HAS_PREAD: Final = hasattr(os, "pread")
 # Each of these flags is missing on some system. O_NONBLOCK is for a FIFO that takes the path between stat and open:
 # opening it must not block.
 _FLAGS: Final = os.O_RDONLY | sum(
@@ -202,7 +202,7 @@ class FileTail:
         return ReadResult(data, head, os.fstat(self._descriptor))
 
     def _pread(self, offset: int, count: int) -> bytes:
-        if _HAS_PREAD:
+        if HAS_PREAD:
             return os.pread(self._descriptor, count, offset)  # type: ignore[attr-defined,no-any-return,unused-ignore]
         os.lseek(self._descriptor, offset, os.SEEK_SET)
         return os.read(self._descriptor, count)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from outcome import Outcome
 
 T = TypeVar("T")
-_RETRY_SECONDS: Final = 1.0
+RETRY_SECONDS: Final = 1.0
 
 
 class Threads(Protocol):
@@ -60,7 +60,7 @@ class TrioThreads:
             except RuntimeError:
                 if begun:
                     raise  # by `work`
-            await trio.sleep(_RETRY_SECONDS)
+            await trio.sleep(RETRY_SECONDS)
 
     def start(self, work: Callable[[], T], deliver: Callable[[Outcome[T]], None]) -> bool:
         """See `Threads.start`."""

@@ -27,7 +27,7 @@ from collections.abc import Callable, Collection
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final, Self, TypeAlias
 
 import trio
 from watchdog.events import (
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from watchdog.observers.api import BaseObserver, ObservedWatch
 
 _STOP_SECONDS: Final = 5.0
-_SPARE_THREADS: Final = 64
+SPARE_THREADS: Final = 64
 """When no more threads can be started, this many of the watched roots are polled instead."""
 _NOT_YET: Final = "not watched yet"
 _TOO_MANY: Final = "no notifications: no threads left for more folders"
@@ -77,15 +77,21 @@ _CANNOT_WATCH: Final = (OSError, RuntimeError)
 `OSError`: no inotify watches left (ENOSPC), no descriptors left (EMFILE), or the folder has just gone.
 `RuntimeError`: no thread can be started, or (`RecursionError`) the folders are nested too deeply for its search.
 """
+ReadersOf: TypeAlias = Callable[[trio.lowlevel.TrioToken], tuple[Strategy, ChangeReader | None, GrowthReader | None]]
+"""Makes the readers of changes: one for both, or one for names and another for growth. Raises `OSError` if none is
+left."""
 
 
 class Watcher:
     """Source of notifications for any number of roots. An asynchronous context manager; one per process."""
 
-    def __init__(self, *, polling_only: bool = False) -> None:
-        """`polling_only` is for folders about which the system reports nothing, or too much."""
+    def __init__(self, *, polling_only: bool = False, readers_of: ReadersOf | None = None) -> None:
+        """`polling_only` is for folders about which the system reports nothing, or too much.
+
+        `readers_of` makes the readers; by default they are those of the platform.
+        """
         self._polling_only = polling_only
-        self._system = _System(self._on_reader)
+        self._system = _System(self._on_reader, readers_of or readers_of_platform)
         self._reader_started = trio.Event()
         self._timers = Timers()
         self._scope: trio.CancelScope | None = None
@@ -150,8 +156,8 @@ class Watcher:
         self._ended.set()
 
 
-def _readers(token: trio.lowlevel.TrioToken) -> tuple[Strategy, ChangeReader | None, GrowthReader | None]:
-    """What reads changes on this platform: both, or names alone and growth apart. Raises `OSError` if none is left."""
+def readers_of_platform(token: trio.lowlevel.TrioToken) -> tuple[Strategy, ChangeReader | None, GrowthReader | None]:
+    """The readers of this platform; see `ReadersOf`."""
     if sys.platform == "linux":
         return "inotify", InotifyReader(), None
     elif sys.platform == "win32":  # noqa: RET505 -- mypy finds what follows a return unreachable
@@ -171,7 +177,7 @@ class _System:
     All methods block, except `follow` and `unfollow`; call them in a thread.
     """
 
-    def __init__(self, on_reader: Callable[[], None]) -> None:
+    def __init__(self, on_reader: Callable[[], None], readers_of: ReadersOf) -> None:
         """`on_reader` is called, in the same thread, when there is a reader to run."""
         self.strategy: Strategy = "watchdog"
         self.observer: BaseObserver | None = None
@@ -184,6 +190,7 @@ class _System:
         self.max_watched = sys.maxsize
         """How many they may be: each takes a thread."""
         self._on_reader = on_reader
+        self._readers_of = readers_of
         self._lock = threading.Lock()
         self._stopped = False
 
@@ -193,7 +200,7 @@ class _System:
             if self._stopped or self.reader is not None:
                 return
             try:
-                strategy, reader, growth = _readers(token)
+                strategy, reader, growth = self._readers_of(token)
             except OSError:
                 strategy, reader, growth = "watchdog", None, self.growth or SizePolling(token)
             if self.growth is None:
@@ -227,7 +234,7 @@ class _System:
     def spare_threads(self) -> None:
         """No thread can be started any more: stop watching some roots, because everything else needs threads too."""
         with self._lock:
-            self.max_watched = min(self.max_watched, max(0, len(self.watched) - _SPARE_THREADS))
+            self.max_watched = min(self.max_watched, max(0, len(self.watched) - SPARE_THREADS))
             surplus = list(self.watched)[self.max_watched :]
             for root in surplus:
                 self.watched.pop(root, None)

@@ -36,6 +36,10 @@ class EnetClient:
         self._unacknowledged: dict[tuple[int, int], bytes] = {}
         self._sent_at = -RESEND_SECONDS
 
+    def header(self, clock: int = 3) -> bytes:
+        """The beginning of a datagram of this connection."""
+        return HEADER.pack(self._their_id | self._session << 12 | 0x8000, clock)
+
     def send(self, data: bytes) -> None:
         """Queue a reliable packet on channel 0."""
         self._number += 1
@@ -103,5 +107,5 @@ class EnetClient:
             return [self.connect] if resend else []
         if resend:
             parts = [*parts, *self._unacknowledged.values()]
-        head = HEADER.pack(self._their_id | self._session << 12 | 0x8000, int(now * 1000) & 0xFFFF)
+        head = self.header(int(now * 1000) & 0xFFFF)
         return [head + b"".join(parts[i : i + 32]) for i in range(0, len(parts), 32)]

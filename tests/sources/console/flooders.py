@@ -26,8 +26,6 @@ from tests.sources.console.wii import KEEP_ALIVE, handshake, raw_of, replay
 from tests.synthetic.match import synthetic_match
 
 _ORIGIN = 4096
-_HISTORY = 5
-"""Seed of the game whose beginning a client of `dolphin-history` has missed."""
 _CHUNK_BYTES = 65536
 
 
@@ -78,13 +76,10 @@ TCP: dict[str, Callable[[], Iterator[bytes]]] = {
     "raw": _games,
     "messages": lambda: _in_messages(_games(), 20_000),
     "small-messages": lambda: _in_messages(_games(), 9),
-    "helo": lambda: _repeated(b"HELO\0"),
     "helo-in-game": lambda: _one_game_then(b"HELO\0"),
-    "helo-without-end": lambda: _repeated(b"HELO"),
     "keep-alives": lambda: _after_handshake(KEEP_ALIVE),
     "handshakes": lambda: _repeated(handshake("Flood", 7, _ORIGIN)),
     "rubbish": lambda: _in_messages(_repeated(b"HELO"), 5),
-    "heads": lambda: _in_messages(_repeated(b"\x35\x04\x36\x00\x04\x36\x03\x00\x00\x01"), 2000),
     "searches": lambda: _in_messages(_repeated(b"\x35\x34" * 32), 20_000),
 }
 """The chunks that each kind sends after a client has connected."""
@@ -116,10 +111,8 @@ def _endless(first: bytes, data: bytes) -> Iterator[bytes]:
 
 ENET: dict[str, Callable[[], Iterator[bytes]]] = {
     "dolphin": lambda: _game_events(_games(), 400),
-    "dolphin-history": lambda: _game_events(iter([_game(_HISTORY)[:-40]]), 150),
     "dolphin-large": lambda: _game_events(_games(), 600_000),
     "dolphin-replies": lambda: _endless(_reply(), _reply()),
-    "dolphin-menus": lambda: _endless(_reply(), _packet(type="menu_event", payload="AAAA")),
 }
 """What each kind of Dolphin sends after a client has asked for a game."""
 
@@ -187,7 +180,7 @@ def _end(error: threading.ExceptHookArgs) -> None:
 def flooding(kinds: Sequence[str]) -> Iterator[dict[str, int]]:
     """Run one process for each kind. Yields the ports by kind. At the end, each must have sent something and run on."""
     with tempfile.TemporaryDirectory(prefix="slpstream-flood-") as folder:
-        for seed in (1, 2, _HISTORY):
+        for seed in (1, 2):
             (Path(folder) / str(seed)).write_bytes(_made(seed))
         processes = {
             kind: subprocess.Popen([sys.executable, "-m", __name__, kind, folder], stdout=subprocess.PIPE, text=True)

@@ -20,9 +20,10 @@ from slpstream.api import messages, open_replay
 from slpstream.sources.console.console import ConsoleSource
 from slpstream.sources.console.recorder import Recorder
 from slpstream.sources.console.recording import RecordingFile
-from tests.replays import needs_shared, replay
+from tests.replays import replay, replay_path
 from tests.sources.console.disks import Disk
-from tests.sources.console.listeners import Notices, inline
+from tests.sources.console.listeners import Notices
+from tests.sources.console.recordings import recorder_of
 from tests.sources.console.wii import Connector, Wii, raw_of
 from tests.synthetic.match import synthetic_match
 
@@ -53,18 +54,10 @@ class Setup:
 
 
 @asynccontextmanager
-async def recording(
-    folder: Path, wii: Wii, *, open_file: Any = RecordingFile, max_unwritten_bytes: int = 1 << 20
-) -> AsyncIterator[Setup]:
+async def recording(folder: Path, wii: Wii, *, open_file: Any = RecordingFile) -> AsyncIterator[Setup]:
     notices = Notices()
-    recorder = Recorder(
-        folder,
-        notices,
-        played_on="nintendont",
-        max_unwritten_bytes=max_unwritten_bytes,
-        in_thread=inline,
-        wall_clock=lambda: 1_700_000_000.0 + trio.current_time(),
-        open_file=open_file,
+    recorder = recorder_of(
+        folder, notices, wall_clock=lambda: 1_700_000_000.0 + trio.current_time(), open_file=open_file
     )
     async with trio.open_nursery() as nursery:
         connector = wii.connector(nursery)
@@ -121,10 +114,13 @@ async def test_metadata(tmp_path: Path, autojump_clock: object) -> None:
     assert [player["names"]["code"] for player in metadata["players"].values()] == ["VIXN#101", "ALTE#202"]
 
 
-@needs_shared
+OWN = ["singles_0.1", "duplicate_game_end_3.18", "ice_climbers_3.5", "home_run_3.18", "rollbacks_items_3.18"]
+REAL = [name for name in ("v0.1", "v3.18", "duplicate_game_end", "ics", "shield_drop") if replay_path(name).exists()]
+
+
 @pytest.mark.trio
-@pytest.mark.parametrize("name", ["v0.1", "v3.18", "duplicate_game_end", "ics", "shield_drop"])
-async def test_real_games(tmp_path: Path, autojump_clock: object, name: str) -> None:
+@pytest.mark.parametrize("name", [*OWN, *REAL])
+async def test_games_of_each_layout(tmp_path: Path, autojump_clock: object, name: str) -> None:
     wii = Wii(4)
     wii.break_probability = 0.02
     raw = raw_of(replay(name))
@@ -237,24 +233,6 @@ async def test_console_switched_off_during_a_game(tmp_path: Path, autojump_clock
 
 
 @pytest.mark.trio
-async def test_delays_between_attempts_grow(tmp_path: Path, autojump_clock: object) -> None:
-    wii = Wii()
-    async with recording(tmp_path / "wii", wii) as setup:
-        setup.connector.away = True
-        await trio.sleep(1)
-        await setup.connector.drop()
-        before = setup.connector.attempts
-        await trio.sleep(120)
-        first = setup.connector.attempts - before
-        await trio.sleep(120)
-        assert 12 <= setup.connector.attempts - before - first <= 18
-        assert first > 13
-        setup.connector.away = False
-        await trio.sleep(11)
-        assert setup.notices.connection[-1][0] == "connected"
-
-
-@pytest.mark.trio
 async def test_console_with_another_client(tmp_path: Path, autojump_clock: object) -> None:
     """It accepts the connection, but answers the handshake only when the other client leaves."""
     wii = Wii()
@@ -267,23 +245,6 @@ async def test_console_with_another_client(tmp_path: Path, autojump_clock: objec
         await setup.finish()
         assert setup.connector.attempts == 1
     assert [finished(data) for data in setup.files()] == [match()]
-
-
-@pytest.mark.trio
-async def test_game_that_ended_while_disconnected(tmp_path: Path, autojump_clock: object) -> None:
-    """A console that knows our token sends the rest of the game first."""
-    wii = Wii(3)
-    games = [match(1), match(2)]
-    async with recording(tmp_path / "wii", wii) as setup:
-        await wii.play(games[0][:20_000], seconds=5)
-        setup.connector.away = True
-        await setup.connector.drop()
-        wii.write(games[0][20_000:])
-        await trio.sleep(20)
-        setup.connector.away = False
-        await wii.play(games[1], seconds=20)
-        await setup.finish()
-    assert [finished(data) for data in setup.files()] == games
 
 
 @pytest.mark.trio

@@ -1,16 +1,23 @@
-"""The socket that hears consoles, with the errors that Windows reports on it."""
+"""Consoles that broadcast become stations, each one once; and the errors that Windows reports on the socket."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import cast
 
 import pytest
 import trio
 import trio.testing
 
+from slpstream.config import Recordings, Relay, StationConfig
+from slpstream.daemon.consoles import Consoles, station_of
 from slpstream.sources.console import discovery
+from slpstream.sources.console.discovery import Call
+from slpstream.system.metrics import Metrics
+from tests.sources.console.daemons import free_port
 
 pytestmark = pytest.mark.trio
+TIMEOUT_SECONDS = 60.0
 
 
 class FailingSocket:
@@ -42,3 +49,94 @@ async def test_port_is_shared_where_trio_leaves_out_the_constant_for_it(monkeypa
         port = first.getsockname()[1]
         with await discovery.hear("127.0.0.1", port) as second:
             assert second.getsockname()[1] == port
+
+
+MAC = bytes(range(1, 7))
+
+
+def datagram(nick: bytes) -> bytes:
+    return b"SLIP_READY" + MAC + nick.ljust(32, b"\0")
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (datagram(b"Setup 7"), Call("Setup 7", "01:02:03:04:05:06", "10.0.0.9")),
+        (datagram("Größe".encode()), Call("Größe", "01:02:03:04:05:06", "10.0.0.9")),
+        (b"SLIP_READY" + MAC, Call("", "01:02:03:04:05:06", "10.0.0.9")),
+        (datagram(b"\xff" * 32), Call("\ufffd" * 32, "01:02:03:04:05:06", "10.0.0.9")),
+        (datagram(b"x" * 32) + b"more", Call("x" * 32, "01:02:03:04:05:06", "10.0.0.9")),
+        (b"SLIP_READY\x01", None),
+        (b"SLIP_BUSY!" + MAC, None),
+        (b"", None),
+    ],
+)
+async def test_broadcast_datagrams(data: bytes, expected: Call | None) -> None:
+    assert discovery.read_call(data, "10.0.0.9") == expected
+
+
+@pytest.mark.parametrize(
+    ("nick", "taken", "station"),
+    [
+        ("Setup 7", [], "Setup-7"),
+        ("Setup 7", ["Setup-7", "Setup-7-2"], "Setup-7-3"),
+        ("***", [], "wii-040506"),
+        ("Größe", [], "Gr-e"),
+        (".hidden", [], "hidden"),
+    ],
+)
+async def test_names_of_discovered_stations(nick: str, taken: list[str], station: str) -> None:
+    config = station_of(Call(nick, "01:02:03:04:05:06", "10.0.0.9"), taken)
+    assert (config.id, config.console, config.name) == (station, "10.0.0.9", nick)
+
+
+async def test_each_discovered_console_becomes_one_station(tmp_path: Path) -> None:
+    """Consoles that are stations already are left out."""
+    port = free_port()
+    relay = Relay(discovery=True, discovery_host="127.0.0.1", discovery_port=port)
+    consoles = Consoles(relay, Recordings(), tmp_path, Metrics())
+    stations = [StationConfig(id="Setup-7", folder="/somewhere")]
+
+    async def add(config: StationConfig) -> None:
+        stations.append(config)
+
+    with trio.fail_after(TIMEOUT_SECONDS):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(consoles.discover, lambda: stations, add)
+            with trio.socket.socket(type=trio.socket.SOCK_DGRAM) as sender:
+                while len(stations) < 2:
+                    await sender.sendto(datagram(b"Setup 7"), ("127.0.0.1", port))
+                    await trio.sleep(0.02)
+                other = b"SLIP_READY" + bytes(6) + b"Other"
+                for _ in range(5):
+                    await sender.sendto(other, ("127.0.0.1", port))
+                    await trio.sleep(0.02)
+            nursery.cancel_scope.cancel()
+    assert stations[1:] == [StationConfig(id="Setup-7-2", console="127.0.0.1", name="Setup 7")]
+
+
+async def test_number_of_discovered_stations_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    port = free_port()
+    consoles = Consoles(
+        Relay(discovery=True, discovery_host="127.0.0.1", discovery_port=port), Recordings(), tmp_path, Metrics()
+    )
+    stations: list[StationConfig] = []
+    calls = [Call("Wii", f"00:00:00:00:00:{i:02x}", f"10.0.0.{i}") for i in range(70)]
+    all_received = trio.Event()
+
+    async def next_of_calls(socket: object) -> Call:
+        if not calls:
+            all_received.set()
+            await trio.sleep_forever()
+        return calls.pop(0)
+
+    async def add(config: StationConfig) -> None:
+        stations.append(config)
+
+    monkeypatch.setattr(discovery, "next_call", next_of_calls)
+    with trio.fail_after(TIMEOUT_SECONDS):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(consoles.discover, lambda: stations, add)
+            await all_received.wait()
+            assert [station.id for station in stations] == ["Wii", *(f"Wii-{i}" for i in range(2, 65))]
+            nursery.cancel_scope.cancel()

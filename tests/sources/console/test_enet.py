@@ -5,6 +5,7 @@ Determinism: the clock is a number that the tests advance, and the network is a 
 
 from __future__ import annotations
 
+import gc
 import random
 import struct
 from collections.abc import Callable
@@ -126,12 +127,11 @@ def test_everything_arrives_over_a_bad_network(seed: int, lost: float, doubled: 
     assert sum(isinstance(event, Connected) for event in network.events) == 1
 
 
+@pytest.mark.slow
 def test_numbers_wrap_around() -> None:
-    """The client has received 65,000 packets before."""
-    network = Network(lost=0.02)
+    network = Network(lost=0.0005)
     peer = network.connect()
-    peer._numbers[0], network.client._expected = 65_000, 65_001
-    count = 3000
+    count = 66_000
     sent = 0
     while len(network.client.packets) < count:
         while sent < count and peer.queued_bytes < MAX_QUEUED_BYTES:
@@ -163,7 +163,7 @@ def test_bandwidth_of_the_client_limits_the_window() -> None:
     network = Network()
     peer = network.connect()
     limit = struct.pack(">BBHII", 0x8A, 0xFF, 9, 65536, 0)
-    head = struct.pack(">HH", network.client._their_id | network.client._session << 12 | 0x8000, 5)
+    head = network.client.header(5)
     assert network.server.receive(head + limit, ADDRESS, network.now) == []
     for _ in range(40):
         peer.send(bytes(1000))
@@ -216,7 +216,7 @@ def test_client_leaves() -> None:
     network = Network()
     peer = network.connect()
     goodbye = struct.pack(">BBHI", 0x84, 0xFF, 3, 0)
-    head = struct.pack(">HH", network.client._their_id | network.client._session << 12 | 0x8000, 99)
+    head = network.client.header(99)
     events = network.server.receive(head + goodbye, ADDRESS, network.now)
     assert events == [Disconnected(peer, "the client has left")]
     [(answer, _)], _ = network.server.poll(network.now)
@@ -224,14 +224,6 @@ def test_client_leaves() -> None:
     peer.send(b"too late")
     assert network.server.poll(network.now) == ([], [])
     assert peer.queued_bytes == 0
-
-
-def test_server_disconnects() -> None:
-    network = Network()
-    network.server.disconnect(network.connect())
-    network.step()
-    assert network.client.disconnected
-    assert network.server.peers == ()
 
 
 def test_client_that_connects_again_replaces_its_old_connection() -> None:
@@ -261,7 +253,12 @@ def test_limit_of_connections() -> None:
 
 def test_forged_addresses_get_no_more_than_they_send() -> None:
     """Each request has at most one answer, which is smaller, and nothing is sent again later."""
-    server = EnetServer(4)
+
+    def peers() -> int:
+        return sum(type(found) is Peer for found in gc.get_objects())
+
+    gc.collect()
+    server, before = EnetServer(4), peers()
     received = sent = 0
     for i in range(2000):
         address = (f"10.0.{i % 7}.1", i)
@@ -271,12 +268,12 @@ def test_forged_addresses_get_no_more_than_they_send() -> None:
         datagrams, events = server.poll(i * 0.001)
         assert events == []
         sent += sum(len(data) for data, _ in datagrams)
-        assert len(server._unfinished) <= MAX_UNFINISHED
     assert sent < received
+    assert peers() - before <= MAX_UNFINISHED
     assert server.poll(1000.0) == ([], [])
     assert server.deadline() is None
     server.receive(connect_datagram(), ADDRESS, 1000.0 + UNFINISHED_SECONDS)
-    assert len(server._unfinished) == 1
+    assert peers() - before == 1
 
 
 def test_connection_needs_the_answer() -> None:
@@ -308,7 +305,7 @@ def test_hostile_datagrams(datagrams: list[tuple[bool, bytes, int]], data: st.Da
     network = Network(seed=1)
     peer = network.connect()
     peer.send(bytes(3000))
-    head = struct.pack(">HH", network.client._their_id | network.client._session << 12 | 0x8000, 3)
+    head = network.client.header()
     for with_header, noise, seconds in datagrams:
         start = head + bytes([data.draw(st.integers(0, 255))]) if with_header else b""
         network.now += seconds / 10
@@ -345,7 +342,7 @@ def test_fragments_from_a_client_end_its_connection() -> None:
     """They would have to be kept until the last one comes."""
     network = Network()
     peer = network.connect()
-    head = struct.pack(">HH", network.client._their_id | network.client._session << 12 | 0x8000, 3)
+    head = network.client.header()
     fragment = struct.pack(">BBHHHIIII", 0x88, 0, 1, 1, 4, 1 << 20, 0, 1 << 30, 0) + b"data"
     assert network.server.receive(head + fragment, ADDRESS, network.now) == [
         Disconnected(peer, "the client sends more than a request")
@@ -358,7 +355,7 @@ def test_packets_out_of_order_wait_for_their_turn() -> None:
     """One that comes too early is not acknowledged, so that the client sends it again."""
     network = Network()
     network.connect()
-    head = struct.pack(">HH", network.client._their_id | network.client._session << 12 | 0x8000, 3)
+    head = network.client.header()
 
     def packet(number: int) -> list[Event]:
         command = struct.pack(">BBHH", 0x86, 0, number, 1) + bytes([number])
@@ -377,6 +374,6 @@ def test_unreliable_packets_are_taken(number: int) -> None:
     """libmelee sends its request in one."""
     network = Network()
     peer = network.connect()
-    head = struct.pack(">HH", network.client._their_id | network.client._session << 12 | 0x8000, 3)
+    head = network.client.header()
     command = struct.pack(">BBHHH", number | (0x40 if number == 9 else 0), 0, 0, 1, 5) + b"hello"
     assert network.server.receive(head + command, ADDRESS, network.now) == [Received(peer, b"hello")]

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from slpstream.formats.slippi import framing
 from slpstream.sources.console import event_framer
 from slpstream.sources.console.event_framer import (
     FramerOutput,
@@ -19,7 +20,7 @@ from slpstream.sources.console.event_framer import (
     SkippedBytes,
 )
 from tests.formats.slippi.built import Built, varied_replay
-from tests.replays import needs_shared, replays
+from tests.replays import replays
 from tests.sources.console.wii import pieces, raw_of
 
 ONE = raw_of(varied_replay())
@@ -60,8 +61,7 @@ def test_game_byte_by_byte(game: bytes) -> None:
     assert framer.frame is not None
 
 
-@needs_shared
-def test_real_games() -> None:
+def test_games_of_each_layout() -> None:
     for path in replays():
         data = path.read_bytes()
         size = int.from_bytes(data[11:15], "big")
@@ -154,14 +154,14 @@ def test_flipped_bits() -> None:
 def test_noise_is_searched_only_once(noise: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     """Single bytes that follow a lot of noise must not keep the event loop busy."""
     calls = 0
-    head_of = event_framer._head_of
+    width_of = framing.width_of_event_payloads
 
-    def count(buffer: bytes) -> bytes | None:
+    def count(buffer: bytes, offset: int, position: int) -> int | None:
         nonlocal calls
         calls += 1
-        return head_of(buffer)
+        return width_of(buffer, offset, position)
 
-    monkeypatch.setattr(event_framer, "_head_of", count)
+    monkeypatch.setattr(event_framer, "width_of_event_payloads", count)
     framer = GameFramer()
     framer.feed(TWO[:2000])
     framer.gap()

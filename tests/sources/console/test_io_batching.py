@@ -12,9 +12,8 @@ import trio
 import trio.testing
 
 from slpstream.sources.console.io_batching import IoBatcher
-from slpstream.sources.console.recorder import Recorder
-from tests.formats.slippi.built import Built
 from tests.sources.console.listeners import Notices
+from tests.sources.console.recordings import GAME, recorder_of
 from tests.sources.console.wii import raw_of
 
 
@@ -65,7 +64,7 @@ async def test_cancelled_caller_does_not_affect_the_others() -> None:
     """The caller that would have run the batch is cancelled; the work of the others is done all the same."""
     batcher = IoBatcher()
     done: list[str] = []
-    with trio.fail_after(10):
+    with trio.fail_after(60):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(batcher, lambda: time.sleep(0.05))
             await trio.testing.wait_all_tasks_blocked()
@@ -89,20 +88,12 @@ async def _run_in_scope(
 async def test_recorder_cancelled_while_it_waits_closes_its_game_once(tmp_path: Path) -> None:
     """The batch is held up by another station. Work requested before the cancellation is done, and done once."""
     batcher = IoBatcher()
-    raw = raw_of(Built().frames(-123, 60).end().closed())
-    recorder = Recorder(
-        tmp_path,
-        Notices(),
-        played_on="nintendont",
-        max_unwritten_bytes=1 << 20,
-        in_thread=batcher,
-        wall_clock=lambda: 0.0,
-    )
+    recorder = recorder_of(tmp_path, Notices(), in_thread=batcher)
     slow = threading.Event()
-    with trio.fail_after(10):
+    with trio.fail_after(60):
         async with trio.open_nursery() as nursery:
             scope = await nursery.start(_run_in_scope, recorder.run)
-            recorder.receive(raw)
+            recorder.receive(GAME)
             while recorder.unwritten_bytes:
                 await trio.sleep(0.001)
             nursery.start_soon(batcher, lambda: slow.wait(5))
@@ -113,4 +104,4 @@ async def test_recorder_cancelled_while_it_waits_closes_its_game_once(tmp_path: 
             await trio.testing.wait_all_tasks_blocked(0.02)
             slow.set()
     [file] = tmp_path.glob("*.slp")
-    assert raw_of(file.read_bytes()) == raw
+    assert raw_of(file.read_bytes()) == GAME

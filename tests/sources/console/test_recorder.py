@@ -13,28 +13,17 @@ import trio
 
 from slpstream.api import messages
 from slpstream.sources.console.recorder import Recorder
-from tests.formats.slippi.built import Built
 from tests.sources.console.disks import Disk
 from tests.sources.console.listeners import Notices, inline
+from tests.sources.console.recordings import GAME, OTHER, recorded, recorder_of
 from tests.sources.console.wii import raw_of
-
-GAME = raw_of(Built().frames(-123, 60).end().closed())
-OTHER = raw_of(Built(random_seed=9).frames(-123, -60).end().closed())
 
 
 @asynccontextmanager
 async def recording(
     folder: Path, notices: Notices, disk: Disk | None = None, *, max_unwritten_bytes: int = 1 << 20
 ) -> AsyncIterator[Recorder]:
-    recorder = Recorder(
-        folder,
-        notices,
-        played_on="nintendont",
-        max_unwritten_bytes=max_unwritten_bytes,
-        in_thread=inline,
-        wall_clock=lambda: 1_700_000_000.0,
-        open_file=(disk or Disk()).open,
-    )
+    recorder = recorder_of(folder, notices, max_unwritten_bytes=max_unwritten_bytes, open_file=(disk or Disk()).open)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(recorder.run)
         yield recorder
@@ -45,10 +34,6 @@ async def send(recorder: Recorder, data: bytes, *, size: int = 900, seconds: flo
     for start in range(0, len(data), size):
         recorder.receive(data[start : start + size])
         await trio.sleep(seconds)
-
-
-def recorded(folder: Path) -> list[bytes]:
-    return [path.read_bytes() for path in sorted(folder.glob("*.slp"), key=lambda path: (len(path.name), path.name))]
 
 
 @pytest.mark.trio
@@ -67,17 +52,6 @@ async def test_games_of_one_second_on_a_full_disk_are_not_mixed(tmp_path: Path, 
     assert {path: raw_of(path.read_bytes()) for path in tmp_path.glob("*.slp")} == dict(
         zip(notices.files, (GAME, OTHER), strict=True)
     )
-
-
-@pytest.mark.trio
-async def test_file_names_are_unique(tmp_path: Path, autojump_clock: object) -> None:
-    async with recording(tmp_path, Notices()) as recorder:
-        for game in (GAME, OTHER, raw_of(Built(random_seed=8).frames(-123, -100).end().closed())):
-            await send(recorder, game)
-        recorder.close_ended_game()
-        await trio.sleep(1)
-    assert len(recorded(tmp_path)) == 3
-    assert [raw_of(data) for data in recorded(tmp_path)][:2] == [GAME, OTHER]
 
 
 @pytest.mark.trio
@@ -180,14 +154,7 @@ async def test_disk_that_hangs(tmp_path: Path, autojump_clock: object) -> None:
             await hanging.wait()
         return await inline(work)  # type: ignore[arg-type]
 
-    recorder = Recorder(
-        tmp_path,
-        notices,
-        played_on="nintendont",
-        max_unwritten_bytes=1 << 20,
-        in_thread=in_thread,
-        wall_clock=lambda: 0.0,
-    )
+    recorder = recorder_of(tmp_path, notices, in_thread=in_thread)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(recorder.run)
         await send(recorder, GAME[:10_000])
@@ -207,22 +174,14 @@ async def test_disk_that_hangs(tmp_path: Path, autojump_clock: object) -> None:
 
 
 @pytest.mark.trio
-async def test_cancelled_recorder_writes_pending_bytes(tmp_path: Path, autojump_clock: object) -> None:
-    """It closes no game."""
-    async with recording(tmp_path, Notices()) as recorder:
-        recorder.receive(GAME[:30_000])
-    [data] = recorded(tmp_path)
-    assert data[11:15] == bytes(4)
-    assert len(data) > 29_000
-    assert GAME.startswith(data[15:])
-
-
-@pytest.mark.trio
-async def test_old_unfinished_recording_is_left_alone(tmp_path: Path, autojump_clock: object) -> None:
-    """The next game is another one, so the file stays unfinished, like that of a crashed game."""
+async def test_recording_that_is_cut_short_stays_as_it_is(tmp_path: Path, autojump_clock: object) -> None:
+    """A cancelled recorder writes what it has and closes no game. The next game is another one."""
     async with recording(tmp_path, Notices()) as recorder:
         recorder.receive(GAME[:30_000])
     [left] = recorded(tmp_path)
+    assert left[11:15] == bytes(4)
+    assert len(left) > 29_000
+    assert GAME.startswith(left[15:])
     async with recording(tmp_path, Notices()) as recorder:
         await recorder.prepare()
         await send(recorder, OTHER)

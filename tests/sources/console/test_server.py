@@ -20,47 +20,28 @@ import trio
 import trio.testing
 
 from slpstream.sources.console import wire
-from slpstream.sources.console.feed import RelayFeed, read_file
+from slpstream.sources.console.feed import ReadFile, RelayFeed, read_file
 from slpstream.sources.console.server import RelayServer
-from slpstream.sources.console.session import BytesLost, ConsoleSession, EventBytes, HandshakeDone
-from slpstream.sources.tail import FileIdentity, TailedFile
+from slpstream.sources.console.session import BytesLost, ConsoleSession, HandshakeDone
 from tests.formats.slippi.built import Built
 from tests.oracles.slippi_js import HERE, MODULES, needs_slippi_js, slippi_js
-from tests.replays import needs_shared, replay
+from tests.replays import replay
 from tests.sources.console import wii
+from tests.sources.console.relays import GrowingFile, receive
 from tests.sources.console.wii import raw_of
 from tests.synthetic.match import synthetic_match
 
-TIMEOUT_SECONDS = 20.0
+TIMEOUT_SECONDS = 60.0
 ONE = Built().frames(-123, 0).end().closed()
 TWO = synthetic_match(seed=4, frames=200)
-
-
-class GrowingFile:
-    """A growing file, as a station passes it to the feed."""
-
-    def __init__(self, path: Path, feed: RelayFeed) -> None:
-        self.path = path
-        self._file = TailedFile(path, FileIdentity(0, 0), 0, 0)
-        self._feed = feed
-        self.size_bytes = 0
-        path.write_bytes(b"")
-
-    def grow(self, data: bytes, *, to_disk: bool = True) -> None:
-        if to_disk:
-            with self.path.open("ab") as file:
-                file.write(data)
-        self._feed.grew(self, self._file, self.size_bytes, data)
-        self.size_bytes += len(data)
 
 
 class Relay:
     """A feed with growing files, and its server."""
 
-    def __init__(self, folder: Path, max_clients: int = 16) -> None:
-        limiter = trio.CapacityLimiter(4)
+    def __init__(self, folder: Path, max_clients: int = 16, read: ReadFile | None = None) -> None:
         self.folder = folder
-        self.feed = RelayFeed(partial(read_file, limiter=limiter))
+        self.feed = RelayFeed(read or partial(read_file, limiter=trio.CapacityLimiter(4)))
         self.server = RelayServer(self.feed, "Station 7", max_clients)
         self.port = self.raw_port = 0
         self._files = 0
@@ -84,24 +65,6 @@ async def serving(folder: Path, **options: Any) -> AsyncIterator[Relay]:
                 nursery.start_soon(trio.serve_listeners, handler, listeners)
             yield relay
             nursery.cancel_scope.cancel()
-
-
-async def receive(stream: trio.SocketStream, session: ConsoleSession, until: int) -> tuple[bytes, list[Any]]:
-    """Receive until the session's cursor reaches `until`. Returns the event bytes, and all other session events.
-
-    The handshake must have been sent.
-    """
-    data = b""
-    others: list[Any] = []
-    while not session.handshake_done or session.cursor < until:
-        more = await stream.receive_some(65536)
-        assert more, "the relay closed the connection"
-        for event in session.receive(bytes(more)):
-            if isinstance(event, EventBytes):
-                data += event.data
-            else:
-                others.append(event)
-    return data, others
 
 
 @pytest.mark.trio
@@ -183,27 +146,28 @@ async def test_unavailable_bytes_are_a_gap(tmp_path: Path) -> None:
     """Bytes that are neither on disk nor in memory are reported as lost, and the game goes on."""
     long = Built().frames(-123, 4000).end().closed()
     raw = raw_of(long)
-    async with serving(tmp_path) as relay:
+    missed = trio.Event()
+
+    async def no_file(path: Path, offset: int, max_bytes: int) -> bytes:
+        await trio.lowlevel.checkpoint()
+        missed.set()
+        raise FileNotFoundError(2, "No such file", str(path))
+
+    async with serving(tmp_path, read=no_file) as relay:
         file = relay.file()
         file.grow(long[:2000])
         session = ConsoleSession()
         async with await relay.connect() as stream:
             await stream.send_all(session.connect())
             first, _ = await receive(stream, session, 1000)
-            relay.feed._read = partial(_no_file)
             file.grow(long[2000:-5000], to_disk=False)
             known = relay.feed.end_cursor
-            await trio.sleep(0.1)
+            await missed.wait()
             file.grow(long[-5000:], to_disk=False)
             rest, others = await receive(stream, session, len(raw))
         assert others == [BytesLost(known - len(first))]
         assert first + raw[len(first) : known] + rest == raw
         assert rest
-
-
-async def _no_file(path: Path, offset: int, max_bytes: int) -> bytes:
-    await trio.lowlevel.checkpoint()
-    raise FileNotFoundError(2, "No such file", str(path))
 
 
 @pytest.mark.trio
@@ -324,12 +288,11 @@ async def first_line(stdout: trio.abc.ReceiveStream) -> bytes:
 
 
 @pytest.mark.slow
-@needs_shared
 @needs_slippi_js
 @pytest.mark.trio
 async def test_slippi_js_gets_the_same_frames(tmp_path: Path) -> None:
     """It joins in the middle of a game, and has the same frames as the file, for this game and the next."""
-    games = [replay("v3.18"), TWO]
+    games = [replay("items_3.18"), TWO]
     async with serving(tmp_path) as relay, trio.open_nursery() as nursery:
         file = relay.file()
         half = len(games[0]) // 2

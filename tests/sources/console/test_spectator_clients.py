@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import socket
+import struct
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -18,20 +19,23 @@ from contextlib import asynccontextmanager
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any, Self
 
 import pytest
 import trio
 
 from slpstream.config import StationConfig
-from slpstream.daemon.daemon import Daemon
+from slpstream.sources.console.spectators import server
 from tests.oracles.slippi_js import HERE, MODULES, needs_slippi_js, slippi_js
 from tests.project import IN_CI
-from tests.replays import needs_shared, replay
-from tests.sources.console.test_daemon import daemon_of, until
+from tests.replays import replay, replay_path
+from tests.sources.console.daemons import daemon_of, free_port, until
 from tests.synthetic.match import synthetic_match
 
 TIMEOUT_SECONDS = 120.0
 WRITE_BYTES = 4096
+FRAGMENT = struct.pack(">BBHHHIIII", 0x88, 0, 1, 1, 4, 1 << 20, 0, 1 << 30, 0) + b"data"
+"""The beginning of a packet of a gigabyte, which no server waits for."""
 
 needs_libmelee = pytest.mark.skipif(
     find_spec("melee") is None and not IN_CI, reason="libmelee is not installed (`uv run --group peers`)"
@@ -40,39 +44,18 @@ LIBMELEE = HERE / "libmelee_frames.py"
 
 
 def games() -> list[bytes]:
-    return [
-        replay("v3.18"),
-        synthetic_match(seed=2, frames=700, rollbacks=True, gecko=True),
-        replay("v3.16"),
-        replay("ranked_game1_tiebreak"),
-    ]
-
-
-def free_udp_port() -> int:
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    own = replay("items_3.18"), replay("singles_3.17")
+    real = replay_path("v3.18"), replay_path("ranked_game1_tiebreak")
+    first, last = (path.read_bytes() for path in real) if real[0].exists() else own
+    return [first, synthetic_match(seed=2, frames=700, rollbacks=True, gecko=True), replay("ranked_3.14"), last]
 
 
 class ServedFolder:
     """A station whose games are written by the test."""
 
-    def __init__(self, folder: Path, daemon: Daemon, port: int) -> None:
+    def __init__(self, folder: Path, port: int) -> None:
         self.folder = folder
         self.port = port
-        self._daemon = daemon
-
-    @property
-    def spectators(self) -> int:
-        return self._daemon.consoles._spectators["main"].clients
-
-    def disconnect(self) -> None:
-        """Drop all clients, in a way that they notice."""
-        server = self._daemon.consoles._spectators["main"]
-        for peer in server._enet.peers:
-            server._enet.disconnect(peer)
-            server._clients[peer].scope.cancel()
 
     async def write(self, name: str, data: bytes) -> None:
         """Append to a file as the game does."""
@@ -84,13 +67,37 @@ class ServedFolder:
 
 @asynccontextmanager
 async def serving(tmp_path: Path) -> AsyncIterator[ServedFolder]:
-    folder, port = tmp_path / "replays", free_udp_port()
+    folder, port = tmp_path / "replays", free_port(socket.SOCK_DGRAM)
     folder.mkdir()
     config = StationConfig(id="main", name="Station 7", folder=str(folder), relay_enet_port=port)
     with trio.fail_after(TIMEOUT_SECONDS):
         async with daemon_of(tmp_path, config) as daemon:
-            await until(lambda: "main" in daemon.consoles._spectators)
-            yield ServedFolder(folder, daemon, port)
+            await until(lambda: 'slpstream_relay_clients{station="main"}' in daemon.render_metrics().decode())
+            yield ServedFolder(folder, port)
+
+
+class FaultySocket:
+    """A socket of a server. On request, the next datagram of a client is one that makes the server disconnect it."""
+
+    def __init__(self, socket: trio.socket.SocketType) -> None:
+        self.disconnecting = False
+        self._socket = socket
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._socket.close()
+
+    async def recvfrom(self, max_bytes: int) -> tuple[bytes, Any]:
+        data, address = await self._socket.recvfrom(max_bytes)
+        if self.disconnecting:
+            self.disconnecting = False
+            data = bytes([data[0] | 0x80, data[1], 0, 0]) + FRAGMENT  # with a clock, which acknowledgements lack
+        return data, address
+
+    async def sendto(self, data: bytes, address: Any) -> int:
+        return await self._socket.sendto(data, address)
 
 
 class Client:
@@ -128,7 +135,6 @@ def libmelee(*arguments: str) -> list[str]:
     return [sys.executable, str(LIBMELEE), *arguments]
 
 
-@needs_shared
 @needs_libmelee
 @pytest.mark.trio
 async def test_libmelee_gets_the_same_frames(tmp_path: Path) -> None:
@@ -163,11 +169,18 @@ async def test_libmelee_gets_the_same_frames(tmp_path: Path) -> None:
         assert client.lines == [b"connected", *expected[1], *expected[2], *expected[3]]
 
 
-@needs_shared
 @needs_slippi_js
 @pytest.mark.trio
-async def test_slippi_js_gets_the_same_frames(tmp_path: Path) -> None:
+async def test_slippi_js_gets_the_same_frames(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It joins in the middle of a game. In the second game its connection ends, and it connects again."""
+    sockets: list[FaultySocket] = []
+    open_socket = server.open_socket
+
+    async def open_faulty(host: str, port: int) -> FaultySocket:
+        sockets.append(FaultySocket(await open_socket(host, port)))
+        return sockets[-1]
+
+    monkeypatch.setattr(server, "open_socket", open_faulty)
     data = games()
     node = ("node", str(HERE / "slippi_js_dolphin.cjs"))
     async with serving(tmp_path) as served:
@@ -177,7 +190,7 @@ async def test_slippi_js_gets_the_same_frames(tmp_path: Path) -> None:
             await served.write("1.slp", data[0][len(data[0]) // 2 :])
             await served.write("2.slp", data[1][: len(data[1]) // 2])
             await until(lambda: len(client.lines) == 2)
-            served.disconnect()
+            sockets[0].disconnecting = True
             await until(lambda: len(client.lines) == 3)
             await served.write("2.slp", data[1][len(data[1]) // 2 :])
             await served.write("3.slp", data[2])

@@ -9,10 +9,7 @@ import base64
 import itertools
 import json
 import random
-import socket
-import subprocess
-import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -22,20 +19,19 @@ import trio
 import trio.testing
 from structlog.testing import capture_logs
 
-from slpstream.config import Recordings, Relay, StationConfig
-from slpstream.daemon.consoles import Consoles
+from slpstream.config import StationConfig
+from slpstream.formats.slippi.framing import read_event_payloads, width_of_event_payloads
 from slpstream.sources.console.event_framer import GameBegan, GameFramer
 from slpstream.sources.console.feed import RelayFeed
 from slpstream.sources.console.spectators import messages
-from slpstream.sources.console.spectators.enet import MAX_QUEUED_BYTES, Address
+from slpstream.sources.console.spectators.enet import MAX_QUEUED_BYTES, Address, Peer
 from slpstream.sources.console.spectators.history import SpectatorHistory
 from slpstream.sources.console.spectators.messages import EventBatches, read_request
 from slpstream.sources.console.spectators.server import REQUEST_SECONDS, SpectatorServer, open_socket
-from slpstream.system.metrics import Metrics
 from tests.formats.slippi.built import Built
+from tests.sources.console.daemons import daemon_of, free_port, until
 from tests.sources.console.enet_client import EnetClient
-from tests.sources.console.test_daemon import daemon_of, until
-from tests.sources.console.test_server import GrowingFile
+from tests.sources.console.relays import GrowingFile
 from tests.sources.console.wii import raw_of
 from tests.synthetic.match import synthetic_match
 
@@ -50,6 +46,11 @@ FIRST = 1000
 def head_of(raw: bytes) -> bytes:
     [began] = [output for output in GameFramer().feed(raw) if isinstance(output, GameBegan)]
     return began.head
+
+
+def widths_of(raw: bytes) -> Sequence[int]:
+    """The sizes of the events of a game, by command."""
+    return read_event_payloads(raw[: width_of_event_payloads(raw, 0, 0)]).widths
 
 
 def batches_of(raw: bytes, *sizes: int) -> list[bytes]:
@@ -81,8 +82,8 @@ def test_batches_are_those_of_dolphin(game: bytes) -> None:
 def test_batch_has_one_frame() -> None:
     """Whether or not the version has bookends, no batch has events of two frames."""
     for game in (TWO, OLD):
+        widths = widths_of(raw_of(game))
         for batch in batches_of(raw_of(game), 9999)[1:]:
-            widths = EventBatches(head_of(raw_of(game)))._widths
             at, numbers = 0, set()
             while at < len(batch):
                 if batch[at] in (0x37, 0x38, 0x3A, 0x3C):
@@ -106,7 +107,7 @@ def test_game_without_bookends_or_frames_is_divided_all_the_same() -> None:
     head = head_of(raw)
     batches = EventBatches(head)
     frame = raw[len(head) :]
-    pre = frame[frame.index(b"\x37") :][: batches._widths[0x37]]
+    pre = frame[frame.index(b"\x37") :][: widths_of(raw)[0x37]]
     ends = batches.feed(head + pre * 5000)
     assert max(b - a for a, b in itertools.pairwise(ends)) < 33_000
 
@@ -158,9 +159,9 @@ class Network:
 class Client:
     """A spectator. It reads while `reading` is set."""
 
-    def __init__(self, network: Network, address: Address, cursor: int = 0) -> None:
+    def __init__(self, network: Network, address: Address, request: object) -> None:
         self.enet = EnetClient()
-        self.enet.send(json.dumps({"type": "connect_request", "cursor": cursor}).encode())
+        self.enet.send(json.dumps(request).encode())
         self.reading = True
         self._network, self._address = network, address
         self._waiting: list[bytes] = []
@@ -198,7 +199,7 @@ class Client:
 class Station:
     """A feed with growing files, and its spectators' server."""
 
-    def __init__(self, folder: Path, nursery: trio.Nursery, network: Network, max_clients: int) -> None:
+    def __init__(self, folder: Path, nursery: trio.Nursery, network: Network, max_clients: int, **options: Any) -> None:
         async def read(path: Path, offset: int, max_bytes: int) -> bytes:
             await trio.lowlevel.checkpoint()
             with path.open("rb") as file:
@@ -209,7 +210,7 @@ class Station:
         self.feed = RelayFeed(read)
         self.history = SpectatorHistory(self.feed, FIRST)
         self.resent = 0
-        self.server = SpectatorServer(self.history, "Station 7", max_clients, count_resent=self._count)
+        self.server = SpectatorServer(self.history, "Station 7", max_clients, count_resent=self._count, **options)
         self.network = network
         self.scope = trio.CancelScope()
         self._nursery = nursery
@@ -228,16 +229,17 @@ class Station:
         self._files += 1
         return GrowingFile(self.folder / f"{self._files}.slp", self.feed)
 
-    def client(self, port: int = 1, cursor: int = 0) -> Client:
-        client = Client(self.network, ("10.0.0.9", port), cursor)
+    def client(self, port: int = 1, cursor: int = 0, *, asks: bool = True) -> Client:
+        request = {"type": "connect_request", "cursor": cursor} if asks else {}
+        client = Client(self.network, ("10.0.0.9", port), request)
         self._nursery.start_soon(client.run)
         return client
 
 
 @asynccontextmanager
-async def serving(folder: Path, lost: float = 0.0, max_clients: int = 4) -> AsyncIterator[Station]:
+async def serving(folder: Path, lost: float = 0.0, max_clients: int = 4, **options: Any) -> AsyncIterator[Station]:
     async with trio.open_nursery() as nursery:
-        yield Station(folder, nursery, Network(lost), max_clients)
+        yield Station(folder, nursery, Network(lost), max_clients, **options)
         nursery.cancel_scope.cancel()
 
 
@@ -309,8 +311,18 @@ async def test_returning_client_continues_at_its_cursor(autojump_clock: trio.tes
 
 
 @pytest.mark.trio
-async def test_slow_client_delays_no_other(autojump_clock: trio.testing.MockClock, tmp_path: Path) -> None:
+async def test_slow_client_delays_no_other(
+    autojump_clock: trio.testing.MockClock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It holds a bounded part of the game, and gets the rest from the file later."""
+    queued: list[int] = []
+    send = Peer.send
+
+    def record(peer: Peer, data: bytes) -> None:
+        send(peer, data)
+        queued.append(peer.queued_bytes)
+
+    monkeypatch.setattr(Peer, "send", record)
     long = Built().frames(-123, 4000).end().closed()
     async with serving(tmp_path) as station:
         file = station.file()
@@ -322,7 +334,7 @@ async def test_slow_client_delays_no_other(autojump_clock: trio.testing.MockCloc
             file.grow(long[start : start + 50_000])
             await trio.sleep(0.1)
         await seen(lambda: quick.data == raw_of(long))
-        assert max(peer.queued_bytes for peer in station.server._enet.peers) < MAX_QUEUED_BYTES + 40_000
+        assert max(queued) < MAX_QUEUED_BYTES + 40_000
         assert slow.data != raw_of(long)
         slow.reading = True
         await seen(lambda: slow.data == raw_of(long))
@@ -358,17 +370,13 @@ async def test_unavailable_bytes_are_a_jump_of_the_cursor(
 @pytest.mark.trio
 async def test_client_without_a_request_is_dropped(autojump_clock: trio.testing.MockClock, tmp_path: Path) -> None:
     async with serving(tmp_path, max_clients=1) as station:
-        client = Client(station.network, ("10.0.0.9", 1))
-        client.enet._unacknowledged.clear()
-        client.enet.send(b"{}")
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(client.run)
-            await seen(lambda: station.server.clients == 1)
-            began = trio.current_time()
-            with capture_logs() as logs:
-                refused = station.client(port=2)
-                await seen(lambda: client.enet.disconnected)
-            assert trio.current_time() - began == pytest.approx(REQUEST_SECONDS, abs=0.2)
+        client = station.client(asks=False)
+        await seen(lambda: station.server.clients == 1)
+        began = trio.current_time()
+        with capture_logs() as logs:
+            refused = station.client(port=2)
+            await seen(lambda: client.enet.disconnected)
+        assert trio.current_time() - began == pytest.approx(REQUEST_SECONDS, abs=0.2)
         assert next((line["event"], line.get("what")) for line in logs) == ("relay client refused", None)
         assert ("relay client refused", "no request") in [(line["event"], line.get("what")) for line in logs]
         await seen(lambda: refused.messages)
@@ -393,8 +401,7 @@ async def test_bug_in_one_client_ends_no_other(autojump_clock: trio.testing.Mock
         def __exit__(self, kind: object, error: object, traceback: object) -> bool:
             return isinstance(error, ZeroDivisionError)
 
-    async with serving(tmp_path) as station:
-        station.server._contain = Contained
+    async with serving(tmp_path, contain=Contained) as station:
         client = station.client()
         await seen(lambda: client.messages)
         read = station.history.read
@@ -413,44 +420,15 @@ async def _fail(cursor: int) -> tuple[list[bytes], int]:
 @pytest.mark.trio
 async def test_history_keeps_few_games(autojump_clock: trio.testing.MockClock, tmp_path: Path) -> None:
     async with serving(tmp_path) as station:
+        began: list[int] = []
         for seed in range(8):
+            began.append(station.history.end_cursor)
             station.file().grow(Built(random_seed=seed).frames(-123, -100).end().closed())
             await trio.sleep(1)
-        assert len(station.history._games) == 4
-        assert not station.history.has(FIRST)
-        read, cursor = await station.history.read(station.history._games[0].first_cursor)
+        assert [station.history.has(cursor) for cursor in began] == [False] * 4 + [True] * 4
+        read, cursor = await station.history.read(began[4])
         assert json.loads(read[0])["type"] == "start_game"
-        assert cursor > FIRST
-
-
-@pytest.mark.trio
-async def test_port_is_retried_until_it_is_free(tmp_path: Path, autojump_clock: trio.testing.MockClock) -> None:
-    autojump_clock.autojump_threshold = 0.05
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
-        taken.bind(("127.0.0.1", 0))
-        port = taken.getsockname()[1]
-        consoles = Consoles(Relay(), Recordings(), tmp_path, Metrics())
-        config = StationConfig(id="main", folder=str(tmp_path), relay_enet_port=port)
-
-        class Named:
-            id = name = "main"
-
-        async with trio.open_nursery() as nursery:
-            with capture_logs() as logs:
-                serve: Any = consoles._serve_spectators
-                nursery.start_soon(serve, config, Named(), RelayFeed(_nothing))
-                await trio.sleep(12)
-                taken.close()
-                await trio.sleep(12)
-            nursery.cancel_scope.cancel()
-    assert [(line["event"], line["log_level"], line["port"]) for line in logs] == [
-        ("cannot listen on relay port", "error", port),
-        ("relay listening", "info", port),
-    ]
-
-
-async def _nothing(path: Path, offset: int, max_bytes: int) -> bytes:
-    return b""
+        assert cursor > began[4]
 
 
 @pytest.mark.trio
@@ -465,13 +443,11 @@ async def test_daemon_serves_spectators_beside_consoles(tmp_path: Path) -> None:
     """One number can be a TCP port and a UDP port; both are counted as clients of the station."""
     folder = tmp_path / "replays"
     folder.mkdir()
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     config = StationConfig(id="main", folder=str(folder), relay_port=port, relay_enet_port=port)
-    with trio.fail_after(30):
+    with trio.fail_after(60):
         async with daemon_of(tmp_path, config) as daemon:
-            await until(lambda: "main" in daemon.consoles._spectators)
+            await until(lambda: 'slpstream_relay_clients{station="main"} 0.0' in daemon.render_metrics().decode())
             enet = EnetClient()
             enet.send(b'{"type":"connect_request","cursor":0}')
             client = trio.socket.socket(trio.socket.AF_INET, trio.socket.SOCK_DGRAM)
@@ -487,10 +463,3 @@ async def test_daemon_serves_spectators_beside_consoles(tmp_path: Path) -> None:
                         lambda: 'slpstream_relay_clients{station="main"} 2.0' in daemon.render_metrics().decode()
                     )
                 assert 'slpstream_relay_resent_packets_total{station="main"}' in daemon.render_metrics().decode()
-
-
-@pytest.mark.process
-def test_nothing_is_imported_unless_it_is_configured() -> None:
-    script = "import sys, slpstream.daemon.daemon; print([name for name in sys.modules if 'spectators' in name])"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"

@@ -19,13 +19,12 @@ from slpstream.config import Watch
 from slpstream.daemon.consoles import SourceReporter
 from slpstream.daemon.station import SharedServices, Station
 from slpstream.model.messages import START, LogMessage
-from slpstream.sources.console.recorder import Recorder
 from slpstream.system.metrics import Metrics
 from tests.sources.console.disks import Disk
-from tests.sources.console.test_recorder import GAME, OTHER
+from tests.sources.console.recordings import GAME, OTHER, recorder_of
 from tests.sources.console.wii import raw_of
 
-TIMEOUT_SECONDS = 20.0
+TIMEOUT_SECONDS = 60.0
 
 
 class Setup:
@@ -47,15 +46,8 @@ class Setup:
             shared=SharedServices(limiter),
         )
         self.reporter = SourceReporter(self.station, self.metrics.station("wii"), "console")
-        self.recorder = Recorder(
-            folder,
-            self.reporter,
-            played_on="nintendont",
-            max_unwritten_bytes=1 << 20,
-            in_thread=partial(trio.to_thread.run_sync, limiter=limiter),
-            wall_clock=lambda: 1_700_000_000.0,
-            open_file=self.disk.open,
-        )
+        in_thread = partial(trio.to_thread.run_sync, limiter=limiter)
+        self.recorder = recorder_of(folder, self.reporter, in_thread=in_thread, open_file=self.disk.open)
         self.station.read_unwritten = self.recorder.read_unwritten
 
     def published(self, game: int = 0) -> Sequence[LogMessage]:

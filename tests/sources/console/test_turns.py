@@ -17,12 +17,12 @@ from slpstream.model.errors import FormatError
 from slpstream.sources.console.console import ConsoleSource
 from slpstream.sources.console.event_framer import GameFramer
 from slpstream.sources.console.reconnect import Reconnector
-from slpstream.sources.console.recorder import Recorder
 from slpstream.sources.console.recording import Recording, RecordingFile
 from slpstream.sources.console.session import ConsoleSession, Idle
 from slpstream.sources.console.turns import SLICE_BYTES, Pace, Turns
 from tests.formats.slippi.built import Built
-from tests.sources.console.listeners import Notices, inline
+from tests.sources.console.listeners import Notices
+from tests.sources.console.recordings import recorder_of
 from tests.sources.console.wii import KEEP_ALIVE, handshake, raw_of, replay
 
 GAME = raw_of(Built().frames(-123, 600).end().closed())
@@ -72,7 +72,7 @@ async def test_twenty_flooding_sources_have_turns(autojump_clock: object) -> Non
 async def test_large_message_is_processed_in_slices(tmp_path: Path, autojump_clock: object) -> None:
     """Others run in between, however much arrives at once, and the game is recorded all the same."""
     notices = Notices()
-    recorder = _recorder(tmp_path, notices)
+    recorder = recorder_of(tmp_path, notices, max_unwritten_bytes=1 << 22)
     reconnector = Reconnector(recorder, notices, random.Random(1))
     session = ConsoleSession()
     session.connect()
@@ -122,7 +122,7 @@ async def test_source_that_repeats_itself_is_left_with_backoff(
             nursery.start_soon(flood, theirs)
             return ours
 
-        recorder = _recorder(tmp_path, notices)
+        recorder = recorder_of(tmp_path, notices, max_unwritten_bytes=1 << 22)
         source = ConsoleSource(connect, recorder, notices, rng=random.Random(1))
         nursery.start_soon(recorder.run)
         nursery.start_soon(source.run)
@@ -169,14 +169,3 @@ def test_gaps_beyond_the_limit_take_no_memory(tmp_path: Path) -> None:
         recording.add_gap(3)
     assert len(recording.gaps) == 201
     assert recording.extend_gap(5), "the last one is known"
-
-
-def _recorder(folder: Path, notices: Notices) -> Recorder:
-    return Recorder(
-        folder,
-        notices,
-        played_on="nintendont",
-        max_unwritten_bytes=1 << 22,
-        in_thread=inline,
-        wall_clock=lambda: 1_700_000_000.0,
-    )

@@ -32,6 +32,12 @@ WALL_CLOCK = 1_700_000_000.0
 REWRITABLE = 15
 
 
+def append(path: Path, data: bytes) -> None:
+    """Append to a file, as a game does: with one write."""
+    with path.open("ab", buffering=0) as file:
+        file.write(data)
+
+
 def run(coroutine: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine that never waits."""
     try:
@@ -85,22 +91,19 @@ class Driver:
         self,
         root: Path,
         *,
-        notifications: Notifications | None = None,
-        read_bytes: int = 65536,
         now: float = 0.0,
-        suffixes: tuple[str, ...] = (".slp",),
-        is_finished: Callable[[str, bytes], bool] | None = None,
+        notifications: Notifications | None = None,
+        threads: InlineThreads | None = None,
+        **options: Any,
     ) -> None:
-        self.root = root
+        """`options` are those of `FolderTail`."""
+        arguments: dict[str, Any] = {"suffixes": (".slp",), "rewritable_bytes": REWRITABLE, **options}
         self.now = now
-        self.threads = InlineThreads()
+        self.threads = threads or InlineThreads()
         self.tail = FolderTail(
             root,
-            suffixes=suffixes,
-            rewritable_bytes=REWRITABLE,
-            is_finished=is_finished,
+            **arguments,
             notifications=notifications,
-            read_bytes=read_bytes,
             wall_clock=lambda: WALL_CLOCK + self.now,
             threads=self.threads,
         )

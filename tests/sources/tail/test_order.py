@@ -15,14 +15,7 @@ import pytest
 
 from slpstream.model.errors import Vanished
 from slpstream.sources.tail import Grew, Lost, Notifications, Opened, TailEvent
-from tests.sources.tail.driver import Driver
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    folder = tmp_path / "replays"
-    folder.mkdir()
-    return folder
+from tests.sources.tail.driver import Driver, append
 
 
 @pytest.fixture
@@ -36,11 +29,6 @@ def driver(root: Path, notifications: Notifications) -> Iterator[Driver]:
     driver.step()
     yield driver
     driver.close()
-
-
-def append(path: Path, data: bytes) -> None:
-    with path.open("ab", buffering=0) as file:
-        file.write(data)
 
 
 def begin(driver: Driver, notifications: Notifications, path: Path, data: bytes = b"head") -> None:
@@ -62,30 +50,6 @@ def test_end_of_the_old_file_comes_first(root: Path, driver: Driver, notificatio
     append(new, b"head of the new one")
     notifications.add(str(new))  # no notification about the end yet, and no tick is due
     assert delivered(driver.settle(0.001)) == [("old.slp", b"end"), ("new.slp", b"head of the new one")]
-
-
-def test_whole_old_file_comes_first_over_many_reads(root: Path, driver: Driver, notifications: Notifications) -> None:
-    old, new = root / "old.slp", root / "new.slp"
-    begin(driver, notifications, old)
-    append(old, b"x" * 1000)
-    append(new, b"y" * 100)
-    notifications.add(str(new))
-    events = driver.settle(0.001)
-    names = [name for name, _ in delivered(events)]
-    assert names == sorted(names, reverse=True)
-    assert b"".join(data for _, data in delivered(events)) == b"x" * 1000 + b"y" * 100
-
-
-def test_several_new_files_wait_for_the_old_one(root: Path, driver: Driver, notifications: Notifications) -> None:
-    old = root / "old.slp"
-    begin(driver, notifications, old)
-    append(old, b"x" * 300)
-    for name in ("new1.slp", "new2.slp"):
-        append(root / name, name.encode() * 20)
-        notifications.add(str(root / name))
-    names = list(dict.fromkeys(name for name, _ in delivered(driver.settle(0.001))))
-    assert names[0] == "old.slp"
-    assert set(names[1:]) == {"new1.slp", "new2.slp"}
 
 
 def test_old_file_that_keeps_growing_blocks_no_new_file(

@@ -5,37 +5,24 @@ from __future__ import annotations
 
 import math
 import os
-import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
 import outcome
 import pytest
-import trio
 
 from slpstream.model.errors import Replaced, Truncated
-from slpstream.sources.tail import Notifications, Watcher, scan
-from slpstream.sources.tail.file_table import FileTable
-from slpstream.sources.tail.identity import PREFIX_BYTES, FileIdentity, Head
+from slpstream.sources.tail import Notifications, scan
+from slpstream.sources.tail.identity import FileIdentity, Head
 from slpstream.sources.tail.scan import KnownFiles, Refusal, scan_tree
 from slpstream.sources.tail.tailer import FileTail, ReadResult, open_file
-from tests.sources.tail.driver import REWRITABLE, Driver, InlineThreads
+from tests.sources.tail.driver import REWRITABLE, Driver, InlineThreads, append
 
 T = TypeVar("T")
 
 
 # The head of a file.
-
-
-def test_head_grows_up_to_its_limit() -> None:
-    head = Head(REWRITABLE)
-    assert head.limit == REWRITABLE + PREFIX_BYTES
-    assert head.expected(b"a" * 10) == b"a" * 10
-    assert head.expected(b"a" * 10_000) == b"a" * head.limit
-    head.delivered = b"a" * head.limit
-    assert head.expected(b"b") == head.delivered
-    assert head.header == b"a" * REWRITABLE
 
 
 @pytest.mark.parametrize(
@@ -78,17 +65,6 @@ def test_file_that_shrinks_during_a_read(tail: FileTail) -> None:
     tail.close()
 
 
-def test_file_shorter_than_its_header(tmp_path: Path) -> None:
-    (tmp_path / "a.slp").write_bytes(b"head")
-    tail = open_file(str(tmp_path / "a.slp"), str(tmp_path), REWRITABLE)
-    assert isinstance(tail, FileTail)
-    result = tail.read(100)
-    tail.apply(result, 0.0)
-    with pytest.raises(Replaced):
-        tail.apply(ReadResult(b"", b"he", result.status), 0.0)
-    tail.close()
-
-
 def test_fifo_that_takes_the_path_while_it_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.slp"
     path.write_bytes(b"x")
@@ -122,44 +98,51 @@ class LateThreads(InlineThreads):
         self._deliver()
 
 
-def driver_with_late_scans(root: Path) -> tuple[Driver, LateThreads, Notifications]:
-    notifications = Notifications(None)
-    driver = Driver(root, notifications=notifications)
-    threads = LateThreads()
-    driver.tail._threads = threads
+@pytest.fixture
+def notifications() -> Notifications:
+    return Notifications(None)
+
+
+@pytest.fixture
+def threads() -> LateThreads:
+    return LateThreads()
+
+
+@pytest.fixture
+def driver(tmp_path: Path, notifications: Notifications, threads: LateThreads) -> Iterator[Driver]:
+    """A tail that has read a file of three bytes. Its scans are late."""
+    append(tmp_path / "a.slp", b"one")
+    driver = Driver(tmp_path, notifications=notifications, threads=threads)
     driver.step()
     assert not driver.scanned
     threads.finish()
     driver.settle()
-    return driver, threads, notifications
+    yield driver
+    threads.finish()
+    driver.close()
 
 
-def test_outdated_scan_does_not_reopen_a_released_file(tmp_path: Path) -> None:
-    path = tmp_path / "a.slp"
-    path.write_bytes(b"one")
-    os.utime(path, (0, 0))
-    driver, threads, notifications = driver_with_late_scans(tmp_path)
-    path.write_bytes(b"onetwo")
+def test_outdated_scan_does_not_reopen_a_released_file(
+    tmp_path: Path, driver: Driver, notifications: Notifications, threads: LateThreads
+) -> None:
+    driver.tail.release(driver.only().file)
+    append(tmp_path / "a.slp", b"two")
     driver.step(6)
-    notifications.grew(str(path))
+    notifications.grew(str(tmp_path / "a.slp"))
     driver.step()
-    path.write_bytes(b"onetwothree")
+    append(tmp_path / "a.slp", b"three")
     driver.step()
     driver.tail.release(driver.only().file)
     threads.finish()
     assert not driver.settle()
     assert len(driver.tail.listed) == 1
-    driver.close()
 
 
-def test_outdated_scan_does_not_lose_a_renamed_file(tmp_path: Path) -> None:
-    path = tmp_path / "a.slp"
-    path.write_bytes(b"one")
-    driver, threads, _ = driver_with_late_scans(tmp_path)
+def test_outdated_scan_does_not_lose_a_renamed_file(tmp_path: Path, driver: Driver, threads: LateThreads) -> None:
     target = tmp_path / "b.slp"
-    path.rename(tmp_path / "hidden")
+    hidden = (tmp_path / "a.slp").rename(tmp_path / "hidden")
     driver.step(6)
-    (tmp_path / "hidden").rename(target)
+    hidden.rename(target)
     threads.finish()
     driver.step()
     assert driver.only().error is None, "a single scan may miss it"
@@ -168,55 +151,16 @@ def test_outdated_scan_does_not_lose_a_renamed_file(tmp_path: Path) -> None:
     driver.step()
     assert driver.only().file.path == target
     assert driver.only().error is None
-    driver.close()
 
 
-def test_files_are_read_while_a_scan_runs(tmp_path: Path) -> None:
-    path = tmp_path / "a.slp"
-    path.write_bytes(b"one")
-    driver, threads, _ = driver_with_late_scans(tmp_path)
+def test_files_are_read_while_a_scan_runs(tmp_path: Path, driver: Driver) -> None:
     driver.step(6)
-    path.write_bytes(b"onetwo")
+    append(tmp_path / "a.slp", b"two")
     driver.step()
     assert bytes(driver.only().data) == b"onetwo"
-    threads.finish()
-    driver.close()
 
 
 # Links, inodes, folders.
-
-
-def test_two_new_links_to_one_file_are_one_file(tmp_path: Path) -> None:
-    (tmp_path / "a.slp").write_bytes(b"x")
-    os.link(tmp_path / "a.slp", tmp_path / "b.slp")
-    driver = Driver(tmp_path)
-    driver.settle(6)
-    assert len(driver.records) == 1
-    driver.close()
-
-
-def test_second_link_to_a_listed_file_is_ignored(tmp_path: Path) -> None:
-    (tmp_path / "a.slp").write_bytes(b"x")
-    os.utime(tmp_path / "a.slp", (0, 0))
-    driver = Driver(tmp_path)
-    driver.settle()
-    os.link(tmp_path / "a.slp", tmp_path / "b.slp")
-    assert not driver.settle(6)
-    driver.close()
-
-
-def test_listed_file_renamed_and_grown_is_a_new_file(tmp_path: Path) -> None:
-    """A reused inode would look the same."""
-    path = tmp_path / "a.slp"
-    path.write_bytes(b"x")
-    os.utime(path, (0, 0))
-    driver = Driver(tmp_path)
-    driver.settle()
-    path.rename(tmp_path / "b.slp").write_bytes(b"xy")
-    driver.settle(6)
-    assert not driver.only().existed
-    assert len(driver.tail.listed) == 0
-    driver.close()
 
 
 def test_folder_that_contains_itself_is_scanned_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -239,63 +183,6 @@ def test_folders_are_watched_before_their_names_are_listed(tmp_path: Path) -> No
 
     scan = scan_tree(str(tmp_path), (".slp",), KnownFiles({}, {}, frozenset()), watch_folder)
     assert scan.findings.keys() == {str(tmp_path / "sub" / "a.slp")}
-
-
-def test_refusals_are_forgotten_when_the_file_is_gone() -> None:
-    table = FileTable()
-    assert table.refuse("a.slp", Refusal("no"))
-    assert not table.refuse("a.slp", Refusal("no"))
-    assert table.refuse("a.slp", Refusal("never"))
-    assert table.is_taken("a.slp")
-    table.reconcile({"a.slp": None}, 1)
-    assert not table.is_taken("a.slp")
-    assert table.refuse("a.slp", Refusal("no"))
-    assert table.unlist("b.slp") is None
-
-
-# Notifications.
-
-
-@pytest.mark.trio
-async def test_wait_ends_on_wake_deadline_or_notification(autojump_clock: trio.testing.MockClock) -> None:
-    notifications = Notifications(None)
-    began = trio.current_time()
-    notifications.wake()
-    await notifications.wait(trio.current_time() + 5)
-    assert trio.current_time() == began
-    await notifications.wait(trio.current_time() + 5)
-    assert trio.current_time() == began + 5
-    notifications.grew("a.slp")
-    await notifications.wait(trio.current_time() + 5)
-    await notifications.wait(trio.current_time() + 5)
-    assert trio.current_time() == began + 5, "there is still something to take"
-    notifications.take()
-    await notifications.wait(trio.current_time() + 5)
-    assert trio.current_time() == began + 10
-
-
-@pytest.mark.trio
-@pytest.mark.parametrize("change", ["replaced", "recreated", "none"])
-async def test_current_folder_is_watched(tmp_path: Path, change: str) -> None:
-    root = tmp_path / "root"
-    root.mkdir()
-    async with Watcher() as watcher:
-        notifications = watcher.watch(root)
-        await trio.to_thread.run_sync(notifications.watch_root)
-        if change == "replaced":
-            root.rename(tmp_path / "moved")
-        elif change == "recreated":
-            shutil.rmtree(root)
-        with trio.fail_after(10):
-            if change == "recreated":
-                await notifications.wait(trio.current_time() + 10)
-                assert notifications.take().rescan
-            root.mkdir(exist_ok=True)
-            await trio.to_thread.run_sync(notifications.watch_root)
-            assert notifications.degraded is None
-            (root / "a.slp").write_bytes(b"x")
-            while str(root / "a.slp") not in notifications.take().paths:
-                await notifications.wait(trio.current_time() + 10)
 
 
 def test_file_knows_when_it_did_not_have_its_newest_bytes(tmp_path: Path) -> None:

@@ -11,18 +11,11 @@ from pathlib import Path
 import pytest
 
 from slpstream.sources.tail import CaughtUp, Grew, Notifications, Opened, TailEvent
-from tests.sources.tail.driver import REWRITABLE, Driver
+from tests.sources.tail.driver import REWRITABLE, Driver, append
 
 FINISHED = b"F" * 5000
 """More than forty times what a tail of these tests reads at once."""
 COPIES = 40
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    folder = tmp_path / "replays"
-    (folder / "old").mkdir(parents=True)
-    return folder
 
 
 @pytest.fixture(params=["notified", "polled"])
@@ -34,6 +27,7 @@ def notifications(request: pytest.FixtureRequest) -> Notifications:
 
 @pytest.fixture
 def driver(root: Path, notifications: Notifications) -> Iterator[Driver]:
+    (root / "old").mkdir()
     driver = Driver(root, notifications=notifications, read_bytes=128, is_finished=is_finished)
     driver.step()
     yield driver
@@ -45,15 +39,14 @@ def is_finished(name: str, head: bytes) -> bool:
     return head.startswith(b"F")
 
 
-def append(driver: Driver, notifications: Notifications, path: Path, data: bytes) -> None:
-    with path.open("ab", buffering=0) as file:
-        file.write(data)
+def write(notifications: Notifications, path: Path, data: bytes) -> None:
+    append(path, data)
     notifications.add(str(path))
 
 
-def copy_many(driver: Driver, notifications: Notifications, folder: Path) -> None:
+def copy_many(notifications: Notifications, folder: Path) -> None:
     for number in range(COPIES):
-        append(driver, notifications, folder / f"{number}.slp", FINISHED)
+        write(notifications, folder / f"{number}.slp", FINISHED)
 
 
 def delivered(events: list[TailEvent], path: Path) -> bytes:
@@ -68,30 +61,30 @@ def release_finished(driver: Driver, events: list[TailEvent]) -> None:
 
 def test_growth_is_read_in_the_next_pass(root: Path, driver: Driver, notifications: Notifications) -> None:
     live = root / "live.slp"
-    append(driver, notifications, live, b"live" * 8)
+    write(notifications, live, b"live" * 8)
     driver.settle(0.001)
-    copy_many(driver, notifications, root / "old")
+    copy_many(notifications, root / "old")
     for number in range(200):
         data = b"%4d" % number
-        append(driver, notifications, live, data)
+        write(notifications, live, data)
         assert delivered(driver.step(0.001), live) == data
 
 
 def test_new_file_does_not_wait_for_finished_ones(root: Path, driver: Driver, notifications: Notifications) -> None:
-    copy_many(driver, notifications, root / "old")
+    copy_many(notifications, root / "old")
     for _ in range(5):
         driver.step(0.001)
     new = root / "new.slp"
-    append(driver, notifications, new, b"live" * 8)
-    driver.tail._scan_soon()  # as the folder's notification does where only polling finds names
+    write(notifications, new, b"live" * 8)
+    notifications.tree_changed()
     events = driver.step(0.1) + driver.step(0.1)
     assert delivered(events, new) == b"live" * 8
 
 
 @pytest.mark.slow
 def test_finished_files_are_read_one_after_the_other(root: Path, driver: Driver, notifications: Notifications) -> None:
-    copy_many(driver, notifications, root / "old")
-    driver.tail._scan_soon()
+    copy_many(notifications, root / "old")
+    notifications.tree_changed()
     order: list[str] = []
     opened = most_open = 0
     while opened < COPIES or driver.tail.active:
@@ -110,11 +103,11 @@ def test_header_that_comes_in_pieces_is_judged_once_it_is_complete(
     root: Path, driver: Driver, notifications: Notifications
 ) -> None:
     path = root / "copy.slp"
-    append(driver, notifications, path, FINISHED[: REWRITABLE - 1])
-    driver.tail._scan_soon()
+    write(notifications, path, FINISHED[: REWRITABLE - 1])
+    notifications.tree_changed()
     driver.settle(0.001)
     assert not driver.only().file.arrived_whole
-    append(driver, notifications, path, FINISHED)
+    write(notifications, path, FINISHED)
     driver.settle(0.001)
     assert driver.only().file.arrived_whole
 
@@ -123,8 +116,8 @@ def test_header_that_is_rewritten_later_does_not_count(
     root: Path, driver: Driver, notifications: Notifications
 ) -> None:
     path = root / "game.slp"
-    append(driver, notifications, path, b"live" * 8)
-    driver.tail._scan_soon()
+    write(notifications, path, b"live" * 8)
+    notifications.tree_changed()
     driver.settle(0.001)
     with path.open("r+b", buffering=0) as file:
         file.write(b"F" * REWRITABLE)
@@ -136,9 +129,9 @@ def test_header_that_is_rewritten_later_does_not_count(
 
 def test_new_file_is_opened_once_it_has_bytes(root: Path, driver: Driver, notifications: Notifications) -> None:
     path = root / "copy.slp"
-    append(driver, notifications, path, b"")
+    write(notifications, path, b"")
     driver.settle(0.001)
     assert not driver.live() or notifications.degraded
-    append(driver, notifications, path, b"live" * 8)
+    write(notifications, path, b"live" * 8)
     driver.settle(0.01)
     assert bytes(driver.only().data) == b"live" * 8

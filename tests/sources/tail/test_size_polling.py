@@ -7,11 +7,11 @@ import os
 import random
 from collections.abc import Sequence
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import trio
+import trio.testing
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -23,11 +23,11 @@ from slpstream.sources.tail.size_polling import (
     MIN_INTERVAL_SECONDS,
     Rhythm,
     SizePolling,
-    interval_seconds,
 )
+from tests.sources.tail.driver import append
 
 pytestmark = pytest.mark.trio
-DEADLINE = 10.0
+DEADLINE = 60.0
 
 
 class Listener:
@@ -62,22 +62,10 @@ class OpenedFile:
         self.unchanged_at.append(at)
 
 
-def append(path: Path, data: bytes) -> None:
-    with path.open("ab") as file:
-        file.write(data)
-
-
 async def until(condition: Any) -> None:
     with trio.fail_after(DEADLINE):
         while not condition():
             await trio.sleep(0.001)
-
-
-async def test_intervals_follow_the_quiet_time() -> None:
-    intervals = [interval_seconds(quiet_seconds) for quiet_seconds in (0, 0.1, 0.5, 1, 5, 20, 1000)]
-    assert intervals == sorted(intervals)
-    assert intervals[:3] == [MIN_INTERVAL_SECONDS] * 3
-    assert intervals[-2:] == [MAX_INTERVAL_SECONDS] * 2
 
 
 def looks(growth: Sequence[float], until_seconds: float) -> tuple[list[float], list[float]]:
@@ -102,6 +90,15 @@ async def test_regular_growth_is_expected() -> None:
     moments, late = looks([frame / 60 for frame in range(1, 600)], 10)
     assert max(late[10:]) < 0.002
     assert len(moments) < 10 * 60 * 5
+
+
+async def test_looks_are_rarer_the_longer_a_file_is_quiet() -> None:
+    moments, _ = looks([0.5], 62)
+    within = [sum(second <= moment < second + 1 for moment in moments) for second in (0, 1, 10, 60)]
+    assert within == sorted(within, reverse=True)
+    assert within[0] == pytest.approx(1 / MIN_INTERVAL_SECONDS, rel=0.1)
+    assert within[-1] == pytest.approx(1 / MAX_INTERVAL_SECONDS, rel=0.1)
+    assert len(moments) < 1300
 
 
 async def test_growth_out_of_turn_is_found_within_a_period_and_the_rhythm_again() -> None:
@@ -164,53 +161,20 @@ async def test_growth_is_reported_for_followed_files_alone(tmp_path: Path) -> No
         path.unlink()  # nobody has it open any more
 
 
-async def test_files_are_looked_at_more_rarely_the_longer_they_are_quiet(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """On a clock that only sleeping moves, the looks are counted for a minute without growth, and in a game."""
-    now = 0.0
-    looks: list[float] = []
-    path = tmp_path / "a"
-    append(path, b"one")
-    sizes = SimpleNamespace(bytes=1)
-
-    def size_of(descriptor: int) -> int:
-        looks.append(now)
-        return int(sizes.bytes)
-
-    monkeypatch.setattr(size_polling, "_size_of", size_of)
-
-    def looks_within(seconds: float, *, growing: bool) -> int:
-        nonlocal now
-        looks.clear()
-        end = now + seconds
-        while now < end:
-            sizes.bytes += growing
-            if polled.due <= now:
-                polled.look(now)
-            now += 0.001
-        return len(looks)
-
-    file = OpenedFile(path)
-    polled = size_polling._Polled(Listener(), file, now)
-    assert 240 <= looks_within(1, growing=True) <= 250
-    assert looks_within(60, growing=False) < 1000
-    assert 9 <= looks_within(1, growing=False) <= 11
-    os.close(polled.descriptor)
-    file.file.close()
-
-
 async def test_file_that_cannot_be_examined_is_not_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     append(tmp_path / "a", b"one")
     listener, file = Listener(), OpenedFile(tmp_path / "a")
     polling = SizePolling(trio.lowlevel.current_trio_token())
+    tried: list[int] = []
 
     def fail(descriptor: int) -> int:
+        tried.append(descriptor)
         raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr(size_polling, "_size_of", fail)
+    monkeypatch.setattr(size_polling, "size_of", fail)
     polling.follow(listener, file)
-    await trio.sleep(0.05)
+    await until(lambda: tried)
+    await trio.testing.wait_all_tasks_blocked()
     assert listener.grown == []
     monkeypatch.undo()
     await until(lambda: listener.grown == [file.path])
@@ -237,7 +201,6 @@ async def test_nothing_is_followed_without_threads_or_descriptors(
     with monkeypatch.context() as patched:
         patched.setattr(os, "dup", no_descriptor)
         polling.follow(listener, file)
-    assert not polling._polled
     polling.follow(listener, file)
     await until(lambda: listener.grown == [file.path])
     await trio.to_thread.run_sync(polling.close)

@@ -12,7 +12,7 @@ import trio.testing
 from outcome import Outcome, capture
 
 from slpstream.sources.tail import FolderTail
-from slpstream.sources.tail.notifications import Notifications
+from slpstream.sources.tail.notifications import Notifications, Touched
 from slpstream.sources.tail.threads import T
 from slpstream.sources.tail.timers import Timers
 from tests.sources.tail.driver import REWRITABLE, InlineThreads
@@ -81,9 +81,15 @@ async def test_notifications_wait_until_the_deadline(autojump_clock: trio.testin
         assert trio.current_time() == began + 6, "a wait can be cancelled"
         await notifications.wait(began + 8)
         assert trio.current_time() == began + 8
-        notifications.grew("a.slp")
+        notifications.wake()
         await notifications.wait(began + 50)
+        notifications.grew("a.slp")
+        for _ in range(2):  # there is still something to take
+            await notifications.wait(began + 50)
         assert trio.current_time() == began + 8
+        notifications.take()
+        await notifications.wait(began + 10)
+        assert trio.current_time() == began + 10
 
 
 class SlowThreads(InlineThreads):
@@ -105,29 +111,31 @@ class SlowThreads(InlineThreads):
 @pytest.mark.trio
 @pytest.mark.parametrize("degraded", [None, "polling was asked for"])
 async def test_tail_does_not_spin_during_a_slow_scan(
-    autojump_clock: trio.testing.MockClock, tmp_path: Path, degraded: str | None, monkeypatch: pytest.MonkeyPatch
+    autojump_clock: trio.testing.MockClock, tmp_path: Path, degraded: str | None
 ) -> None:
     """Each pass either has work to do or waits, even while folders cannot be checked."""
-    passes: list[float] = []
-    advance = FolderTail._advance
+    passes = 0
 
-    async def count(self: FolderTail, now: float) -> None:
-        passes.append(now)
-        assert len(passes) < 300
-        await advance(self, now)
+    class Counting(Notifications):
+        """Each pass takes what was reported."""
 
-    monkeypatch.setattr(FolderTail, "_advance", count)
+        def take(self) -> Touched:
+            nonlocal passes
+            passes += 1
+            assert passes < 300
+            return super().take()
+
     async with running() as timers, trio.open_nursery() as nursery:
         tail = FolderTail(
             tmp_path,
             suffixes=(".slp",),
             rewritable_bytes=REWRITABLE,
-            notifications=Notifications(degraded, timers),
+            notifications=Counting(degraded, timers),
             threads=SlowThreads(nursery),
         )
         async with tail:
             with trio.move_on_after(20):
                 async for _ in tail:
                     pass
-        assert 3 <= len(passes) <= 60
+        assert 3 <= passes <= 60
         nursery.cancel_scope.cancel()

@@ -1,7 +1,7 @@
 """The watcher and the tail together, on the real clock, with real notifications and threads.
 
 Determinism: nothing is asserted about times, except that a generous deadline was met. Tests that prove notifications
-set the poll and scan intervals so long that neither can have found the change.
+leave the poll and scan intervals so long that neither can have found the change.
 """
 
 from __future__ import annotations
@@ -14,16 +14,14 @@ import shutil
 import struct
 import sys
 import threading
-from collections import deque
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import ClassVar
+from typing import NamedTuple
 
 import pytest
 import trio
 import trio.testing
-from watchdog.observers import Observer
 from watchdog.observers.api import BaseObserver
 
 from slpstream.model.errors import Vanished
@@ -34,19 +32,22 @@ from slpstream.sources.tail import (
     Notifications,
     Opened,
     Rewritten,
-    Scanned,
     Settled,
     TailedFile,
     TailEvent,
     Watcher,
+    folder,
+    threads,
 )
 from slpstream.sources.tail import watcher as watcher_module
+from slpstream.sources.tail.changes import ChangeReader, GrowthReader
 from slpstream.sources.tail.inotify import InotifyReader
 from slpstream.sources.tail.kqueue import KqueueReader
 from slpstream.sources.tail.notifications import Strategy
 from slpstream.sources.tail.threads import TrioThreads
-from slpstream.sources.tail.timers import Timers
-from tests.sources.tail.driver import REWRITABLE
+from slpstream.sources.tail.watcher import ReadersOf, readers_of_platform
+from tests.sources.tail import fake_kqueue
+from tests.sources.tail.driver import REWRITABLE, append
 
 pytestmark = [
     pytest.mark.trio,
@@ -57,43 +58,59 @@ on_linux = pytest.mark.skipif(sys.platform != "linux", reason="inotify exists on
 on_windows = pytest.mark.skipif(sys.platform != "win32", reason="ReadDirectoryChangesW exists only on Windows")
 
 NEVER = 1000.0
-real_readers = watcher_module._readers
-DEADLINE = 10.0
+DEADLINE = 60.0
+
+Readers = tuple[Strategy, ChangeReader | None, GrowthReader | None]
 
 
-def tail_of(root: Path, notifications: Notifications | None, *, poll: float = NEVER, scan: float = NEVER) -> FolderTail:
-    return FolderTail(
-        root,
-        suffixes=(".slp",),
-        rewritable_bytes=REWRITABLE,
-        notifications=notifications,
-        poll_seconds=poll,
-        scan_seconds=scan,
-    )
+def kqueue_readers(token: trio.lowlevel.TrioToken) -> Readers:
+    """As on macOS."""
+    reader = KqueueReader(fake_kqueue.kernel())
+    return "kqueue", reader, reader
+
+
+def no_readers(token: trio.lowlevel.TrioToken) -> Readers:
+    """As on a system that has no inotify instances left: watchdog takes their place."""
+    raise OSError(errno.EMFILE, "Too many open files")
+
+
+class Way(NamedTuple):
+    """How a tail learns of changes."""
+
+    strategy: Strategy
+    readers_of: ReadersOf = readers_of_platform
+    hands_over: bool = False
+    """Whether growth is handed over as soon as it is reported."""
+
+
+ON_PLATFORM: Strategy = {"linux": "inotify", "win32": "directory changes"}.get(sys.platform, "kqueue")  # type: ignore[assignment]
+WAYS = [
+    Way(ON_PLATFORM),
+    Way(ON_PLATFORM, hands_over=True),
+    *([Way("watchdog", no_readers), Way("kqueue", kqueue_readers)] if sys.platform == "linux" else []),
+]
+each_way = pytest.mark.parametrize("way", WAYS, ids=lambda way: f"{way.strategy}{'-handed-over' * way.hands_over}")
 
 
 class Consumer:
     """Iterates a tail and keeps all events and bytes."""
 
-    handed_over: ClassVar[bool] = False
-    """Whether it has growth handed over as soon as it is reported."""
-
-    def __init__(self, tail: FolderTail) -> None:
+    def __init__(self, tail: FolderTail, notifications: Notifications, hands_over: bool) -> None:
         self.tail = tail
+        self.notifications = notifications
         self.events: list[TailEvent] = []
         self.data: dict[TailedFile, bytearray] = {}
-        self.taken_at_once = 0
-        self._received = trio.Event()
-        if self.handed_over:
-            tail.hand_over_growth(self._take_at_once)
+        self.handed_over = 0
+        if hands_over:
+            tail.hand_over_growth(self._take_growth)
 
     async def run(self) -> None:
         async for event in self.tail:
             self._take(event)
 
-    def _take_at_once(self, event: TailEvent) -> None:
+    def _take_growth(self, event: TailEvent) -> None:
         assert isinstance(event, Grew)
-        self.taken_at_once += 1
+        self.handed_over += 1
         self._take(event)
 
     def _take(self, event: TailEvent) -> None:
@@ -105,27 +122,36 @@ class Consumer:
             self.data[event.file] += event.data
         elif isinstance(event, Rewritten):
             self.data[event.file][: len(event.data)] = event.data
-        self._received.set()
 
-    async def until(self, kind: type, count: int = 1) -> TailEvent:
-        """Wait for the nth event of a kind."""
-        while True:
-            found = [event for event in self.events if isinstance(event, kind)]
-            if len(found) >= count:
-                return found[count - 1]
-            self._received = trio.Event()
-            await self._received.wait()
+    async def until(self, kind: type) -> TailEvent:
+        """Wait for the first event of a kind."""
+        await until(lambda: any(isinstance(event, kind) for event in self.events))
+        return next(event for event in self.events if isinstance(event, kind))
 
     async def until_data(self, name: str, data: bytes) -> None:
-        """Wait until a file has this name and these bytes were delivered. (A rename causes no event.)"""
-        while not any(file.path.name == name and bytes(got) == data for file, got in self.data.items()):
-            await trio.sleep(0.001)
+        """Wait until a file has this name and these bytes were delivered."""
+        await until(lambda: any(file.path.name == name and bytes(got) == data for file, got in self.data.items()))
+
+
+async def until(condition: Callable[[], object]) -> None:
+    while not condition():
+        await trio.sleep(0.001)
 
 
 @asynccontextmanager
-async def consuming(tail: FolderTail) -> AsyncIterator[Consumer]:
+async def consuming(
+    root: Path, notifications: Notifications, *, poll: float = NEVER, scan: float = NEVER, hands_over: bool = False
+) -> AsyncIterator[Consumer]:
     """A consumer that runs, and has already received `Settled`."""
-    consumer = Consumer(tail)
+    tail = FolderTail(
+        root,
+        suffixes=(".slp",),
+        rewritable_bytes=REWRITABLE,
+        notifications=notifications,
+        poll_seconds=poll,
+        scan_seconds=scan,
+    )
+    consumer = Consumer(tail, notifications, hands_over)
     with trio.fail_after(DEADLINE):
         async with tail, trio.open_nursery() as nursery:
             nursery.start_soon(consumer.run)
@@ -134,60 +160,26 @@ async def consuming(tail: FolderTail) -> AsyncIterator[Consumer]:
             nursery.cancel_scope.cancel()
 
 
-@pytest.fixture(params=["yielded", "handed over", "watchdog", "kqueue"], autouse=True)
-def growth(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run each test with all events yielded, with growth handed over at once, and with what other systems have in place
-    of inotify."""
-    monkeypatch.setattr(Consumer, "handed_over", request.param == "handed over")
-    if request.param in ("watchdog", "kqueue") and sys.platform != "linux":
-        pytest.skip("Windows has a reader of its own, and the stand-in for kqueue is made of inotify")
-    if request.param == "watchdog":
-        monkeypatch.setattr(watcher_module, "InotifyReader", none_left)
-    if request.param == "kqueue":
-        monkeypatch.setattr(watcher_module, "_readers", kqueue_readers)
+@asynccontextmanager
+async def following(root: Path, way: Way, **seconds: float) -> AsyncIterator[Consumer]:
+    """A consumer of a watched folder."""
+    async with (
+        Watcher(readers_of=way.readers_of) as watcher,
+        consuming(root, watcher.watch(root), hands_over=way.hands_over, **seconds) as consumer,
+    ):
+        yield consumer
 
 
-def kqueue_readers(token: trio.lowlevel.TrioToken) -> tuple[Strategy, KqueueReader, KqueueReader]:
-    """As on macOS."""
-    from tests.sources.tail import fake_kqueue
+async def scan(notifications: Notifications, *folders: Path) -> None:
+    """Do with notifications what each scan does."""
 
-    reader = KqueueReader(fake_kqueue.kernel())
-    return "kqueue", reader, reader
+    def watch() -> None:
+        notifications.watch_root()
+        for path in map(str, folders):
+            notifications.watch_folder(path)
+        notifications.keep_folders(list(map(str, folders)))
 
-
-@pytest.fixture
-def with_inotify(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For tests of inotify: all runs use it."""
-    if sys.platform != "linux":
-        pytest.skip("inotify exists only on Linux")
-    monkeypatch.setattr(watcher_module, "InotifyReader", InotifyReader)
-    monkeypatch.setattr(watcher_module, "_readers", real_readers)
-
-
-@pytest.fixture
-def with_watchdog(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For tests of watchdog: all runs use it, as on other systems, and while no inotify instance is left."""
-    if sys.platform != "linux":
-        pytest.skip("inotify is taken away, which Windows does not have")
-    monkeypatch.setattr(watcher_module, "InotifyReader", none_left)
-    monkeypatch.setattr(watcher_module, "_readers", real_readers)
-
-
-def none_left() -> InotifyReader:
-    """Stand for a system that has no inotify instances left."""
-    raise OSError(errno.EMFILE, "Too many open files")
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    folder = tmp_path / "replays"
-    folder.mkdir()
-    return folder
-
-
-def append(path: Path, data: bytes) -> None:
-    with path.open("ab", buffering=0) as file:
-        file.write(data)
+    await trio.to_thread.run_sync(watch)
 
 
 def observers() -> list[threading.Thread]:
@@ -195,79 +187,82 @@ def observers() -> list[threading.Thread]:
     return [thread for thread in threading.enumerate() if type(thread).__module__.startswith("watchdog")]
 
 
-async def test_append_is_delivered(root: Path) -> None:
+def descriptors() -> int:
+    """The number of open descriptors."""
+    return sum(1 for _ in Path("/proc/self/fd").iterdir())
+
+
+def watches() -> int:
+    """The number of inotify watches of the process."""
+    return sum(path.read_text().count("inotify wd:") for path in Path("/proc/self/fdinfo").iterdir() if path.exists())
+
+
+def reads_at_once(path: Path) -> bool:
+    """Whether the file system reads without waiting, as memory for files does not."""
+    with path.open("rb") as file:
+        try:
+            return os.preadv(file.fileno(), [bytearray(1)], 0, os.RWF_NOWAIT) >= 0
+        except (OSError, AttributeError):
+            return sys.platform == "win32"
+
+
+@each_way
+async def test_append_is_delivered(root: Path, way: Way) -> None:
     path = root / "a.slp"
     append(path, b"one")
-    async with Watcher() as watcher, consuming(tail_of(root, watcher.watch(root))) as consumer:
-        assert consumer.tail._notifications.degraded is None
-        append(path, b"two")
-        await consumer.until_data("a.slp", b"onetwo")
+    async with following(root, way) as consumer:
+        assert (consumer.notifications.strategy, consumer.notifications.degraded) == (way.strategy, None)
+        assert bool(observers()) == (way.strategy == "watchdog")
+        for count in range(1, 10):
+            append(path, b"two")
+            await consumer.until_data("a.slp", b"one" + b"two" * count)
+        assert bool(consumer.handed_over) == (way.hands_over and reads_at_once(path))
         with path.open("r+b", buffering=0) as file:
             file.write(b"ONE")
-        await consumer.until(Rewritten)
-        await consumer.until_data("a.slp", b"ONEtwo")
+        await consumer.until_data("a.slp", b"ONE" + b"two" * 9)
 
 
 @on_linux
-@pytest.mark.usefixtures("with_inotify")
-async def test_growth_is_handed_over_while_the_iteration_waits(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Consumer, "handed_over", True)
-    path = root / "a.slp"
-    append(path, b"0")
-    async with Watcher() as watcher, consuming(tail_of(root, watcher.watch(root))) as consumer:
-        if not next(iter(consumer.tail._table.open)).nowait:
-            pytest.skip(f"files in {root} can only be read in threads")
-        for count in range(1, 10):
-            append(path, b"%d" % count)
-            await consumer.until_data("a.slp", bytes(range(ord("0"), ord("0") + count + 1)))
-        assert consumer.taken_at_once >= 8
-        path.unlink()
-        await consumer.until(Lost)
-        append(root / "b.slp", b"x")
-        await consumer.until_data("b.slp", b"x")
-
-
-@on_linux
-@pytest.mark.usefixtures("with_inotify")
 async def test_error_while_growth_is_handed_over_is_raised_by_the_iteration(root: Path) -> None:
     """Not by the task that reports the growth of all files."""
     path = root / "a.slp"
     append(path, b"0")
-    async with Watcher() as watcher, tail_of(root, watcher.watch(root)) as tail:
+    if not reads_at_once(path):
+        pytest.skip(f"files in {root} can only be read in threads")
 
-        def fail(event: TailEvent) -> None:
-            raise ZeroDivisionError
+    def fail(event: TailEvent) -> None:
+        raise ZeroDivisionError
 
-        tail.hand_over_growth(fail)
-        with trio.fail_after(DEADLINE), pytest.raises(ZeroDivisionError):
-            async for event in tail:
-                if isinstance(event, Settled):
-                    if not next(iter(tail._table.open)).nowait:
-                        pytest.skip(f"files in {root} can only be read in threads")
-                    append(path, b"1")
-        (root / "b.slp").write_bytes(b"x")
-        with trio.fail_after(DEADLINE):
-            async for event in tail:
-                if isinstance(event, Grew) and event.file.path.name == "b.slp":
-                    break
+    with trio.fail_after(DEADLINE):
+        async with Watcher() as watcher:
+            tail = FolderTail(root, suffixes=(".slp",), rewritable_bytes=REWRITABLE, notifications=watcher.watch(root))
+            tail.hand_over_growth(fail)
+            async with tail:
+                with pytest.raises(ZeroDivisionError):
+                    async for event in tail:
+                        if isinstance(event, Settled):
+                            append(path, b"1")
+                append(root / "b.slp", b"x")
+                async for event in tail:
+                    if isinstance(event, Grew) and event.file.path.name == "b.slp":
+                        break
 
 
 @on_linux
-async def test_truncation_is_yielded_though_growth_is_handed_over(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Consumer, "handed_over", True)
+async def test_truncation_is_yielded_though_growth_is_handed_over(root: Path) -> None:
     path = root / "a.slp"
     append(path, b"long enough")
-    async with Watcher() as watcher, consuming(tail_of(root, watcher.watch(root))) as consumer:
-        with path.open("r+b") as file:
-            file.truncate(3)
+    async with following(root, WAYS[1]) as consumer:
+        os.truncate(path, 3)
         lost = await consumer.until(Lost)
         assert isinstance(lost, Lost)
         assert lost.error.code == "truncated"
         await consumer.until_data("a.slp", b"lon")
 
 
-async def test_new_file_is_delivered(root: Path) -> None:
-    async with Watcher() as watcher, consuming(tail_of(root, watcher.watch(root))) as consumer:
+@each_way
+async def test_new_file_is_delivered_until_it_is_deleted(root: Path, way: Way) -> None:
+    async with following(root, way) as consumer:
         append(root / "a.slp", b"one")
         append(root / "other.txt", b"one")
         await consumer.until_data("a.slp", b"one")
@@ -275,60 +270,51 @@ async def test_new_file_is_delivered(root: Path) -> None:
         append(root / "b.slp", b"two")
         await consumer.until_data("b.slp", b"onetwo")
         assert len(consumer.data) == 1
+        (root / "b.slp").unlink()
+        lost = await consumer.until(Lost)
+        assert isinstance(lost, Lost)
+        assert isinstance(lost.error, Vanished)
 
 
-async def test_files_in_new_folders(root: Path) -> None:
-    async with Watcher() as watcher, consuming(tail_of(root, watcher.watch(root))) as consumer:
+@each_way
+async def test_files_in_new_and_renamed_folders(root: Path, way: Way) -> None:
+    async with following(root, way) as consumer:
         (root / "2026" / "11").mkdir(parents=True)
         append(root / "2026" / "11" / "a.slp", b"one")
         await consumer.until_data("a.slp", b"one")
         (root / "2026" / "12").mkdir()
         append(root / "2026" / "12" / "b.slp", b"one")
         await consumer.until_data("b.slp", b"one")
-
-
-async def test_file_in_a_renamed_folder(root: Path) -> None:
-    (root / "x").mkdir()
-    append(root / "x" / "a.slp", b"one")
-    async with Watcher() as watcher, consuming(tail_of(root, watcher.watch(root))) as consumer:
-        (file,) = consumer.tail.active
-        (root / "x").rename(root / "y")
-        append(root / "y" / "a.slp", b"two")
-        while file.path != root / "y" / "a.slp":
-            await trio.sleep(0.01)
+        followed = list(consumer.tail.active)
+        (root / "2026").rename(root / "2027")
+        append(root / "2027" / "11" / "a.slp", b"two")
+        await until(lambda: {file.path.parent.parent for file in followed} == {root / "2027"})
         await consumer.until_data("a.slp", b"onetwo")
-        assert list(consumer.tail.active) == [file]
+        assert list(consumer.tail.active) == followed
 
 
-async def test_deleted_file_is_lost(root: Path) -> None:
+@each_way
+async def test_root_deleted_and_recreated(root: Path, way: Way, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The deletion is reported, and a missing folder is looked for."""
+    monkeypatch.setattr(folder, "MISSING_SECONDS", 0.05)
     append(root / "a.slp", b"one")
-    async with Watcher() as watcher, consuming(tail_of(root, watcher.watch(root))) as consumer:
-        (root / "a.slp").unlink()
-        lost = await consumer.until(Lost)
-        assert isinstance(lost, Lost)
-        assert isinstance(lost.error, Vanished)
-
-
-async def test_root_deleted_and_recreated(root: Path) -> None:
-    append(root / "a.slp", b"one")
-    async with Watcher() as watcher, consuming(tail_of(root, watcher.watch(root), scan=0.2)) as consumer:
+    async with following(root, way) as consumer:
         shutil.rmtree(root)
         await consumer.until(Lost)
-        while consumer.tail.root_present:
-            await trio.sleep(0.01)
-        assert consumer.tail._notifications.degraded
+        await until(lambda: not consumer.tail.root_present)
+        assert consumer.notifications.degraded
         root.mkdir()
-        while consumer.tail._notifications.degraded:
-            await trio.sleep(0.01)
+        await until(lambda: not consumer.notifications.degraded)
         append(root / "a.slp", b"new")
         await consumer.until_data("a.slp", b"new")
         append(root / "a.slp", b"er")
         await consumer.until_data("a.slp", b"newer")
 
 
-async def test_replaced_root_is_watched_again(root: Path, tmp_path: Path) -> None:
+@each_way
+async def test_replaced_root_is_watched_again(root: Path, tmp_path: Path, way: Way) -> None:
     """Inotify would follow the old folder to its new name."""
-    async with Watcher() as watcher, consuming(tail_of(root, watcher.watch(root), scan=0.2)) as consumer:
+    async with following(root, way, scan=0.2) as consumer:
         root.rename(tmp_path / "moved")
         root.mkdir()
         append(root / "a.slp", b"one")
@@ -339,20 +325,12 @@ async def test_replaced_root_is_watched_again(root: Path, tmp_path: Path) -> Non
         assert len(consumer.data) == 1
 
 
-async def test_root_created_later(tmp_path: Path) -> None:
-    root = tmp_path / "later" / "replays"
-    async with Watcher() as watcher, consuming(tail_of(root, watcher.watch(root))) as consumer:
-        assert consumer.events == [Scanned(()), Settled()]
-        root.mkdir(parents=True)
-        append(root / "a.slp", b"one")
-        await consumer.until_data("a.slp", b"one")
-
-
-async def test_root_that_is_a_link(root: Path, tmp_path: Path) -> None:
+@each_way
+async def test_root_that_is_a_link(root: Path, tmp_path: Path, way: Way) -> None:
     link = tmp_path / "link"
     link.symlink_to(root)
     append(root / "a.slp", b"one")
-    async with Watcher() as watcher, consuming(tail_of(link, watcher.watch(link))) as consumer:
+    async with following(link, way) as consumer:
         append(root / "a.slp", b"two")
         await consumer.until_data("a.slp", b"onetwo")
         append(root / "b.slp", b"one")
@@ -360,54 +338,42 @@ async def test_root_that_is_a_link(root: Path, tmp_path: Path) -> None:
         assert {file.path.parent for file in consumer.data} == {link}
 
 
-async def test_two_tails_of_one_root_and_one_inside_it(root: Path) -> None:
+@each_way
+async def test_two_tails_of_one_root_and_one_inside_it(root: Path, way: Way) -> None:
     (root / "sub").mkdir()
     async with (
-        Watcher() as watcher,
-        consuming(tail_of(root, watcher.watch(root))) as one,
-        consuming(tail_of(root, watcher.watch(root))) as two,
-        consuming(tail_of(root / "sub", watcher.watch(root / "sub"))) as inner,
+        Watcher(readers_of=way.readers_of) as watcher,
+        consuming(root, watcher.watch(root)) as one,
+        consuming(root, watcher.watch(root)) as two,
+        consuming(root / "sub", watcher.watch(root / "sub")) as inner,
     ):
-        append(root / "sub" / "a.slp", b"one")
-        for consumer in (one, two, inner):
-            await consumer.until_data("a.slp", b"one")
-        append(root / "sub" / "a.slp", b"two")
-        for consumer in (one, two, inner):
-            await consumer.until_data("a.slp", b"onetwo")
+        for piece, whole in ((b"one", b"one"), (b"two", b"onetwo")):
+            append(root / "sub" / "a.slp", piece)
+            for consumer in (one, two, inner):
+                await consumer.until_data("a.slp", whole)
 
 
-async def test_unwatched_notifications_cost_nothing(root: Path) -> None:
-    async with Watcher() as watcher:
-        idle = len(observers())
+@on_linux
+@each_way
+async def test_unwatched_notifications_cost_nothing(root: Path, way: Way) -> None:
+    cost = {"watchdog": lambda: len(observers()), "kqueue": descriptors, "inotify": watches}[way.strategy]
+    async with Watcher(readers_of=way.readers_of) as watcher:
+        idle = cost()
         for count in range(3):  # a root can be watched again
-            path = root / f"{count}.slp"
             gone, stays = watcher.watch(root), watcher.watch(root)
-            async with consuming(tail_of(root, gone)):
+            async with consuming(root, gone):
                 pass
-            async with consuming(tail_of(root, stays)) as consumer:
+            async with consuming(root, stays) as consumer:
                 watcher.unwatch(gone)
-                append(path, b"one")
-                await consumer.until(Grew)
-                assert str(path) not in gone.take().paths
-                gone.watch_root()
-                gone.watch_folder(str(root))
-                gone.keep_folders([str(root)])
-            path.unlink()
-            inotify = watcher._system.reader
-            if isinstance(inotify, KqueueReader):
-                assert list(inotify._watched) == [stays]
-            elif inotify is None:
-                assert len(observers()) > idle
-            elif isinstance(inotify, InotifyReader):
-                assert list(inotify._watches) == [stays]
+                append(root / f"{count}.slp", b"one")
+                await consumer.until_data(f"{count}.slp", b"one")
+                assert str(root / f"{count}.slp") not in gone.take().paths
+                await scan(gone, root)
+                assert cost() > idle
             watcher.unwatch(stays)
             watcher.unwatch(stays)
             with trio.fail_after(DEADLINE):
-                while len(observers()) > idle:
-                    await trio.sleep(0.001)
-            assert not watcher._roots
-            assert not isinstance(inotify, InotifyReader) or not (inotify._watches or inotify._listeners)
-            assert not isinstance(inotify, KqueueReader) or not (inotify._watched or inotify._folders)
+                await until(lambda: cost() == idle)
 
 
 async def test_polling_alone_finds_everything(root: Path) -> None:
@@ -415,7 +381,7 @@ async def test_polling_alone_finds_everything(root: Path) -> None:
         notifications = watcher.watch(root)
         assert notifications.degraded == "polling was asked for"
         assert not observers()
-        async with consuming(tail_of(root, notifications, poll=0.02, scan=0.1)) as consumer:
+        async with consuming(root, notifications, poll=0.02, scan=0.1) as consumer:
             append(root / "a.slp", b"one")
             await consumer.until_data("a.slp", b"one")
             append(root / "a.slp", b"two")
@@ -424,105 +390,127 @@ async def test_polling_alone_finds_everything(root: Path) -> None:
             await consumer.until(Lost)
 
 
-@pytest.mark.usefixtures("with_watchdog")
-async def test_watchdog_reports_appends_without_inotify(root: Path) -> None:
-    path = root / "a.slp"
-    append(path, b"one")
-    async with Watcher() as watcher, consuming(tail_of(root, watcher.watch(root))) as consumer:
-        assert watcher._system.reader is None
-        append(path, b"two")
-        await consumer.until_data("a.slp", b"onetwo")
+# What the system refuses, and gives again.
 
 
-@pytest.mark.usefixtures("with_watchdog")
-async def test_notifications_come_back_after_enospc(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    full = True
-    real = BaseObserver.schedule
-
-    def schedule(*args: object, **options: object) -> object:
-        if full:
-            raise OSError(errno.ENOSPC, "No space left on device")
-        return real(*args, **options)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(BaseObserver, "schedule", schedule)
-    async with Watcher() as watcher, consuming(tail_of(root, watcher.watch(root), poll=0.02, scan=0.1)) as consumer:
-        notifications = consumer.tail._notifications
-        assert notifications.degraded == "no notifications: No space left on device"
-        append(root / "a.slp", b"one")
-        await consumer.until_data("a.slp", b"one")
-        full = False
-        while notifications.degraded is not None:
-            await trio.sleep(0.01)
+@contextmanager
+def refusing(owner: object, name: str, refuse: Callable[..., object]) -> Iterator[None]:
+    """While the block runs, a function raises or returns what `refuse` does, unless that is `None`."""
+    real = getattr(owner, name)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(owner, name, lambda *args, **options: refuse(*args) or real(*args, **options))
+        yield
 
 
-@pytest.mark.usefixtures("with_watchdog")
-async def test_polling_when_the_observer_cannot_start_a_thread(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As with hundreds of subfolders as stations and a limit of tasks (systemd, `TasksMax`)."""
+def raising(error: Exception) -> Callable[..., object]:
+    def fail(*_: object) -> object:
+        raise error
 
-    def schedule(*_: object, **__: object) -> object:
-        raise RuntimeError("can't start new thread")
-
-    monkeypatch.setattr(BaseObserver, "schedule", schedule)
-    async with Watcher() as watcher, consuming(tail_of(root, watcher.watch(root), poll=0.02, scan=0.1)) as consumer:
-        assert consumer.tail._notifications.degraded == "no notifications: can't start new thread"
-        append(root / "a.slp", b"one")
-        await consumer.until_data("a.slp", b"one")
+    return fail
 
 
-@pytest.mark.usefixtures("with_watchdog")
+NO_SPACE = OSError(errno.ENOSPC, "No space left on device")
+NO_FILES = OSError(errno.EMFILE, "Too many open files")
+NO_THREAD = RuntimeError("can't start new thread")
+
+
+@on_linux
+@pytest.mark.parametrize(
+    ("readers_of", "owner", "name", "refuse", "reason"),
+    [
+        (no_readers, BaseObserver, "schedule", raising(NO_SPACE), "No space left on device"),
+        (no_readers, watcher_module, "Observer", raising(NO_FILES), "Too many open files"),
+        (no_readers, watcher_module, "Observer", raising(NO_THREAD), "can't start new thread"),
+        (readers_of_platform, InotifyReader, "watch", lambda *_: NO_SPACE, "No space left on device"),
+        (
+            readers_of_platform,
+            InotifyReader,
+            "watch",
+            lambda reader, listener, folder: NO_SPACE if folder.endswith("sub") else None,
+            "No space left on device",
+        ),
+    ],
+    ids=["full", "no observer", "no thread", "no watch", "no watch for a subfolder"],
+)
+async def test_polling_until_there_are_notifications_again(
+    root: Path, readers_of: ReadersOf, owner: object, name: str, refuse: Callable[..., object], reason: str
+) -> None:
+    (root / "sub").mkdir()
+    with ExitStack() as refusal:
+        refusal.enter_context(refusing(owner, name, refuse))
+        async with (
+            Watcher(readers_of=readers_of) as watcher,
+            consuming(root, watcher.watch(root), poll=0.02, scan=0.05) as polled,
+            consuming(root, watcher.watch(root)) as notified,
+        ):
+            for consumer in (polled, notified):
+                assert consumer.notifications.degraded == f"no notifications: {reason}"
+            append(root / "sub" / "a.slp", b"one")
+            await polled.until_data("a.slp", b"one")
+            refusal.close()
+            await until(lambda: polled.notifications.degraded is None)
+            await scan(notified.notifications, root, root / "sub")
+            assert notified.notifications.degraded is None
+            append(root / "sub" / "b.slp", b"one")
+            await notified.until_data("b.slp", b"one")
+            append(root / "sub" / "b.slp", b"two")
+            await notified.until_data("b.slp", b"onetwo")
+    assert not observers()
+
+
+@on_linux
 async def test_threads_are_left_for_other_work_than_watching(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watcher_module, "_SPARE_THREADS", 3)
-    real = BaseObserver.schedule
-    watched = 0
+    """With hundreds of subfolders as stations and a limit of tasks (systemd, `TasksMax`)."""
+    monkeypatch.setattr(watcher_module, "SPARE_THREADS", 3)
+    scheduled: list[BaseObserver] = []
 
-    def schedule(*args: object, **options: object) -> object:
-        nonlocal watched
-        if watched == 6:
-            raise RuntimeError("can't start new thread")
-        watched += 1
-        return real(*args, **options)  # type: ignore[arg-type]
+    def refuse(observer: BaseObserver, *_: object) -> None:
+        if len(scheduled) == 6:
+            raise NO_THREAD
+        scheduled.append(observer)
 
-    monkeypatch.setattr(BaseObserver, "schedule", schedule)
-    async with Watcher() as watcher:
-        listeners: list[Notifications] = []
-        for number in range(9):
-            (tmp_path / str(number)).mkdir()
-            listeners.append(watcher.watch(tmp_path / str(number)))
-        for _ in range(2):  # at the second scan, no watch is tried again
-            for notifications in listeners:
-                await trio.to_thread.run_sync(notifications.watch_root)
-            working = [notifications.degraded is None for notifications in listeners]
-            assert working == [True] * 3 + [False] * 6
-            assert "threads" in (listeners[-1].degraded or "")
-            system = watcher._system
-            assert system.observer is not None
-            assert len(system.observer.emitters) == len(system.watched) == 3
-        await trio.to_thread.run_sync(watcher.unwatch, listeners[0])
-        await trio.to_thread.run_sync(listeners[8].watch_root)
-        assert "can't start" in (listeners[8].degraded or ""), "there is room for one, and the limit still holds"
+    with refusing(BaseObserver, "schedule", refuse):
+        async with Watcher(readers_of=no_readers) as watcher:
+            listeners: list[Notifications] = []
+            for number in range(9):
+                (tmp_path / str(number)).mkdir()
+                listeners.append(watcher.watch(tmp_path / str(number)))
+            for _ in range(2):  # at the second scan, no watch is tried again
+                for notifications in listeners:
+                    await trio.to_thread.run_sync(notifications.watch_root)
+                working = [notifications.degraded is None for notifications in listeners]
+                assert working == [True] * 3 + [False] * 6
+                assert "threads" in (listeners[-1].degraded or "")
+                assert len(scheduled[0].emitters) == 3
+            await trio.to_thread.run_sync(watcher.unwatch, listeners[0])
+            await trio.to_thread.run_sync(listeners[8].watch_root)
+            assert "can't start" in (listeners[8].degraded or ""), "there is room for one, and the limit still holds"
 
 
 async def test_work_waits_until_a_thread_can_be_started(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("slpstream.sources.tail.threads._RETRY_SECONDS", 0.02)
-    monkeypatch.setattr("slpstream.sources.tail.folder._MISSING_SECONDS", 0.02)
-    real = trio.lowlevel.start_thread_soon
-    failures, chance = 0, random.Random(1)
+    monkeypatch.setattr(threads, "RETRY_SECONDS", 0.02)
+    monkeypatch.setattr(folder, "MISSING_SECONDS", 0.02)
+    chance = random.Random(1)
+    failures: set[str] = set()
 
-    def start_thread_soon(*args: object, **options: object) -> None:
-        nonlocal failures
-        if chance.random() < 0.6:
-            failures += 1
-            raise RuntimeError("can't start new thread")
-        real(*args, **options)  # type: ignore[arg-type]
+    def refuse_of(name: str) -> Callable[..., object]:
+        def refuse(*_: object) -> None:
+            if chance.random() < 0.6:
+                failures.add(name)
+                raise NO_THREAD
 
-    for module in (trio.lowlevel, trio._threads):
-        monkeypatch.setattr(module, "start_thread_soon", start_thread_soon)
+        return refuse
+
     append(root / "a.slp", b"one")
-    async with consuming(tail_of(root, None, poll=0.02, scan=0.05)) as consumer:
-        await consumer.until_data("a.slp", b"one")
-        append(root / "b.slp", b"two")
-        await consumer.until_data("b.slp", b"two")
-    assert failures
+    with (
+        refusing(trio.lowlevel, "start_thread_soon", refuse_of("start")),
+        refusing(trio.to_thread, "run_sync", refuse_of("run")),
+    ):
+        async with consuming(root, Notifications("polling was asked for"), poll=0.02, scan=0.05) as consumer:
+            await consumer.until_data("a.slp", b"one")
+            append(root / "b.slp", b"two")
+            await consumer.until_data("b.slp", b"two")
+            await until(lambda: failures == {"start", "run"})
 
 
 async def test_runtime_errors_of_the_work_itself_are_raised() -> None:
@@ -533,8 +521,33 @@ async def test_runtime_errors_of_the_work_itself_are_raised() -> None:
         await TrioThreads().run(work)
 
 
-@asynccontextmanager
-async def nested_folders(root: Path, depth: int) -> AsyncIterator[None]:
+@on_linux
+async def test_notifications_come_from_inotify_once_an_instance_is_left(root: Path) -> None:
+    is_left = False
+    scheduled: list[BaseObserver] = []
+
+    def readers_of(token: trio.lowlevel.TrioToken) -> Readers:
+        return readers_of_platform(token) if is_left else no_readers(token)
+
+    with refusing(BaseObserver, "schedule", lambda observer, *_: scheduled.append(observer)):
+        async with (
+            Watcher(readers_of=readers_of) as watcher,
+            consuming(root, watcher.watch(root)) as consumer,
+        ):
+            append(root / "a.slp", b"one")
+            await consumer.until_data("a.slp", b"one")
+            is_left = True
+            await scan(consumer.notifications, root)
+            assert (consumer.notifications.strategy, consumer.notifications.degraded) == ("inotify", None)
+            assert not scheduled[0].emitters
+            append(root / "a.slp", b"two")
+            await consumer.until_data("a.slp", b"onetwo")
+            append(root / "b.slp", b"one")
+            await consumer.until_data("b.slp", b"one")
+
+
+@contextmanager
+def nested_folders(root: Path, depth: int) -> Iterator[None]:
     """Nested folders for the duration of the block. `shutil.rmtree` could not remove them: it is recursive too."""
     innermost = os.open(root, os.O_RDONLY)
     for _ in range(depth):
@@ -552,224 +565,68 @@ async def nested_folders(root: Path, depth: int) -> AsyncIterator[None]:
 
 
 @on_linux
-@pytest.mark.usefixtures("with_watchdog")
-async def test_polling_when_folders_are_nested_too_deeply(root: Path) -> None:
-    """Deeper than watchdog's search can recurse."""
-    async with (
-        nested_folders(root, depth=1200),
-        Watcher() as watcher,
-        consuming(tail_of(root, watcher.watch(root), poll=0.02, scan=0.1)) as consumer,
-    ):
-        if sys.version_info < (3, 12):  # since then, the search does not recurse, and the folder is watched
-            assert "recursion" in (consumer.tail._notifications.degraded or "")
-        append(root / "a.slp", b"one")
-        await consumer.until_data("a.slp", b"one")
-
-
-@pytest.mark.usefixtures("with_watchdog")
-@pytest.mark.parametrize(
-    ("error", "reason"),
-    [
-        (OSError(errno.EMFILE, "Too many open files"), "no notifications: Too many open files"),
-        (RuntimeError("can't start new thread"), "no notifications: can't start new thread"),
-    ],
-)
-async def test_polling_when_no_observer_can_be_started(
-    root: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, reason: str
-) -> None:
-    def no_observer() -> BaseObserver:
-        raise error
-
-    monkeypatch.setattr(watcher_module, "Observer", no_observer)
-    async with Watcher() as watcher:
-        notifications = watcher.watch(root)
-        assert notifications.degraded == reason
-        async with consuming(tail_of(root, notifications, poll=0.02, scan=0.1)) as consumer:
-            append(root / "a.slp", b"one")
+@pytest.mark.slow
+@pytest.mark.parametrize("strategy", ["inotify", "watchdog"])
+async def test_deeply_nested_folders_are_followed(root: Path, strategy: str) -> None:
+    """Deeper than watchdog's search can recurse: then polling finds the files."""
+    readers_of = readers_of_platform if strategy == "inotify" else no_readers
+    with nested_folders(root, depth=1200):
+        async with (
+            Watcher(readers_of=readers_of) as watcher,
+            consuming(root, watcher.watch(root), poll=0.02, scan=0.5 if strategy == "watchdog" else NEVER) as consumer,
+        ):
+            degraded = consumer.notifications.degraded or ""
+            # Since Python 3.12 the search of watchdog does not recurse.
+            assert ("recursion" in degraded) == (strategy == "watchdog" and sys.version_info < (3, 12))
+            path = root.joinpath(*["d"] * 1200, "a.slp")
+            append(path, b"one")
             await consumer.until_data("a.slp", b"one")
-
-
-@pytest.mark.usefixtures("with_watchdog")
-@pytest.mark.parametrize("error", [OSError(errno.EMFILE, "Too many open files"), RuntimeError("no thread")])
-async def test_notifications_begin_when_the_observer_can_be_started(
-    root: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
-) -> None:
-    tries = 0
-
-    def no_observer() -> BaseObserver:
-        nonlocal tries
-        tries += 1
-        raise error
-
-    monkeypatch.setattr(watcher_module, "Observer", no_observer)
-    async with Watcher() as watcher:
-        tail = tail_of(root, watcher.watch(root), poll=NEVER, scan=0.05)
-        async with consuming(tail) as consumer:
-            threads = threading.active_count()
-            notifications = tail._notifications
-            while tries < 5:
-                await trio.sleep(0.01)
-            assert notifications.degraded
-            assert threading.active_count() <= threads, "a failure costs no thread"
-            monkeypatch.setattr(watcher_module, "Observer", Observer)
-            while notifications.degraded:
-                await trio.sleep(0.01)
-            tail._scan_seconds = NEVER
-            await trio.sleep(0.2)
-            append(root / "a.slp", b"one")
-            await consumer.until_data("a.slp", b"one")
-            append(root / "a.slp", b"two")
-            await consumer.until_data("a.slp", b"onetwo")
-    assert not observers()
+            path.unlink()
+            await consumer.until(Lost)
 
 
 @on_linux
-@pytest.mark.usefixtures("with_watchdog")
-async def test_notifications_come_from_inotify_once_an_instance_is_left(
-    root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with Watcher() as watcher, consuming(tail_of(root, watcher.watch(root), scan=0.05)) as consumer:
-        append(root / "a.slp", b"one")
-        await consumer.until_data("a.slp", b"one")
-        monkeypatch.setattr(watcher_module, "InotifyReader", InotifyReader)
-        while not isinstance(reader := watcher._system.reader, InotifyReader) or not reader._watches:
-            await trio.sleep(0.01)
-        while consumer.tail._notifications.degraded is not None:
-            await trio.sleep(0.01)
-        append(root / "a.slp", b"two")
-        await consumer.until_data("a.slp", b"onetwo")
-        assert watcher._system.observer is not None
-        assert not watcher._system.observer.emitters
-        consumer.tail._scan_seconds = NEVER
-        await trio.sleep(0.2)
-        append(root / "b.slp", b"one")
-        await consumer.until_data("b.slp", b"one")
-
-
-@on_linux
-@pytest.mark.usefixtures("with_inotify")
-async def test_polling_when_no_inotify_watches_are_left(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(InotifyReader, "watch", lambda *_: OSError(errno.ENOSPC, "No space left on device"))
-    async with Watcher() as watcher, consuming(tail_of(root, watcher.watch(root), poll=0.02)) as consumer:
-        assert consumer.tail._notifications.degraded == "no notifications: No space left on device"
-        append(root / "a.slp", b"one")
-        await consumer.until_data("a.slp", b"one")
-
-
-@on_linux
-@pytest.mark.usefixtures("with_inotify")
-async def test_notifications_come_back_when_inotify_watches_are_left_again(
-    root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (root / "sub").mkdir()
-    full = True
-    real = InotifyReader.watch
-
-    def watch(reader: InotifyReader, listener: Notifications, folder: str) -> OSError | None:
-        if full and folder != str(root):
-            return OSError(errno.ENOSPC, "No space left on device")
-        return real(reader, listener, folder)
-
-    monkeypatch.setattr(InotifyReader, "watch", watch)
-    async with Watcher() as watcher, consuming(tail_of(root, watcher.watch(root), poll=0.02, scan=0.1)) as consumer:
-        notifications = consumer.tail._notifications
-        while "No space left" not in (notifications.degraded or ""):
-            await trio.sleep(0.001)
-        append(root / "sub" / "a.slp", b"one")
-        await consumer.until_data("a.slp", b"one")
-        full = False
-        while consumer.tail._notifications.degraded is not None:
-            await trio.sleep(0.01)
-        consumer.tail._scan_seconds = consumer.tail._poll_seconds = NEVER
-        await trio.sleep(0.2)
-        append(root / "sub" / "b.slp", b"one")
-        await consumer.until_data("b.slp", b"one")
-
-
-@on_linux
-@pytest.mark.usefixtures("with_inotify")
-async def test_deeply_nested_folders_are_watched(root: Path) -> None:
-    async with (
-        nested_folders(root, depth=1200),
-        Watcher() as watcher,
-        consuming(tail_of(root, watcher.watch(root))) as consumer,
-    ):
-        assert consumer.tail._notifications.degraded is None
-        path = root.joinpath(*["d"] * 1200, "a.slp")
-        append(path, b"one")
-        await consumer.until_data("a.slp", b"one")
-        path.unlink()
-        await consumer.until(Lost)
-
-
-@on_linux
-@pytest.mark.usefixtures("with_inotify")
-async def test_inotify_takes_no_thread_however_many_roots_there_are(tmp_path: Path) -> None:
-    before = observers()
-    async with Watcher() as watcher:
-        for number in range(20):
-            folder = tmp_path / str(number)
-            folder.mkdir()
-            notifications = watcher.watch(folder)
-            await trio.to_thread.run_sync(notifications.watch_root)
-            assert notifications.degraded is None
-        assert observers() == before
-
-
-@on_linux
-@pytest.mark.usefixtures("with_inotify")
 async def test_deleted_and_replaced_folders_leave_no_watches(root: Path, tmp_path: Path) -> None:
     (root / "a" / "b").mkdir(parents=True)
-    async with Watcher() as watcher, consuming(tail_of(root, watcher.watch(root))) as consumer:
-        inotify = watcher._system.reader
-        assert isinstance(inotify, InotifyReader)
-
-        async def until_watched(*folders: Path) -> None:
-            names = {str(root), *map(str, folders)}
-            while set(inotify._watches[consumer.tail._notifications]) != names or len(inotify._listeners) != len(names):
-                await trio.sleep(0.001)
-
-        await until_watched(root / "a", root / "a" / "b")
+    before = watches()
+    async with following(root, WAYS[0]) as consumer:
+        await until(lambda: watches() == before + 3)
         (root / "a").rename(root / "c")
-        await until_watched(root / "c", root / "c" / "b")
+        append(root / "c" / "b" / "a.slp", b"one")
+        await consumer.until_data("a.slp", b"one")
+        await until(lambda: watches() == before + 3)
         (root / "c").rename(tmp_path / "moved")
         (root / "c").mkdir()
-        await until_watched(root / "c")
-        append(tmp_path / "moved" / "b" / "a.slp", b"not ours")
-        append(root / "c" / "b.slp", b"one")
-        await consumer.until_data("b.slp", b"one")
-        (root / "c" / "b.slp").unlink()
+        await until(lambda: watches() == before + 2)
+        append(tmp_path / "moved" / "b" / "b.slp", b"not ours")
+        append(root / "c" / "c.slp", b"one")
+        await consumer.until_data("c.slp", b"one")
+        (root / "c" / "c.slp").unlink()
         (root / "c").rmdir()
-        await until_watched()
-        assert len(consumer.data) == 1
+        await until(lambda: watches() == before + 1)
+        assert {file.path.name for file in consumer.data} == {"a.slp", "c.slp"}
 
 
 @on_linux
-async def test_inotify_drops_folders_and_reports_overflow(root: Path) -> None:
-    (root / "sub").mkdir()
+async def test_inotify_reports_overflow_to_everybody(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     inotify = InotifyReader()
-    one, two = Notifications(None), Notifications(None)
-    assert inotify.watch(one, str(root)) is None
-    assert inotify.watch(one, str(root / "sub")) is None
-    assert inotify.watch(two, str(root)) is None
-    assert inotify.watch(one, str(root / "missing")) is not None
-    inotify.keep(one, [str(root / "sub"), str(root / "missing")])
+    listeners = [Notifications(None), Notifications(None)]
+    for notifications in listeners:
+        assert inotify.watch(notifications, str(root)) is None
+        assert inotify.watch(notifications, str(root / "missing")) is not None
+    overflow = struct.pack("iIII", -1, 0x4000, 0, 0)
+    monkeypatch.setattr(os, "read", lambda descriptor, size: overflow)
     with trio.fail_after(DEADLINE):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(inotify.run)
             append(root / "a.slp", b"x")
-            append(root / "sub" / "b.slp", b"x")
-            await one.wait(trio.current_time() + DEADLINE)
-            await two.wait(trio.current_time() + DEADLINE)
+            for notifications in listeners:
+                await notifications.wait(trio.current_time() + DEADLINE)
+                assert notifications.take() == (set(), True)
             nursery.cancel_scope.cancel()
-    assert one.take().paths == {str(root / "sub" / "b.slp")}
-    assert two.take().paths == {str(root / "a.slp")}
-    await inotify._dispatch(struct.pack("iIII", -1, 0x4000, 0, 0))
-    assert one.take().rescan
-    assert two.take().rescan
     inotify.close()
-    assert inotify.watch(one, str(root)) is None
-    inotify.keep(one, ())
+    assert inotify.watch(listeners[0], str(root)) is None
+    inotify.keep(listeners[0], ())
 
 
 @on_windows
@@ -798,87 +655,76 @@ async def test_a_scan_that_is_late_finds_the_reader_of_changes_stopped(root: Pat
     assert [str(answer) for answer in answers] == [*(["None"] if has_run else []), "the watcher has stopped"]
 
 
-@pytest.mark.usefixtures("with_watchdog")
-async def test_observer_ends_with_the_watcher(root: Path) -> None:
-    before = observers()
-    async with Watcher() as watcher, consuming(tail_of(root, watcher.watch(root))):
-        assert len(observers()) > len(before)
-    assert observers() == before
+# The end.
 
 
 async def test_tail_goes_on_by_polling_after_the_watcher_ends(root: Path) -> None:
     """Notifications are never required."""
-    events: deque[TailEvent] = deque()
-
-    async def follow(tail: FolderTail) -> None:
-        async for event in tail:
-            events.append(event)
-
-    with trio.fail_after(DEADLINE):
-        async with trio.open_nursery() as nursery:
-            async with Watcher() as watcher:
-                notifications = watcher.watch(root)
-                tail = tail_of(root, notifications, poll=0.02, scan=0.05)
-                nursery.start_soon(follow, tail)
-                while not any(isinstance(event, Settled) for event in events):
-                    await trio.sleep(0.01)
-            assert notifications.degraded is not None
-            (root / "a.slp").write_bytes(b"x")
-            while not any(isinstance(event, Grew) for event in events):
-                await trio.sleep(0.01)
-            nursery.cancel_scope.cancel()
+    watcher = Watcher()
+    await watcher.__aenter__()
+    async with consuming(root, watcher.watch(root), poll=0.02, scan=0.05) as consumer:
+        await watcher.__aexit__(None, None, None)
+        assert consumer.notifications.degraded is not None
+        append(root / "a.slp", b"x")
+        await consumer.until_data("a.slp", b"x")
 
 
-async def test_no_threads_or_descriptors_leak(root: Path) -> None:
+@on_linux
+@each_way
+async def test_no_threads_or_descriptors_leak(root: Path, way: Way) -> None:
     append(root / "a.slp", b"one")
     (root / "sub").mkdir()
 
-    async def once() -> None:
-        async with Watcher() as watcher, consuming(tail_of(root, watcher.watch(root))) as consumer:
-            append(root / "sub" / "b.slp", b"two")
-            await consumer.until(Opened, 2 if list((root / "sub").iterdir()) else 1)
+    async def once(number: int) -> None:
+        async with following(root, way) as consumer:
+            append(root / "sub" / f"{number}.slp", b"two")
+            await consumer.until_data(f"{number}.slp", b"two")
 
-    def descriptors() -> int:
-        folder = Path("/proc/self/fd")
-        return len(list(folder.iterdir())) if folder.is_dir() else 0
-
-    await once()
-    before, threads = descriptors(), len(observers())
-    for _ in range(20):
-        await once()
+    await once(0)
+    before = descriptors()
+    for number in range(1, 11):
+        await once(number)
     assert descriptors() <= before  # a thread may still have closed some
-    assert len(observers()) == threads
+    assert not observers()
 
 
 async def test_repeatedly_cancelled_consumer_loses_nothing(root: Path) -> None:
     path = root / "a.slp"
     written = bytearray()
     received = bytearray()
-    done = False
 
     async def write() -> None:
-        nonlocal done
         for number in range(100):
             piece = bytes([number]) * 50
             append(path, piece)
             written.extend(piece)
             await trio.sleep(0.002)
-        done = True
 
-    async with Watcher() as watcher, tail_of(root, watcher.watch(root), poll=0.02, scan=0.05) as tail:
+    async with Watcher() as watcher:
+        tail = FolderTail(
+            root,
+            suffixes=(".slp",),
+            rewritable_bytes=REWRITABLE,
+            notifications=watcher.watch(root),
+            poll_seconds=0.02,
+            scan_seconds=0.05,
+        )
         with trio.fail_after(DEADLINE):
-            async with trio.open_nursery() as nursery:
+            async with tail, trio.open_nursery() as nursery:
                 nursery.start_soon(write)
-                while not done or received != written:
+                while len(received) < 5000:
                     with trio.move_on_after(0.0007):
                         async for event in tail:
                             if isinstance(event, Grew):
                                 assert event.offset == len(received)
                                 received += event.data
-    assert len(received) == 5000
+    assert received == written
 
 
-async def test_release_from_another_task_while_a_thread_reads(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("hands_over", [False, True])
+async def test_release_from_another_task_while_a_thread_reads(
+    root: Path, monkeypatch: pytest.MonkeyPatch, hands_over: bool
+) -> None:
     """Reads go through threads here, and no descriptor may be closed while a thread uses it."""
 
     def unsupported(*_: object) -> int:
@@ -887,47 +733,53 @@ async def test_release_from_another_task_while_a_thread_reads(root: Path, monkey
     monkeypatch.setattr(os, "preadv", unsupported, raising=False)
     for number in range(5):
         append(root / f"{number}.slp", b"x")
-
-    async def append_and_release(tail: FolderTail) -> None:
+    way = Way(ON_PLATFORM, hands_over=hands_over)
+    async with following(root, way, poll=0.01, scan=0.02) as consumer:
         for number in range(200):
             append(root / f"{number % 5}.slp", b"x" * 100)
             await trio.sleep(0.001)
-            for file in list(tail.active)[:1]:
-                tail.release(file)
-
-    async with Watcher() as watcher, consuming(tail_of(root, watcher.watch(root), poll=0.01, scan=0.02)) as consumer:
-        await append_and_release(consumer.tail)
+            for file in list(consumer.tail.active)[:1]:
+                consumer.tail.release(file)
         while len(consumer.tail.active) < 5:
             append(root / f"{len(consumer.events) % 5}.slp", b"x")
             await trio.sleep(0.01)
-        contents = {file.path: bytes(consumer.data.get(file, b"")) for file in consumer.tail.active}
-        while any(path.read_bytes() != data for path, data in contents.items()):
-            await trio.sleep(0.01)
-            contents = {file.path: bytes(consumer.data.get(file, b"")) for file in consumer.tail.active}
+        await until(
+            lambda: all(bytes(consumer.data.get(file, b"")) == file.path.read_bytes() for file in consumer.tail.active)
+        )
         assert not any(isinstance(event, Lost) for event in consumer.events)
 
 
 async def test_error_in_the_consumer_propagates_unchanged(root: Path) -> None:
+    tail = FolderTail(root, suffixes=(".slp",), rewritable_bytes=REWRITABLE, notifications=None)
     with pytest.raises(ZeroDivisionError):
-        async with Watcher() as watcher, tail_of(root, watcher.watch(root)) as tail:
+        async with tail:
             async for _ in tail:
                 raise ZeroDivisionError
     with pytest.raises(StopAsyncIteration):
         await tail.__anext__()
 
 
+@on_linux
 async def test_events_after_the_end_of_the_event_loop_are_dropped(root: Path) -> None:
     """The observer's thread can briefly outlive the event loop."""
-    token: trio.lowlevel.TrioToken | None = None
+    scheduled: list[BaseObserver] = []
 
-    async def other_loop() -> None:
-        nonlocal token
-        token = trio.lowlevel.current_trio_token()
+    async def other_loop() -> Notifications:
+        watcher = Watcher(readers_of=no_readers)
+        await watcher.__aenter__()
+        notifications = watcher.watch(root)
+        await scan(notifications, root)
+        return notifications
 
-    await trio.to_thread.run_sync(lambda: trio.run(other_loop))
-    assert token is not None
-    system = watcher_module._System(on_reader=lambda: None)
-    watched = watcher_module._WatchedRoot(str(root), system, Timers(), token)
-    notifications = watched.add_listener()
-    watched._report(str(root / "a.slp"))
-    assert notifications.take().paths == {str(root / "a.slp")}
+    with refusing(BaseObserver, "schedule", lambda observer, *_: scheduled.append(observer)):
+        notifications: Notifications = await trio.to_thread.run_sync(trio.run, other_loop)
+    try:
+        for path in (root / "a.slp", root / "b.slp"):
+            append(path, b"x")
+            with trio.fail_after(DEADLINE):
+                while str(path) not in notifications.take().paths:
+                    await trio.sleep(0.001)
+    finally:
+        for observer in scheduled:
+            await trio.to_thread.run_sync(observer.stop)
+            await trio.to_thread.run_sync(observer.join)

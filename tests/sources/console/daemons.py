@@ -1,0 +1,48 @@
+"""Daemons in the process of the test, with consoles and relays on free ports of 127.0.0.1."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+
+import trio
+
+from slpstream.config import Config, Recordings, Relay, Server, StationConfig, Store
+from slpstream.daemon.daemon import Daemon
+
+
+def free_port(kind: int = socket.SOCK_STREAM) -> int:
+    with socket.socket(type=kind) as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+async def until(condition: Callable[[], object]) -> None:
+    while not condition():
+        await trio.sleep(0.01)
+
+
+ReadAgain = Callable[[Config], tuple[Config, list[StationConfig]]]
+"""Makes the next configuration of the present one."""
+
+
+@asynccontextmanager
+async def daemon_of(
+    tmp_path: Path, *stations: StationConfig, relay: Relay | None = None, read_again: ReadAgain | None = None
+) -> AsyncIterator[Daemon]:
+    config = Config(
+        relay=relay or Relay(),
+        server=Server(port=0),
+        store=Store(folder=str(tmp_path / "state"), index_old_files=False),
+        recordings=Recordings(folder=str(tmp_path / "recordings")),
+    )
+    again = None if read_again is None else partial(read_again, config)
+    daemon = Daemon(config, list(stations), read_again=again, strict=True)
+    async with trio.open_nursery() as nursery:
+        await nursery.start(lambda task_status: daemon.run(handle_signals=False, task_status=task_status))
+        yield daemon
+        daemon.stop()
