@@ -108,7 +108,6 @@ MARKS: Mapping[str, str] = {
     "tournament/controllers/test_planted.py": "sweep",
     "tournament/seats/test_claims_properties.py": "slow",
     "training/test_page.py": "process slow",
-    "web/test_autobahn.py": "process slow",
     "web/test_client_js.py": "process slow",
     "web/test_client_module.py": "process slow",
     "web/test_controllers.py": "process browser slow",

@@ -26,12 +26,14 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, expect
 
 from slpstream.simulate.bundled import bundled_match
+from tests.browsers.chromium import chromium
+from tests.browsers.pages import open_page
+from tests.daemons.demo import Demo, demo
 from tests.daemons.process import running
 from tests.outputs import obs_pictures
 from tests.project import ROOT
 from tests.web import setups, tournament_pictures
 from tests.web.on_air import game_picture
-from tests.web.pages import Demo, chromium, demo, open_page
 
 PICTURES = ROOT / "docs" / "pictures"
 EXAMPLE = ROOT / "slpstream" / "web" / "static" / "dashboard" / "overlay_example.png"

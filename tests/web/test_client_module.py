@@ -11,47 +11,13 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, expect
 
+from tests.browsers.pages import open_page
 from tests.daemons.process import running
 from tests.project import ROOT
-from tests.web.javascript import needs_node, run
-from tests.web.pages import open_page
+from tests.web.javascript import WITH_A_FAKE_SOCKET, needs_node, run
 from tests.web.shown import game_file, log_of, written_live
 
 DOCUMENTATION = ROOT / "docs" / "howto" / "overlay.md"
-
-WITH_A_FAKE_SOCKET = """
-  const { connect } = await import("./slpstream.js");
-  const opened = [];
-  class Fake {
-    constructor(url, protocol) {
-      this.url = decodeURIComponent(url);
-      this.protocol = protocol;
-      this.readyState = 0;
-      this.sent = [];
-      opened.push(this);
-      this.ready = new Promise((resolve) => setTimeout(() => { this.readyState = 1; this.onopen?.(); resolve(); }, 1));
-    }
-    send(text) { this.sent.push(JSON.parse(text)); }
-    say(message) { this.onmessage?.({ data: JSON.stringify(message) }); }
-    lose(code = 1006, reason = "") { this.readyState = 3; this.onclose?.({ code, reason }); }
-    close() { this.readyState = 3; }
-  }
-  const sockets = async (count) => {
-    while (opened.length < count) { await new Promise((resolve) => setTimeout(resolve, 5)); }
-    await opened[count - 1].ready;
-    opened[count - 1].say({ type: "hello", protocol: 1, version: "9", stations: ["a", "b"] });
-    return opened[count - 1];
-  };
-  const log = (type, station, game, place) => ({ type, station, gameId: game, cursor: `${game}/l${place}.0` });
-  const events = [];
-  const make = (options) => {
-    const client = connect({ base: "https://example.org:1/x/", WebSocket: Fake, ...options });
-    client.on("connection", (state) => events.push(state));
-    client.on("reset", (station) => events.push(`reset ${station}`));
-    client.on("frame", ({ cursor }) => events.push(cursor));
-    return client;
-  };
-"""
 
 
 def fake(script: str, into: Path) -> Any:

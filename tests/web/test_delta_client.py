@@ -20,9 +20,8 @@ from slpstream.web.encodings import DELTA
 from tests.replays import SLP
 from tests.stream.fakes import FakeLog
 from tests.synthetic.match import synthetic_match
-from tests.web.javascript import needs_node, run
+from tests.web.javascript import WITH_A_FAKE_SOCKET, needs_node, run
 from tests.web.served import served
-from tests.web.test_client_module import WITH_A_FAKE_SOCKET
 
 FRAMES = 900
 

@@ -15,12 +15,12 @@ from slpstream.model.messages import PAYLOADS, STATUS_PAYLOADS
 from slpstream.stream.subscription import SubscribeRequest
 from slpstream.web import stream_reference
 from slpstream.web.app import STATIC, described_endpoints
+from tests.browsers.pages import WIDE, open_page
+from tests.daemons.configuration import requiring_tokens
+from tests.daemons.demo import Demo, demo
 from tests.daemons.process import running
-from tests.project import IN_CI
 from tests.web import javascript
 from tests.web.javascript import needs_node
-from tests.web.pages import Demo, demo, open_page, screenshot
-from tests.web.test_dashboard import AXE, PHONE, WIDE, serious
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +79,6 @@ def test_everything_is_on_the_page(browser: Browser, playing: Demo) -> None:
         page.locator("#operation-listGames summary").click()
         example = json.loads(page.locator("#operation-listGames details pre").text_content() or "")
         assert set(example["games"][0]) >= {"gameId", "station", "players", "summary"}
-        screenshot(page, "docs-endpoints")
         watched.check(playing.url)
 
 
@@ -97,7 +96,6 @@ def test_console(browser: Browser, playing: Demo) -> None:
         expect(console.locator(".state")).to_have_text("connected")
         frame = console.locator("li", has=page.locator(".type", has_text="frame")).first
         frame.locator("summary").wait_for()
-        screenshot(page, "docs-console")
         console.get_by_role("button", name="Pause").click()
         shown = console.locator(".messages li").count()
         assert 0 < shown <= 200
@@ -119,28 +117,11 @@ def test_console(browser: Browser, playing: Demo) -> None:
         watched.check(playing.url)
 
 
-@pytest.mark.skipif(not AXE.is_file() and not IN_CI, reason="no axe-core; run: npm install --prefix tests/oracles")
-@pytest.mark.parametrize(("scheme", "language", "viewport"), [("dark", "ja", WIDE), ("light", "en", PHONE)])
-def test_axe_finds_nothing_serious(
-    browser: Browser, playing: Demo, scheme: str, language: str, viewport: dict[str, int]
-) -> None:
-    with open_page(browser, viewport=viewport, color_scheme=scheme, bypass_csp=True) as watched:
-        page = watched.page
-        page.goto(f"{playing.url}/docs?lang={language}")
-        page.locator("[id^=type-]").first.wait_for()
-        page.evaluate(AXE.read_text(encoding="utf-8"))
-        serious(page)
-        assert page.evaluate("document.documentElement.scrollWidth") == viewport["width"]
-        screenshot(page, f"docs-{language}")
-
-
 def test_page_asks_for_the_token(browser: Browser, tmp_path: Path) -> None:
-    folder = tmp_path / "station"
-    folder.mkdir()
-    (tmp_path / "token").write_text("sesame\n")
-    config = tmp_path / "slpstream.toml"
-    config.write_text(f'[server]\nrequire_token = true\ntoken_file = "{tmp_path / "token"}"\n')
-    with running(folder, arguments=("--config", str(config))) as daemon, open_page(browser, viewport=WIDE) as watched:
+    with (
+        running(tmp_path, arguments=requiring_tokens(tmp_path)) as daemon,
+        open_page(browser, viewport=WIDE) as watched,
+    ):
         page = watched.page
         page.goto(f"{daemon.url}/docs")
         page.locator("body > .problem").get_by_role("link", name="Log in").click()

@@ -15,8 +15,8 @@ from fontTools.ttLib import TTFont
 from playwright.sync_api import Browser, Page
 
 from slpstream.web.app import STATIC
+from tests.browsers.pages import open_page
 from tests.project import ROOT
-from tests.web.pages import open_page
 from tests.web.served import served
 from tests.web.static_site import BASE, serve_static
 

@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, Page
 from slpstream.formats.slippi import names
 from slpstream.web.app import STATIC
 from slpstream.web.own_pictures import OwnPictures, own_pictures
-from tests.web.pages import open_page, screenshot
+from tests.browsers.pages import open_page
 from tests.web.served import served
 from tests.web.static_site import BASE, serve_static
 
@@ -103,7 +103,6 @@ def test_every_character_and_stage_has_a_picture_that_can_be_seen(page: Page) ->
     )
     assert len(boxes) > len(CHARACTERS)
     assert min(boxes) > 20, "each is drawn"
-    screenshot(page, "icons")
 
 
 COMPARE = """async ([folder, names, height]) => {

@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from tests.browsers.chromium import CHROMIUM
 from tests.daemons.process import DaemonProcess
 from tests.oracles.slippi_js import MODULES
 from tests.project import IN_CI
-from tests.web.pages import CHROMIUM
 from tests.web.whole_site import whole_site
 
 LIGHTHOUSE = MODULES / "lighthouse" / "cli" / "index.js"
@@ -32,6 +32,7 @@ PAGES = {
     "overview": "/#",
     "station": "/#station/station",
     "wall": "/#wall",
+    "editor": "/#editor/playing",
     "docs": "/docs",
     "live scene": "/scenes/live/playing",
 }

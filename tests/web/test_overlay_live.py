@@ -1,7 +1,6 @@
 """The overlay during a real game: every number that it shows is right, and its memory does not grow.
 
-`SLPSTREAM_OVERLAY_SECONDS=600` selects the long form of the last test: ten minutes of games. The determinism rules are
-in `pages.py`. The page's share of a core is measured by `python -m tests.bench overlay`.
+`SLPSTREAM_OVERLAY_SECONDS=600` selects the long form of the last test: ten minutes of games. The page's share of a core is measured by `python -m tests.bench overlay`.
 """
 
 from __future__ import annotations
@@ -13,9 +12,9 @@ import pytest
 from playwright.sync_api import Browser
 
 from tests.bench import overlay
+from tests.browsers.pages import open_page
 from tests.daemons.process import running
 from tests.project import IN_CI
-from tests.web.pages import LIKE_A_VIDEO, open_page, screenshot
 from tests.web.shown import RECORD_WHAT_IS_SHOWN, Log, check, game_file, log_of, shows_a_frame, written_live
 
 LONG_SECONDS = float(os.environ.get("SLPSTREAM_OVERLAY_SECONDS", "60" if IN_CI else "20"))
@@ -45,10 +44,7 @@ def test_names_stocks_percents_and_combos_of_a_real_game(browser: Browser, folde
             shows_a_frame(page)
             page.evaluate(RECORD_WHAT_IS_SHOWN)
             page.locator(".combo.shown").first.wait_for()
-            screenshot(page, "overlay-combo")
             page.wait_for_function("() => document.querySelector('.icon.lost') !== null")
-            page.evaluate(LIKE_A_VIDEO)
-            screenshot(page, "overlay-real-game-over-video")
         records = page.evaluate("window.shown")
         watched.check(daemon.url)
     for read in records:

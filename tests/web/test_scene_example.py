@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.daemons.process import DaemonProcess, running
-from tests.web.on_air import CUT, poor_contrasts
-from tests.web.pages import open_page
+from tests.browsers.pages import open_page
+from tests.daemons.process import DaemonProcess
+from tests.web.on_air import CUT, poor_contrasts, scene_address
 
 SHOWN = {
     "live": (".name bdi", ["Vixen", "Altea"]),
@@ -29,43 +28,31 @@ def browser(drawing_browser: Browser) -> Browser:
     return drawing_browser
 
 
-@pytest.fixture(scope="module")
-def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
-    folder = tmp_path_factory.mktemp("example") / "station"
-    folder.mkdir()
-    with running(folder) as daemon:
-        yield daemon
-
-
-def address(daemon: DaemonProcess, scene: str, query: str = "") -> str:
-    return f"{daemon.url}/scenes/{scene}{'' if scene == 'ticker' else '/station'}{query}"
-
-
-def test_every_scene_has_something_to_show(browser: Browser, daemon: DaemonProcess) -> None:
+def test_every_scene_has_something_to_show(browser: Browser, empty_daemon: DaemonProcess) -> None:
     with open_page(browser) as watched:
         page = watched.page
         for scene, (selector, texts) in SHOWN.items():
             page.goto("about:blank")
-            page.goto(address(daemon, scene, "?theme=varsity&motion=0#example"))
+            page.goto(scene_address(empty_daemon, scene, "?theme=varsity&motion=0#example"))
             expect(page.locator(selector)).to_have_text(texts)
             assert page.evaluate(CUT) == [] or scene == "ticker", scene
             assert poor_contrasts(page) == [], scene
         assert [url for url in watched.requested if "/v1/" in url] == [], "nothing is asked of the daemon"
-        watched.check(daemon.url)
+        watched.check(empty_daemon.url)
 
 
-def test_game_runs_to_its_result_whatever_the_delay(browser: Browser, daemon: DaemonProcess) -> None:
+def test_game_runs_to_its_result_whatever_the_delay(browser: Browser, empty_daemon: DaemonProcess) -> None:
     with open_page(browser) as watched:
-        watched.page.goto(address(daemon, "live", "?delay=60s&show=names,percent,score,combo#example"))
+        watched.page.goto(scene_address(empty_daemon, "live", "?delay=60s&show=names,percent,score,combo#example"))
         calls = watched.page.locator(".call")
         expect(calls).to_have_text(["KO!117%", "Stock lost"])
         expect(watched.page.locator(".outcome")).to_have_text("Vixen wins")
         expect(watched.page.locator(".overlay")).to_have_attribute("data-phase", "playing")
-        watched.check(daemon.url)
+        watched.check(empty_daemon.url)
 
 
-def test_without_the_fragment_nothing_is_made_up(browser: Browser, daemon: DaemonProcess) -> None:
+def test_without_the_fragment_nothing_is_made_up(browser: Browser, empty_daemon: DaemonProcess) -> None:
     with open_page(browser) as watched:
-        watched.page.goto(address(daemon, "versus"))
+        watched.page.goto(scene_address(empty_daemon, "versus"))
         watched.page.locator(".scene[data-phase=waiting]").wait_for()
         assert not any(re.search(r"/example\.js", url) for url in watched.requested)

@@ -19,15 +19,14 @@ import playwright.sync_api
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from slpstream.simulate.schedule import schedule
+from tests.browsers.pages import LONG_MS, WatchedPage, open_page
 from tests.daemons.process import DaemonProcess
-from tests.web.pages import WatchedPage, open_page, screenshot
-from tests.web.test_dashboard import LONG_MS
-from tests.web.test_scenes_boards import DECISIVE, GAMES, SCORES, STAGES, address, best_of_five, game_of_the_set
+from tests.sets.bundled_set import DECISIVE, GAMES, SCORES, STAGES, WINNERS, best_of_five, game_of_the_set
+from tests.web.on_air import scene_address
 
 MAX_ATTEMPTS = 5
 TICK_MS = 50
 SECOND_TICKS = 1000 // TICK_MS
-WINNERS = ("Vixen", "Altea", "Vixen", "Altea", "Altea")
 DURATIONS = ("1:49", "1:35", "1:59", "1:53", "3:24")
 LAST_STOCKS = (
     "Vixen: Up Smash at 93%",
@@ -107,7 +106,7 @@ class Broadcast:
             if name == "overlay":
                 page.goto(f"{daemon.url}/overlay/station?hold=10m")
             elif name in SCENES:
-                page.goto(address(daemon, name, "hold=10m" if name == "live" else ""))
+                page.goto(scene_address(daemon, name, "?hold=10m" if name == "live" else ""))
             else:
                 page.goto(f"{daemon.url}/#station/station")
             page.locator("[data-phase]" if name in SCENES else ".detail .set .side").first.wait_for()
@@ -228,8 +227,6 @@ def test_a_set_of_five_games_on_air(browser: Browser, tmp_path: Path) -> None:
             after(air, play)
         decided(air)
         histories(air)
-        for name in ("live", "set-result", "ticker"):
-            screenshot(air.pages[name], f"on-air-{name}")
         watched.check(daemon.url)
 
 
@@ -311,7 +308,7 @@ def after(air: Broadcast, play: int) -> None:
             "title": title,
             "scores": scores,
             "stages": STAGES[:play],
-            "winners": list(WINNERS[:play]),
+            "winners": WINNERS[:play],
             "running": SCORES[:play],
             "won": ["Altea"] if won else [],
             "decisive": [DECISIVE] if won else [],

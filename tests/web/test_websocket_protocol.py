@@ -7,54 +7,37 @@ Each case is sent whole, and short ones also byte by byte.
 
 from __future__ import annotations
 
-import struct
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 import trio
 
 from slpstream.web import websocket
-from tests.web.served import Caller, Served, served
+from tests.web.served import Served, served
+from tests.web.websocket_frames import (
+    BINARY,
+    CLOSE,
+    CONT,
+    FIN,
+    PING,
+    PONG,
+    RSV1,
+    RSV2,
+    RSV3,
+    SUBSCRIBE,
+    TEXT,
+    close,
+    fragments,
+    frame,
+    frames_until_the_end,
+    handshake,
+    opened,
+)
 
 pytestmark = pytest.mark.trio
 
-CONT, TEXT, BINARY, CLOSE, PING, PONG = 0, 1, 2, 8, 9, 10
-FIN, RSV1, RSV2, RSV3 = 0x80, 0x40, 0x20, 0x10
-MASK = b"\x37\xfa\x21\x3d"
-SUBSCRIBE = b'{"op":"subscribe","stations":["main"]}'
 UNKNOWN = '{"op":"subscribe","stations":["κόσμε"]}'.encode()
 MAXIMUM = websocket.MAX_MESSAGE_BYTES
-
-
-def frame(
-    opcode: int, payload: bytes = b"", *, head: int = FIN, masked: bool = True, length: int | None = None
-) -> bytes:
-    """A frame. `length` is the length in its header, by default that of the payload."""
-    size = len(payload) if length is None else length
-    bit = 0x80 if masked else 0
-    if size < 126:
-        sizes = bytes((bit | size,))
-    elif size < 1 << 16:
-        sizes = struct.pack(">BH", bit | 126, size)
-    else:
-        sizes = struct.pack(">BQ", bit | 127, size)
-    data = bytes(byte ^ MASK[at % 4] for at, byte in enumerate(payload)) if masked else payload
-    return bytes((head | opcode,)) + sizes + (MASK if masked else b"") + data
-
-
-def close(code: int | None, reason: bytes = b"") -> bytes:
-    """A close frame."""
-    return frame(CLOSE, b"" if code is None else struct.pack(">H", code) + reason)
-
-
-def fragments(*payloads: bytes, opcode: int = TEXT, between: bytes = b"") -> bytes:
-    """A message in fragments, with other frames between them."""
-    last = len(payloads) - 1
-    frames = [
-        frame(CONT if place else opcode, payload, head=FIN if place == last else 0)
-        for place, payload in enumerate(payloads)
-    ]
-    return between.join(frames)
 
 
 class Case(NamedTuple):
@@ -135,43 +118,6 @@ CASES = {
 }  # fmt: skip
 
 
-async def opened(server: Served) -> tuple[Caller, bytearray]:
-    """A connection after its handshake, and the bytes that arrived after that."""
-    caller = await server.call()
-    rows = ("Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 13")
-    head = "\r\n".join((f"GET /v1/stream HTTP/1.1\r\nHost: {server.host.decode()}", *rows))
-    await caller.send(f"{head}\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n".encode())
-    received = bytearray()
-    with trio.fail_after(10):
-        while b"\r\n\r\n" not in received:
-            received += await caller.stream.receive_some()
-    head_bytes, _, rest = bytes(received).partition(b"\r\n\r\n")
-    assert head_bytes.startswith(b"HTTP/1.1 101 ")
-    assert b"s3pPLMBiTxaQ9kYGzzhZRbK+xOo=" in head_bytes
-    return caller, bytearray(rest)
-
-
-async def frames_until_the_end(caller: Caller, received: bytearray) -> list[tuple[int, bytes]]:
-    """All frames as (opcode, payload); those of the server are final and unmasked."""
-    with trio.fail_after(10):
-        try:
-            while data := await caller.stream.receive_some():
-                received += data
-        except trio.BrokenResourceError:
-            pass  # a reset, because the server did not read everything
-    frames = []
-    while received:
-        assert received[0] & 0x70 == 0
-        assert received[0] & FIN
-        size, at = received[1], 2
-        assert size < 128, "unmasked"
-        if size == 126:
-            size, at = int.from_bytes(received[2:4], "big"), 4
-        frames.append((received[0] & 15, bytes(received[at : at + size])))
-        del received[: at + size]
-    return frames
-
-
 @pytest.mark.parametrize(
     "whole", [pytest.param(True, id="whole"), pytest.param(False, id="byte by byte", marks=pytest.mark.slow)]
 )
@@ -221,14 +167,6 @@ async def test_client_that_leaves_without_closing() -> None:
                 await trio.sleep(0.01)
 
 
-HANDSHAKE = {
-    "Upgrade": "websocket",
-    "Connection": "Upgrade",
-    "Sec-WebSocket-Version": "13",
-    "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
-}
-
-
 @pytest.mark.parametrize(
     ("changed", "status"),
     [
@@ -241,40 +179,28 @@ HANDSHAKE = {
         ({"Content-Length": "2"}, 400),
         ({"Transfer-Encoding": "chunked"}, 400),
         ({"Sec-WebSocket-Protocol": "not a token"}, 400),
+        ({"version": "1.0"}, 505),
     ],
     ids=str,
 )
-async def test_invalid_handshakes(changed: dict[str, str | None], status: int) -> None:
+async def test_invalid_handshakes(changed: dict[str, Any], status: int) -> None:
     async with served() as server:
         caller = await server.call()
-        rows = {"Host": server.host.decode(), **HANDSHAKE, **changed}
-        head = "".join(f"{name}: {value}\r\n" for name, value in rows.items() if value is not None)
         async with caller.stream:
-            await caller.send(f"GET /v1/stream HTTP/1.1\r\n{head}\r\n".encode())
+            await caller.send(handshake(**{"Host": server.host.decode(), **changed}))
             answer = await caller.answer()
             assert answer.problem["status"] == status
-            assert answer.headers["sec-websocket-version"] == "13"
+            assert status == 505 or answer.headers["sec-websocket-version"] == "13"
             assert answer.headers["x-content-type-options"] == "nosniff"
             assert await caller.ended()
-
-
-async def test_handshake_needs_http_1_1() -> None:
-    async with served() as server:
-        caller = await server.call()
-        rows = {"Host": server.host.decode(), **HANDSHAKE}
-        head = "".join(f"{name}: {value}\r\n" for name, value in rows.items())
-        async with caller.stream:
-            await caller.send(f"GET /v1/stream HTTP/1.0\r\n{head}\r\n".encode())
-            assert (await caller.answer()).problem["status"] == 505
 
 
 @pytest.mark.parametrize("split", [False, True], ids=["whole", "byte by byte"])
 async def test_frames_may_follow_the_handshake_at_once(split: bool) -> None:
     async with served() as server:
         caller = await server.call()
-        rows = {"Host": server.host.decode(), "Content-Length": "0", "X-Odd": "\xe9", **HANDSHAKE}
-        head = "".join(f"{name}: {value}\r\n" for name, value in rows.items())
-        request = f"GET /v1/stream HTTP/1.1\r\n{head}\r\n".encode("latin-1") + frame(PING, b"early") + close(1000)
+        request = handshake(Host=server.host.decode(), Content_Length="0", X_Odd="\xe9")
+        request += frame(PING, b"early") + close(1000)
         received = bytearray()
         async with caller.stream:
             for piece in [request[at : at + 1] for at in range(len(request))] if split else [request]:

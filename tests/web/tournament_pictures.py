@@ -12,11 +12,11 @@ from pathlib import Path
 from PIL import Image
 from playwright.sync_api import Browser, Page, expect
 
+from tests.browsers.pages import open_page
 from tests.daemons.process import DaemonProcess, running
 from tests.sets.games import FOX, MARTH, SHEIK, Seat, replay
 from tests.tournament.audit.fleet import Console, fixes, write_fleet
 from tests.tournament.bracket.startgg_double import EVENT, TOKEN, DoubleSet, Entrant, Player, StartggDouble
-from tests.web.pages import open_page
 
 PHONE = {"width": 390, "height": 700}
 HALF = {"width": 390, "height": 350}
