@@ -10,7 +10,6 @@ import trio
 from trio.testing import MockClock
 
 from slpstream.web import asgi, endpoint, server, websocket
-from tests.stream.fakes import FakeLog
 from tests.web.served import Caller, served
 from tests.web.websocket_frames import PING, SUBSCRIBE, TEXT, frame, opened
 
@@ -162,36 +161,6 @@ async def test_frames_beyond_the_burst_are_read_slowly(patient_clock: MockClock)
                     await trio.sleep(0.5)
             took = trio.current_time() - began
             assert took == pytest.approx(20 / websocket.FRAMES_PER_SECOND, rel=0.3)
-
-
-@pytest.mark.slow
-async def test_flood_of_one_client_does_not_delay_others() -> None:
-    async with served() as running:
-        flooders = [await opened(running) for _ in range(5)]
-        async with trio.open_nursery() as nursery:
-
-            async def flood(caller: Caller) -> None:
-                data = frame(TEXT, SUBSCRIBE) * 50 + frame(PING) * 500
-                while True:
-                    await caller.send(data)
-
-            for caller, _ in flooders:
-                nursery.start_soon(flood, caller)
-            log = FakeLog(1, batches=100)
-            async with running.websocket("?station=main&topics=game&delivery=lossless&cursor=start") as honest:
-                game = running.stations[0].begin(log)
-                for _ in range(100):
-                    running.stations[0].write(game)
-                    await trio.sleep(0)
-                running.stations[0].write_all(game)
-                with trio.fail_after(20):
-                    while '"metadata"' not in str(await honest.recv()):
-                        pass
-            most = 5 * (websocket.BURST_FRAMES + 100)
-            assert running.hub.subscriptions <= most, "the flood was slowed down"
-            nursery.cancel_scope.cancel()
-        for caller, _ in flooders:
-            await caller.stream.aclose()
 
 
 async def test_silent_client_is_dropped(patient_clock: MockClock) -> None:

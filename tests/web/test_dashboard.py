@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -17,9 +16,6 @@ import msgspec
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from slpstream.formats.name_tables import read_table
-from slpstream.formats.registry import name_folders
-from slpstream.formats.slippi.names import stage_edge
 from slpstream.game.described import DescribedGame
 from slpstream.web import schemas
 from tests.browsers.pages import LONG_MS, PHONE, WIDE, open_page
@@ -255,40 +251,6 @@ def test_reduced_motion(browser: Browser, playing: Demo, motion: Literal["reduce
     assert min(between) >= 8 if motion == "reduce" else min(between) < 8, between
 
 
-@pytest.mark.release
-def test_survives_a_restart_in_mid_game(browser: Browser, tmp_path: Path) -> None:
-    """The daemon is killed and restarted while a game runs: nothing is missing at the end."""
-    data = synthetic_match(seed=7, frames=1200, stocks=2)
-    source, folder = tmp_path / "Game_1.slp", tmp_path / "main"
-    source.write_bytes(data)
-    folder.mkdir()
-    command = [sys.executable, "-m", "slpstream", "simulate", str(source), "--into", str(folder), "--speed", "4"]
-    with open_page(browser, viewport=WIDE) as watched:
-        page = watched.page
-        with running(folder) as first:
-            first.wait_ready()
-            writing = subprocess.Popen([*command, "--writer", "dolphin"])
-            try:
-                page.goto(f"{first.url}/")
-                expect(page.locator(".panel .percent").filter(has_text=re.compile(r"[1-9]%")).first).to_be_visible()
-                first.kill()
-                expect(page.locator(".health")).to_have_text("daemon not reachable", timeout=15_000)
-                with running(folder, arguments=("--port", first.url.rpartition(":")[2])) as second:
-                    expect(page.locator(".health")).to_have_text("ready", timeout=15_000)
-                    expect(page.locator(".panel")).to_have_attribute("data-ended", "true", timeout=LONG_MS)
-                    assert writing.wait(20) == 0
-                    ending = setups.ending(folder / source.name)
-                    assert shown_values(page.locator(".panel")) == written(ending.values)
-                    plot = page.locator("percent-plot canvas").get_attribute("aria-label") or ""
-                    for stock in ending.stats["stocks"]:
-                        if "endPercent" in stock:
-                            assert f"{int(stock['endPercent'])} percent at " in plot
-                    watched.check(second.url, interrupted=True)
-            finally:
-                writing.kill()
-                writing.wait(10)
-
-
 def test_game_that_ended_before_the_page_was_opened(browser: Browser, tmp_path: Path) -> None:
     """Its card is complete, with a plot from the first frame on."""
     folder = tmp_path / "main"
@@ -340,17 +302,3 @@ def test_recent_games_show_both_times_where_they_differ(browser: Browser, empty_
         for place in (1, 2):
             expect(shown.nth(place)).not_to_contain_text("own clock")
         expect(shown.nth(2)).to_contain_text("2001")
-
-
-def test_stage_outlines_are_those_of_the_game() -> None:
-    """The outlines agree with what the simulation knows of the six tournament stages."""
-    from tests.synthetic.stages import STAGES
-
-    rows = read_table(name_folders()["slippi"], "stages")["rows"]
-    drawn = {int(number): row["outline"] for number, row in rows.items() if "outline" in row}
-    assert set(drawn) == set(STAGES)
-    for stage_id, stage in STAGES.items():
-        ours = drawn[stage_id]
-        assert ours["edge"] == stage.edge == stage_edge(stage_id)
-        assert [(p["left"], p["right"], p["y"]) for p in ours["platforms"]] == [p[:3] for p in stage.platforms]
-        assert tuple(ours["blast"][side] for side in ("left", "right", "top", "bottom")) == stage.blast

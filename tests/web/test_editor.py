@@ -14,7 +14,6 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Browser, FilePayload, FrameLocator, Locator, Page, ViewportSize, expect
 
-from slpstream.web.app import STATIC
 from tests.browsers.pages import PHONE, WIDE, WatchedPage, open_page
 from tests.daemons.configuration import requiring_tokens
 from tests.daemons.process import DaemonProcess, running
@@ -22,18 +21,6 @@ from tests.marks import release
 from tests.web.javascript import needs_node, run
 
 BASE = "http://127.0.0.1:5151/"
-SHOWN = {
-    "live": (".name bdi", "Vixen"),
-    "versus": (".plate .name", "Vixen"),
-    "game-result": (".outcome", "Vixen wins"),
-    "set-result": ("h1", "Vixen wins the set 3–2"),
-    "up-next": (".sides .name", "Vixen"),
-    "replay": (".caption", "Vixen: Up Smash at 109%"),
-    "controller": (".pad .name", "Vixen"),
-    "ticker": (".items", "Vixen"),
-}
-"""A text of the made-up set in each scene."""
-NAMES = ("Live", "Versus", "Game result", "Set result", "Up next", "Replay", "Controllers", "Ticker")
 CUT = """() => [...document.querySelectorAll(
     ".editor :is(.pick-name, legend, label, button, .about, .hint, summary, h2)")]
   .filter((each) => each.getClientRects().length > 0 && getComputedStyle(each).clipPath === "none")
@@ -219,20 +206,6 @@ def test_controls_follow_a_pasted_address(browser: Browser, empty_daemon: Daemon
         watched.check(empty_daemon.url)
 
 
-def test_preview_shows_every_scene_over_the_picture(browser: Browser, empty_daemon: DaemonProcess) -> None:
-    """The frame is transparent, and nothing is asked of the station while the set is made up."""
-    with editor(browser, empty_daemon, reduced_motion="reduce") as (watched, page):
-        page.get_by_role("combobox", name="Below it").select_option("white")
-        for name, (selector, text) in zip(NAMES, SHOWN.values(), strict=True):
-            choose(page, name)
-            expect(preview(page).locator(selector).first).to_contain_text(text)
-            if name != "Replay":
-                (corner,) = colours_at(page, (0.3, 0.02) if name == "Live" else (0.01, 0.02))
-                assert corner == (255, 255, 255), name
-        assert not any("/v1/stream?" in url and "station=main" in url for url in watched.requested)
-        watched.check(empty_daemon.url)
-
-
 def test_preview_follows_options_size_and_data(browser: Browser, empty_daemon: DaemonProcess) -> None:
     with editor(browser, empty_daemon, "#editor/station/versus") as (watched, page):
         root = preview(page).locator("html")
@@ -370,23 +343,6 @@ def test_keyboard_alone(browser: Browser, empty_daemon: DaemonProcess) -> None:
         page.keyboard.press("Enter")
         expect(page.locator(".stations .station")).to_have_count(2)
         watched.check(empty_daemon.url)
-
-
-def test_a_new_option_has_a_control_by_itself(browser: Browser, empty_daemon: DaemonProcess) -> None:
-    """Without a group or a text in the editor, it is among the further options under its own name."""
-    source = (STATIC / "scenes" / "options.js").read_text(encoding="utf-8")
-    changed = source.replace(
-        'motion: { kind: "switch" },',
-        'motion: { kind: "switch" },\n  sparkle: { kind: "choice", values: ["few", "many"] },',
-    ).replace("  motion: true,", '  motion: true,\n  sparkle: "few",')
-    assert changed != source
-    with open_page(browser, viewport=WIDE) as watched:
-        page = watched.page
-        page.route("**/scenes/options.js", lambda route: route.fulfill(body=changed, content_type="text/javascript"))
-        page.goto(f"{empty_daemon.url}/#editor/station")
-        page.get_by_text("Further options").click()
-        page.get_by_role("radio", name="many").check(force=True)
-        expect(address(page)).to_have_value(f"{empty_daemon.url}/scenes/live/station?sparkle=many")
 
 
 @pytest.mark.parametrize(

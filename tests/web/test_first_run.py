@@ -55,7 +55,7 @@ def test_page_names_folder_and_overlay_until_the_first_game(browser: Browser, tm
         (folder / "Game_1.slp").write_bytes(synthetic_match(seed=3, frames=300, ended=False))
         expect(page.locator(".first-run")).to_be_hidden()
         expect(page.locator(".panel .state")).to_have_text("playing")
-        watched.check(daemon.url)
+        watched.check(daemon.url, interrupted=True)
 
 
 def test_page_is_not_shown_for_a_folder_with_games_but_a_link_leads_to_it(browser: Browser, folder: Path) -> None:

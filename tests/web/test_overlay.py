@@ -6,27 +6,19 @@ that frame.
 
 from __future__ import annotations
 
-import json
-import threading
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser
-from websockets.sync.client import ClientConnection, connect
+from playwright.sync_api import Browser, expect
 
 from tests.browsers.pages import open_page
 from tests.daemons.configuration import requiring_tokens
-from tests.daemons.demo import Demo, demo
+from tests.daemons.demo import demo
 from tests.daemons.process import running
 from tests.synthetic.match import synthetic_match
 from tests.web.shown import (
     RECORD_WHAT_IS_SHOWN,
-    SECONDS,
     TEAMS,
-    Log,
     check,
     game_file,
     log_of,
@@ -40,12 +32,6 @@ from tests.web.shown import (
 SIZES = [(1920, 1080), (3840, 2160), (600, 200), (400, 700)]
 
 
-@pytest.fixture(scope="module")
-def shared_demo(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
-    with demo("--speed", "5", log=tmp_path_factory.mktemp("demo") / "stderr") as running_demo:
-        yield running_demo
-
-
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     folder = tmp_path / "first" / "station"
@@ -53,72 +39,15 @@ def folder(tmp_path: Path) -> Path:
     return folder
 
 
-class Listener:
-    """A lossless subscriber in addition to the page, which records games by id."""
-
-    def __init__(self) -> None:
-        self.games: dict[str, Log] = {}
-
-    def listen(self, socket: ClientConnection) -> None:
-        """Receives until the connection is closed."""
-        for line in socket:
-            message = json.loads(line)
-            if message["type"] in ("game_start", "frame", "game_end"):
-                self.games.setdefault(message["gameId"], Log()).take(message)
-
-    def log(self, game: str, frame: int) -> Log:
-        """The log of a game, once it has this frame."""
-        deadline = time.monotonic() + SECONDS
-        while game not in self.games or frame not in self.games[game].frames:
-            assert time.monotonic() < deadline, f"the stream has no frame {frame} of game {game}"
-            time.sleep(0.005)
-        return self.games[game]
-
-
-@contextmanager
-def listening(url: str) -> Iterator[Listener]:
-    listener = Listener()
-    query = "station=demo&topics=game,frame&delivery=lossless&cursor=start"
-    with connect(f"{url.replace('http', 'ws', 1)}/v1/stream?{query}", max_size=None, open_timeout=SECONDS) as socket:
-        thread = threading.Thread(target=listener.listen, args=[socket], daemon=True)
-        thread.start()
-        try:
-            yield listener
-        finally:
-            socket.close()
-            thread.join(SECONDS)
-
-
-@pytest.mark.slow
-def test_shows_the_frames_of_the_stream(browser: Browser, shared_demo: Demo) -> None:
-    with open_page(browser) as watched, listening(shared_demo.url) as listener:
+def test_is_transparent_and_fits_any_size(browser: Browser, tmp_path: Path) -> None:
+    with demo("--speed", "5", log=tmp_path / "stderr") as playing, open_page(browser) as watched:
         page = watched.page
-        page.goto(f"{shared_demo.url}/overlay/demo")
+        page.goto(f"{playing.url}/overlay/demo")
         shows_a_frame(page)
-        page.wait_for_function("() => document.querySelector('.icon.lost') !== null")
-        compared = set()
-        for _ in range(60):
-            shows_a_frame(page)
-            read = shown(page)
-            check(read, listener.log(read["game"], int(read["frame"])))
-            compared.add(read["frame"])
-            page.wait_for_timeout(30)
-        assert len(compared) > 20
-        assert (read["status"], read["stale"]) == (None, False)
         both = page.locator(".percent").evaluate_all("lines => lines.map((line) => [line.textContent, line.innerText])")
         assert [text for text, _ in both] == [seen for _, seen in both], "the values in the DOM are visible"
-        watched.check(shared_demo.url)
-
-
-@pytest.mark.slow
-def test_is_transparent_and_fits_any_size(browser: Browser, shared_demo: Demo) -> None:
-    with open_page(browser) as watched:
-        page = watched.page
-        page.goto(f"{shared_demo.url}/overlay/demo")
-        shows_a_frame(page)
         for element in ("html", "body", ".overlay"):
-            colour = page.eval_on_selector(element, "element => getComputedStyle(element).backgroundColor")
-            assert colour == "rgba(0, 0, 0, 0)"
+            expect(page.locator(element)).to_have_css("background-color", "rgba(0, 0, 0, 0)")
         for width, height in SIZES:
             page.set_viewport_size({"width": width, "height": height})
             boxes = [box for part in page.locator(".match, .player").all() if (box := part.bounding_box())]
@@ -128,7 +57,7 @@ def test_is_transparent_and_fits_any_size(browser: Browser, shared_demo: Demo) -
                 assert 0 <= box["y"] <= height - box["height"], (width, height, boxes)
             _, left, right = boxes
             assert left["x"] + left["width"] < right["x"], (width, height)
-        watched.check(shared_demo.url)
+        watched.check(playing.url)
 
 
 def test_waits_for_a_game_and_keeps_the_last_values(browser: Browser, folder: Path, tmp_path: Path) -> None:
@@ -152,7 +81,6 @@ def test_waits_for_a_game_and_keeps_the_last_values(browser: Browser, folder: Pa
         watched.check(daemon.url)
 
 
-@pytest.mark.slow
 def test_survives_a_killed_daemon(browser: Browser, folder: Path, tmp_path: Path) -> None:
     replay = game_file("v3.18", tmp_path)
     log = log_of(replay)
@@ -184,7 +112,7 @@ def test_survives_a_killed_daemon(browser: Browser, folder: Path, tmp_path: Path
         watched.check(first.url, interrupted=True)
 
 
-@pytest.mark.slow
+@pytest.mark.release
 def test_starts_over_when_its_game_is_gone(browser: Browser, folder: Path, tmp_path: Path) -> None:
     other = tmp_path / "second" / "station"
     other.mkdir(parents=True)

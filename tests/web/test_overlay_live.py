@@ -1,6 +1,7 @@
 """The overlay during a real game: every number that it shows is right, and its memory does not grow.
 
-`SLPSTREAM_OVERLAY_SECONDS=600` selects the long form of the last test: ten minutes of games. The page's share of a core is measured by `python -m tests.bench overlay`.
+`SLPSTREAM_OVERLAY_SECONDS=600` selects the long form of the last test: ten minutes of games. The page's share of a
+core is measured by `python -m tests.bench overlay`.
 """
 
 from __future__ import annotations
@@ -69,6 +70,7 @@ def may_be_shown(log: Log, attacker: int, frame: int) -> set[tuple[int, str]]:
     return {combo for combo in (*before, *lately) if combo is not None}
 
 
+@pytest.mark.release
 def test_the_heap_of_the_overlay_stays_flat(browser: Browser, tmp_path: Path) -> None:
     measured = overlay.measure(browser, tmp_path, LONG_SECONDS / SPEED, speed=SPEED)
     assert measured.frames > 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -157,21 +157,26 @@ def test_token_is_typed_once_and_never_in_the_address(browser: Browser, guarded:
         expect(page.get_by_label("Overlay address of station, for OBS").last).to_have_value(re.compile("token=open$"))
 
 
+def responding(status: int) -> Callable[[Route], None]:
+    """Makes up the responses to all requests but that for the page itself."""
+
+    def respond(route: Route) -> None:
+        if route.request.is_navigation_request():
+            route.continue_()
+        else:
+            route.fulfill(status=status, content_type="application/problem+json", body="{}")
+
+    return respond
+
+
 def test_every_problem_has_a_text(browser: Browser, empty_daemon: DaemonProcess) -> None:
     """The first response is that of the daemon; the following ones are made up."""
     statuses = {403: "refused", 421: "wrong_host", 500: "internal", 502: "gone", 503: "starting", 404: "starting"}
     starting = {"status": "not ready", "missing": [], "starting": ["x"]}
     for status, kind in statuses.items():
-
-        def respond(route: Route, status: int = status) -> None:
-            if route.request.is_navigation_request():
-                route.continue_()
-            else:
-                route.fulfill(status=status, content_type="application/problem+json", body="{}")
-
         with open_page(browser, viewport=SOURCE) as watched:
             page = watched.page
-            page.route("**/overlay/x", respond)
+            page.route("**/overlay/x", responding(status))
             page.route("**/readyz", lambda route: route.fulfill(status=503, json=starting))
             page.goto(f"{empty_daemon.url}/overlay/x")
             problem(page, kind)

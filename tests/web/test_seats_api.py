@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import http.client
 import json
-import os
 import re
 import sys
 from collections.abc import Iterator
@@ -18,7 +17,6 @@ from slpstream.web.app import described_endpoints
 from tests.daemons.configuration import configuration
 from tests.daemons.process import DaemonProcess, running
 from tests.daemons.requests import ask, correct_set
-from tests.sets.games import MARTH, Seat, replay
 
 pytestmark = pytest.mark.process
 
@@ -290,48 +288,6 @@ def test_no_token_is_logged(folder: Path) -> None:
         assert token not in json.dumps(daemon.lines)
         assert ANN not in json.dumps(daemon.lines)
         assert any(line.get("by") == "phone: Ann" for line in daemon.lines)
-
-
-def test_claims_are_shown_as_soon_as_a_game_has_their_ports(daemon: DaemonProcess, folder: Path) -> None:
-    token = codes(daemon)["main"]
-    game = replay({0: Seat(), 1: Seat(character=MARTH)}, {0: 2, 1: 0}, seconds=180, minute=1)
-    (folder / "main/Game_1.slp").write_bytes(game)
-    daemon.until(lambda: len(daemon.get("/v1/stations/main/set")["games"]) == 1)
-    assert claim(daemon, token, "Ann", 2)[0] == 200
-    assert names(daemon) == [None, None], "nobody plays at port 3"
-    other = replay({1: Seat(), 2: Seat(character=MARTH)}, {1: 2, 2: 0}, seconds=180, minute=9, ended=False)
-    (folder / "main/Game_2.slp").write_bytes(other)
-    daemon.until(lambda: "Ann" in names(daemon))
-    players = daemon.get("/v1/stations/main/set")["players"]
-    assert {player["port"]: player.get("name") for player in players} == {2: None, 3: "Ann"}
-
-
-def over_games(daemon: DaemonProcess) -> int:
-    """How many games of the set are over."""
-    games = daemon.get("/v1/stations/main/set")["games"]
-    return sum(game["verdict"] != "playing" for game in games)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("ports", "hours"), [((0, 1, 2, 3), 0), ((0, 1), 2)], ids=["other ports", "break"])
-def test_names_after_a_test_game_are_those_of_the_next_set(folder: Path, ports: tuple[int, ...], hours: int) -> None:
-    tested = replay({port: Seat() for port in ports}, dict.fromkeys(ports, 0) | {0: 2}, seconds=60, minute=1)
-    file = folder / "main/Game_1.slp"
-    file.write_bytes(tested)
-    os.utime(file, (written := file.stat().st_mtime - 3600 * hours, written))
-    with daemon_in(folder) as daemon:
-        daemon.wait_ready()
-        token = codes(daemon)["main"]
-        daemon.until(lambda: over_games(daemon) == 1)
-        old = daemon.get("/v1/stations/main/set")
-        assert claim(daemon, token, "Ann", 0)[0] == 200
-        assert claim(daemon, token, "Bob", 1, phone=BOB)[0] == 200
-        game = replay({0: Seat(), 1: Seat(character=MARTH)}, {0: 2, 1: 0}, seconds=180, minute=9, ended=False)
-        (folder / "main/Game_2.slp").write_bytes(game)
-        daemon.until(lambda: daemon.get("/v1/stations/main/set")["setId"] != old["setId"])
-        daemon.until(lambda: names(daemon) == ["Ann", "Bob"])
-        ports_now = ask(daemon, "/v1/seats/main", authorization=f"Bearer {token}")[2]["ports"]
-        assert [port.get("name") for port in ports_now if port.get("claimed")] == ["Ann", "Bob"]
 
 
 def test_off_by_default(empty_daemon: DaemonProcess) -> None:

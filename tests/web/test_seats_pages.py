@@ -122,32 +122,6 @@ def test_connection_that_hangs_is_said_until_it_works_again(browser: Browser, da
         expect(page.locator(".notice")).to_be_hidden()
 
 
-def test_set_with_a_port_swap_between_games(browser: Browser, daemon: DaemonProcess, tmp_path: Path) -> None:
-    folder = tmp_path / "main"
-    with phones(browser, 2) as watched:
-        first, second = (each.page for each in watched)
-        url = code_of(daemon, "main", first)
-        first.goto(url)
-        second.goto(url)
-        sit(first, 1, "Ann")
-        sit(second, 2, "Bob")
-        expect(port_of(first, 2).locator(".name")).to_have_text("Bob")
-        (folder / "Game_1.slp").write_bytes(game(minute=1, winner=0))
-        expect(first.get_by_text("Between two games")).to_be_visible()
-        daemon.until(lambda: scores_of(daemon) == {"Ann": 1, "Bob": 0})
-        port_of(first, 2).get_by_text("Swap").tap()
-        expect(port_of(first, 2).locator(".detail")).to_contain_text("shown from the next game on")
-        assert scores_of(daemon) == {"Ann": 1, "Bob": 0}
-        assert ports_of(daemon) == {1: "Ann", 2: "Bob"}
-        (folder / "Game_2.slp").write_bytes(game(minute=10, winner=1, ended=False))
-        expect(first.get_by_text("A game is being played.")).to_be_visible()
-        daemon.until(lambda: ports_of(daemon) == {1: "Bob", 2: "Ann"})
-        assert scores_of(daemon) == {"Ann": 1, "Bob": 0}
-        expect(port_of(first, 2).locator(".detail")).to_contain_text("Marth")
-        (folder / "Game_2.slp").write_bytes(game(minute=10, winner=1))
-        daemon.until(lambda: scores_of(daemon) == {"Ann": 2, "Bob": 0})
-
-
 def test_next_people_are_on_the_scenes_before_their_first_game(
     browser: Browser, daemon: DaemonProcess, tmp_path: Path
 ) -> None:
@@ -236,10 +210,6 @@ def test_dashboard_has_no_link_when_seats_are_off(browser: Browser, empty_daemon
         expect(watched.page.get_by_role("link", name="Codes for seats")).to_have_count(0)
         watched.page.goto(f"{empty_daemon.url}/seat-codes")
         expect(watched.page.get_by_role("alert")).to_contain_text("Seats are off.")
-
-
-def scores_of(daemon: DaemonProcess) -> dict[str, int]:
-    return {player["name"]: player["score"] for player in daemon.get("/v1/stations/main/set")["players"]}
 
 
 def ports_of(daemon: DaemonProcess) -> dict[int, str]:

@@ -208,28 +208,6 @@ def test_missing_frames_delay_nothing(tmp_path: Path) -> None:
     assert [frame for frame, _ in shown] == [0, 4, 900, 904]
 
 
-@needs_node
-def test_grid_has_all_stations_on_the_screen(tmp_path: Path) -> None:
-    script = """
-    globalThis.matchMedia = () => ({ addEventListener() {} });
-    const { gridOf } = await import("./dashboard/wall/wall.js");
-    return given.map(([size, place]) => gridOf(size, place));
-    """
-    places = [
-        ("auto", {"count": count, "width": width, "height": height, "gap": 8})
-        for count in (1, 8, 32, 64)
-        for width, height in ((1224, 700), (1900, 1060))
-    ]
-    grids = javascript.run(script, [*places, ("auto", {**places[0][1], "width": 366, "count": 64})], tmp_path)
-    *wide, phone = grids
-    for (_, place), grid in zip(places, wide, strict=True):
-        rows = -(-place["count"] // grid["columns"])
-        height = rows * grid["rowHeight"] + (rows - 1) * place["gap"]
-        assert height <= place["height"] or grid["rowHeight"] == 104, (place, grid)
-    assert [grid["columns"] for grid in wide[:2]] == [1, 1]
-    assert phone["columns"] == 2
-
-
 @pytest.mark.parametrize(
     ("count", "viewport"), [(32, WIDE), (8, PHONE), *release((8, WIDE), (64, WIDE), (32, PHONE), (64, PHONE))]
 )
