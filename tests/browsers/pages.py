@@ -20,10 +20,6 @@ PHONE = ViewportSize(width=390, height=844)
 LONG_MS = 60_000
 """For what takes the daemon or a game a while."""
 ARTIFACTS = ROOT / "tests" / "artifacts"
-LIKE_A_VIDEO = """document.documentElement.style.background =
-    "linear-gradient(115deg, #f4f7ff 18%, #7fb2e5 18% 40%, #2c5f2e 40% 55%, #e9c46a 55% 70%, #8a1c3b 70% 85%, #fff 85%)"
-"""
-"""A background with everything that makes text hard to read: white, light, dark and colourful parts."""
 
 
 class WatchedPage:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import urllib.error
-import urllib.request
 from pathlib import Path
 from typing import Any
 
@@ -162,20 +160,3 @@ def test_documented_example_runs_in_the_overlay_folder(browser: Browser, tmp_pat
         with written_live(replay, folder, speed=4.0):
             expect(line).to_have_text(" against ".join(p["displayName"] or f"P{p['port']}" for p in setups))
         assert [text for text in watched.complaints if "favicon" not in text and "404" not in text] == []
-
-
-def test_other_origins_may_import_the_module_and_nothing_else(tmp_path: Path) -> None:
-    folder = tmp_path / "main"
-    folder.mkdir()
-    with running(folder) as daemon:
-        for path, allowed in (("/static/slpstream.js", True), ("/v1/stations", False), ("/overlay/main", False)):
-            asked = urllib.request.Request(daemon.url + path, headers={"Origin": "http://example.org"})
-            if allowed:
-                with urllib.request.urlopen(asked, timeout=10) as answer:
-                    assert answer.headers["access-control-allow-origin"] == "*"
-            else:
-                with pytest.raises(urllib.error.HTTPError) as refused:
-                    urllib.request.urlopen(asked, timeout=10)
-                assert refused.value.code == 403
-                assert "access-control-allow-origin" not in refused.value.headers
-                refused.value.close()

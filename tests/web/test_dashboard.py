@@ -205,34 +205,6 @@ def table_row(page: Page, name: str) -> Any:
     )
 
 
-def test_keyboard(browser: Browser, tournament: Tournament) -> None:
-    with open_page(browser, viewport=WIDE) as watched:
-        page = watched.page
-        tournament.begin()  # without a game, the page of the first run is shown
-        overview(page, tournament.daemon.url)
-        expect(page.locator(".first-run")).to_be_hidden()
-        reached = []
-        for _ in range(7):
-            page.keyboard.press("Tab")
-            reached.append(page.evaluate("document.activeElement.textContent"))
-        links = ["Skip to the stations", "Venue wall", "Setups", "Scene editor"]
-        assert reached == [*links, "setup01", "setup02", "setup03"]
-        page.keyboard.press("Enter")
-        title = page.locator("#detail-title")
-        expect(title).to_have_text("setup03")
-        expect(title).to_be_focused()
-        expect(page.get_by_role("link", name="setup03")).to_have_attribute("aria-current", "true")
-        expect(page.locator(".panel.loading")).to_have_count(0)
-        page.keyboard.press("Tab")
-        assert page.evaluate("document.querySelector('.panel').contains(document.activeElement)")
-        page.keyboard.press("Escape")
-        expect(page.locator(".detail")).to_be_hidden()
-        expect(page.get_by_role("link", name="setup03")).to_be_focused()
-        assert page.get_by_role("main").count() == 1
-        assert page.get_by_role("region", name="Stations").count() == 1
-        watched.check(tournament.daemon.url)
-
-
 @pytest.mark.parametrize("motion", ["reduce", "no-preference"])
 def test_reduced_motion(browser: Browser, playing: Demo, motion: Literal["reduce", "no-preference"]) -> None:
     """Users who prefer reduced motion get a few pictures per second, others many."""

@@ -11,40 +11,17 @@ from playwright.sync_api import Browser, expect
 from websockets.sync.client import connect
 
 from slpstream.model.messages import PAYLOADS, STATUS_PAYLOADS
-from slpstream.web.app import STATIC, described_endpoints
+from slpstream.web.app import described_endpoints
 from tests.browsers.pages import WIDE, open_page
 from tests.daemons.configuration import requiring_tokens
 from tests.daemons.demo import Demo, demo
 from tests.daemons.process import running
-from tests.web import javascript
-from tests.web.javascript import needs_node
 
 
 @pytest.fixture(scope="module")
 def playing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
     with demo(log=tmp_path_factory.mktemp("demo") / "stderr") as playing:
         yield playing
-
-
-@needs_node
-def test_every_message_has_typed_fields(tmp_path: Path) -> None:
-    script = """
-    const { fieldsOf, parseTypes } = await import("./docs/types.js");
-    const types = parseTypes(given.source);
-    return Object.fromEntries(given.kinds.map((kind) => [kind, fieldsOf(types, kind)]));
-    """
-    source = (STATIC / "slpstream_types.js").read_text(encoding="utf-8")
-    kinds = [*PAYLOADS, *STATUS_PAYLOADS]
-    fields = javascript.run(script, {"source": source, "kinds": kinds}, tmp_path)
-    names = {kind: {field["name"]: field for field in each} for kind, each in fields.items()}
-    assert all(names.values())
-    assert list(names["frame"]) == ["station", "gameId", "cursor", "frame"]
-    assert names["frame"]["frame"]["kind"] == "FrameEntry"
-    assert names["diagnostic"]["gameId"]["optional"]
-    assert names["hello"]["stations"]["kind"] == "string[]"
-    assert names["game_end"]["winners"] == {
-        "name": "winners", "optional": True, "kind": "{playerIndex: number, position: number}[]", "description": "",
-    }  # fmt: skip
 
 
 def test_everything_is_on_the_page(browser: Browser, playing: Demo) -> None:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import subprocess
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import pytest
 from fontTools.ttLib import TTFont
@@ -37,43 +34,6 @@ def browser(drawing_browser: Browser) -> Browser:
     return drawing_browser
 
 
-class Rule(NamedTuple):
-    """An `@font-face` rule."""
-
-    family: str
-    weight: str
-    display: str
-    file: str
-    characters: frozenset[int]
-
-
-def _characters(ranges: str) -> Iterator[int]:
-    for part in ranges.split(", "):
-        first, _, last = part.removeprefix("U+").partition("-")
-        yield from range(int(first, 16), int(last or first, 16) + 1)
-
-
-def _rules() -> list[Rule]:
-    css = (FONTS / "fonts.css").read_text(encoding="utf-8")
-    found = []
-    for body in re.findall(r"@font-face \{\n(.*?)\}", css, re.DOTALL):
-        values = dict(re.findall(r"  ([\w-]+): (.*);", body))
-        [file] = re.findall(r'^url\("([\w-]+\.woff2)"\) format\("woff2"\)$', values["src"])
-        characters = frozenset(_characters(values["unicode-range"]))
-        found.append(
-            Rule(values["font-family"].strip('"'), values["font-weight"], values["font-display"], file, characters)
-        )
-    return found
-
-
-RULES = _rules()
-
-
-@cache
-def _font(file: str) -> Any:
-    return TTFont(FONTS / file)
-
-
 @pytest.fixture(scope="module")
 def page(browser: Browser) -> Iterator[Page]:
     with open_page(browser) as watched:
@@ -82,26 +42,9 @@ def page(browser: Browser) -> Iterator[Page]:
         watched.check(BASE)
 
 
-def test_stylesheet_lists_every_font_once() -> None:
-    assert sorted(rule.file for rule in RULES) == FILES
-    assert {rule.family for rule in RULES} == set(FAMILIES)
-    assert {rule.display for rule in RULES} == {"block"}, "no name is shown in one face and then in another"
-    assert sum(path.stat().st_size for path in FONTS.iterdir()) < MAX_TOTAL_BYTES
-
-
-def test_each_character_is_in_the_one_font_that_draws_it() -> None:
-    seen: dict[tuple[str, str], set[int]] = {}
-    for rule in RULES:
-        assert rule.characters == set(_font(rule.file).getBestCmap()), rule.file
-        known = seen.setdefault((rule.family, rule.weight), set())
-        assert not known & rule.characters, rule.file
-        known |= rule.characters
-    assert seen[FAMILIES[0], "500"] == seen[FAMILIES[0], "700"]
-
-
 @pytest.mark.parametrize("file", FILES)
 def test_fonts_have_our_name_and_keep_their_copyright(file: str) -> None:
-    names = _font(file)["name"]
+    names = TTFont(FONTS / file)["name"]
     assert names.getDebugName(1) in FAMILIES
     assert not [record for record in names.names if record.nameID not in (0, 5, 13, 14) and "Fira" in str(record)]
     licence = (FONTS / f"OFL-{file.partition('-')[0]}.txt").read_text(encoding="utf-8")
@@ -111,7 +54,7 @@ def test_fonts_have_our_name_and_keep_their_copyright(file: str) -> None:
 
 
 def test_kana_and_common_kanji_are_complete() -> None:
-    japanese = frozenset[int]().union(*(rule.characters for rule in RULES if rule.family == FAMILIES[1]))
+    fonts = [TTFont(FONTS / file) for file in FILES if file.startswith("japanese")]
     rows = [*range(0xA4, 0xA6), *range(0xB0, 0xD0)]  # hiragana, katakana and level 1 of JIS X 0208
     wanted = {
         ord(text)
@@ -120,7 +63,8 @@ def test_kana_and_common_kanji_are_complete() -> None:
         if len(text := bytes([row, cell]).decode("euc_jp", "ignore")) == 1
     }
     assert len(wanted) > 3100
-    assert wanted <= japanese
+    assert wanted <= {character for font in fonts for character in font.getBestCmap()}
+    assert sum(path.stat().st_size for path in FONTS.iterdir()) < MAX_TOTAL_BYTES
 
 
 DRAWN_WITH = """

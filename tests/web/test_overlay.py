@@ -1,4 +1,4 @@
-"""The overlay in a real browser: it shows the stream frame by frame, and it survives its daemon.
+"""The overlay in a real browser: it fits any size, and it survives its daemon.
 
 The page writes the number of the displayed frame into `data-frame`, so each look at the page is compared with exactly
 that frame.
@@ -18,7 +18,6 @@ from tests.daemons.process import running
 from tests.synthetic.match import synthetic_match
 from tests.web.shown import (
     RECORD_WHAT_IS_SHOWN,
-    TEAMS,
     check,
     game_file,
     log_of,
@@ -60,27 +59,6 @@ def test_is_transparent_and_fits_any_size(browser: Browser, tmp_path: Path) -> N
         watched.check(playing.url)
 
 
-def test_waits_for_a_game_and_keeps_the_last_values(browser: Browser, folder: Path, tmp_path: Path) -> None:
-    replay = tmp_path / "Game_teams.slp"
-    replay.write_bytes(synthetic_match(seed=5, players=4, teams=True, frames=400))
-    log = log_of(replay)
-    with running(folder) as daemon, open_page(browser) as watched:
-        page = watched.page
-        page.goto(f"{daemon.url}/overlay/station")
-        page.get_by_text("waiting for a game").wait_for()
-        assert shown(page)["players"] == []
-        with written_live(replay, folder, speed=4.0):
-            shows_a_frame(page)
-            shows_the_last_frame(page, log)
-        daemon.until(lambda: daemon.get("/v1/stations")["stations"][0]["state"] == "idle")
-        read = shown(page)
-        check(read, log)
-        assert len(read["players"]) == 4
-        assert {player["colour"] for player in read["players"]} <= set(TEAMS)
-        assert read["status"] is None
-        watched.check(daemon.url)
-
-
 def test_survives_a_killed_daemon(browser: Browser, folder: Path, tmp_path: Path) -> None:
     replay = game_file("v3.18", tmp_path)
     log = log_of(replay)
@@ -110,31 +88,6 @@ def test_survives_a_killed_daemon(browser: Browser, folder: Path, tmp_path: Path
         joined_live = [url for url in watched.requested if "cursor=live" in url]
         assert len(joined_live) == 1, "it resumed at its cursor"
         watched.check(first.url, interrupted=True)
-
-
-@pytest.mark.release
-def test_starts_over_when_its_game_is_gone(browser: Browser, folder: Path, tmp_path: Path) -> None:
-    other = tmp_path / "second" / "station"
-    other.mkdir(parents=True)
-    (tmp_path / "Game_a.slp").write_bytes(synthetic_match(seed=6, frames=3000))
-    (tmp_path / "Game_b.slp").write_bytes(synthetic_match(seed=7, frames=200))
-    with open_page(browser) as watched:
-        page = watched.page
-        with running(folder) as first, written_live(tmp_path / "Game_a.slp", folder, speed=3.0):
-            page.goto(f"{first.url}/overlay/station")
-            shows_a_frame(page, 200)
-            first.kill()
-        with running(other, arguments=("--port", first.url.rpartition(":")[2])) as second:
-            page.get_by_text("waiting for a game").wait_for()
-            assert shown(page)["players"] == []
-            with written_live(tmp_path / "Game_b.slp", other, speed=3.0):
-                shows_a_frame(page)
-                log = log_of(tmp_path / "Game_b.slp")
-                read = shown(page)
-                check(read, log)
-            joined_live = [url for url in watched.requested if "cursor=live" in url]
-            assert len(joined_live) == 2, "its cursor was gone"
-            watched.check(second.url, interrupted=True)
 
 
 def test_passes_the_token_on(browser: Browser, folder: Path, tmp_path: Path) -> None:

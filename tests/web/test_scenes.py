@@ -261,15 +261,6 @@ def test_motion_can_be_removed(browser: Browser, empty_daemon: DaemonProcess, ho
         assert page.evaluate("() => document.getAnimations().length") == 0
 
 
-def test_texts_follow_the_language_option(browser: Browser, empty_daemon: DaemonProcess) -> None:
-    with open_page(browser) as watched:
-        page = watched.page
-        station = open_live(page, empty_daemon, "lang=ja")
-        play(station, "Aki", "Bo")
-        expect(page.locator(".best-of")).to_have_text("5本勝負")
-        assert page.locator("html").get_attribute("lang") == "ja"
-
-
 def test_refusals_are_in_the_language_of_the_page(browser: Browser, empty_daemon: DaemonProcess) -> None:
     for code, query, words in (
         (4401, "lang=ja&token=old", "アクセストークンが間違っています。"),

@@ -287,3 +287,38 @@ def test_controllers_of_the_selected_players(browser: Browser, played: DaemonPro
         station.frame(5, 0, 0)
         expect(page.locator(".pad .name")).to_have_text(["Bo"])
         expect(page.locator("controller-display")).to_have_attribute("data-buttons", "a")
+
+
+EXAMPLES = {
+    "live": (".name bdi", ["Vixen", "Altea"]),
+    "versus": (".plate .name", ["Vixen", "Altea"]),
+    "game-result": (".outcome", ["Vixen wins"]),
+    "set-result": (".decisive .words", ["Vixen: Up Smash at 109% on Dream Land N64"]),
+    "up-next": (".sides .name", ["Vixen", "Altea"]),
+    "replay": (".caption", ["Vixen: Up Smash at 109%"]),
+    "controller": (".pad .name", ["Vixen", "Altea"]),
+    "ticker": (".items:first-child .names.won", ["Bramble"]),
+}
+"""What scenes show of the made-up set, if their address ends in `#example`."""
+
+
+def test_every_scene_has_an_example(browser: Browser, empty_daemon: DaemonProcess) -> None:
+    with open_page(browser) as watched:
+        page = watched.page
+        page.goto(scene_address(empty_daemon, "versus"))
+        page.locator(".scene[data-phase=waiting]").wait_for()
+        assert not any("/example.js" in url for url in watched.requested)
+        del watched.requested[:]
+        for scene, (selector, texts) in EXAMPLES.items():
+            page.goto("about:blank")
+            page.goto(scene_address(empty_daemon, scene, "?theme=varsity&motion=0#example"))
+            expect(page.locator(selector)).to_have_text(texts)
+            assert page.evaluate(CUT) == [] or scene == "ticker", scene
+            assert poor_contrasts(page) == [], scene
+        page.goto("about:blank")
+        page.goto(scene_address(empty_daemon, "live", "?delay=60s&show=names,percent,score,combo#example"))
+        expect(page.locator(".call")).to_have_text(["KO!117%", "Stock lost"])
+        expect(page.locator(".outcome")).to_have_text("Vixen wins")
+        expect(page.locator(".overlay")).to_have_attribute("data-phase", "playing")
+        assert [url for url in watched.requested if "/v1/" in url] == [], "nothing is asked of the daemon"
+        watched.check(empty_daemon.url)

@@ -6,8 +6,6 @@ The stations of most tests are made up: the page gets them in place of the daemo
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import accumulate, pairwise
@@ -19,10 +17,9 @@ from playwright.sync_api import Browser, Page, ViewportSize, expect
 
 from tests.browsers.axe import check_with_axe
 from tests.browsers.pages import PHONE, WIDE, WatchedPage, open_page
-from tests.daemons.process import DaemonProcess, running
+from tests.daemons.process import DaemonProcess
 from tests.marks import release
-from tests.synthetic.match import synthetic_match
-from tests.web import javascript, setups
+from tests.web import javascript
 from tests.web.javascript import needs_node
 
 FULL_HD = ViewportSize(width=1920, height=1080)
@@ -332,32 +329,3 @@ def test_projector_shows_nothing_but_stations(browser: Browser, empty_daemon: Da
         page.get_by_role("button", name="Leave full screen").focus()
         page.keyboard.press("Enter")
         expect(page.locator(".wall-bar")).to_be_visible()
-
-
-def test_percents_of_a_finished_game_are_there_after_a_reload(browser: Browser, tmp_path: Path) -> None:
-    """And the recent games come in the order in which they ended, without those of other folders."""
-    state, folders, elsewhere = tmp_path / "state", [tmp_path / "main", tmp_path / "side"], tmp_path / "elsewhere"
-    for folder in (*folders, elsewhere):
-        folder.mkdir()
-    (elsewhere / "Game_9.slp").write_bytes(synthetic_match(seed=9, frames=300))
-    with running(elsewhere, state=state) as daemon:
-        daemon.until(lambda: len(daemon.get("/v1/games")["games"]) == 1)
-    source = tmp_path / "Game_1.slp"
-    source.write_bytes(synthetic_match(seed=3, stocks=1, stage_id=2))
-    ending = setups.ending(source)
-    (folders[1] / "old.slp").write_bytes(synthetic_match(seed=4, frames=300))
-    with running(*folders, state=state) as daemon, open_page(browser, viewport=WIDE) as watched:
-        daemon.wait_ready()
-        command = [sys.executable, "-m", "slpstream", "simulate", str(source), "--into", str(folders[0])]
-        subprocess.run([*command, "--speed", "20"], check=True, stdout=subprocess.DEVNULL)
-        daemon.until(lambda: len(daemon.get("/v1/games?order=ended&watched=true")["games"]) == 2)
-        page = watched.page
-        page.goto(f"{daemon.url}/")
-        card = page.locator(".station[data-station=main]")
-        for index, (percent, stocks) in ending.values.items():
-            shown = "out" if stocks == 0 else f"{int(percent)}%"
-            expect(card.locator(f".player[data-index='{index}'] .percent")).to_have_text(shown)
-        expect(page.locator(".games .game")).to_have_count(2)
-        newest = page.locator(".games .game").first
-        expect(newest).to_contain_text("main")
-        watched.check(daemon.url)

@@ -1,8 +1,6 @@
-"""Websocket frames as bytes: framing, fragments, UTF-8, pings, close codes, reserved bits, opcodes, masks, limits. The
-cases are those of the Autobahn test suite (numbers in brackets), adapted to a server that takes subscriptions: nothing
-is echoed.
+"""Websocket frames as bytes: messages, fragments, UTF-8, pings, close codes, limits.
 
-Each case is sent whole, and short ones also byte by byte.
+`websockets` finds breaches of the protocol. Each case is sent whole, and short ones also byte by byte.
 """
 
 from __future__ import annotations
@@ -17,13 +15,10 @@ from tests.web.served import Served, served
 from tests.web.websocket_frames import (
     BINARY,
     CLOSE,
-    CONT,
     FIN,
     PING,
     PONG,
     RSV1,
-    RSV2,
-    RSV3,
     SUBSCRIBE,
     TEXT,
     close,
@@ -50,71 +45,46 @@ class Case(NamedTuple):
 
 LONG_REASON = b"*" * 123
 CASES = {
-    # [1] messages up to the maximum size
+    # messages up to the maximum size
     "text": Case(frame(TEXT, SUBSCRIBE), None),
     "text of 126 bytes": Case(frame(TEXT, SUBSCRIBE.ljust(126)), None),
-    "text of 65535 bytes": Case(frame(TEXT, SUBSCRIBE.ljust(65535)), None),
     "text as large as may be": Case(frame(TEXT, SUBSCRIBE.ljust(MAXIMUM)), None),
     "text too large": Case(frame(TEXT, SUBSCRIBE.ljust(MAXIMUM + 1)), 1009),
-    "the head of 10 MB": Case(frame(TEXT, length=10 << 20), 1009),
     "the head of 2^63 - 1 bytes": Case(frame(BINARY, length=(1 << 63) - 1), 1009),
-    "the head of 2^63 bytes": Case(frame(BINARY, length=1 << 63), 1009),
+    "fragments as large as may be": Case(fragments(SUBSCRIBE, b" " * (MAXIMUM - len(SUBSCRIBE))), None),
+    "fragments too large": Case(fragments(SUBSCRIBE, b" " * (MAXIMUM - len(SUBSCRIBE) + 1)), 1009),
+    # what is no request
     "text of nothing": Case(frame(TEXT), 4400),
-    "binary that is no MessagePack": Case(frame(BINARY, b"\xc1"), 4400),
     "text that is no JSON": Case(frame(TEXT, b"hello"), 4400),
     "text that is no object": Case(frame(TEXT, b"[1]"), 4400),
     "text that nests deeply": Case(frame(TEXT, b"[" * 60_000), 4400),
-    # [2] pings
-    "ping": Case(frame(PING), None, (b"",)),
-    "ping with 125 bytes": Case(frame(PING, b"\xfe" * 125), None, (b"\xfe" * 125,)),
-    "ping with 126 bytes": Case(frame(PING, b"\xfe" * 126), 1002),
-    "pings": Case(b"".join(frame(PING, b"%d" % n) for n in range(10)), None, tuple(b"%d" % n for n in range(10))),
-    "unsolicited pong": Case(frame(PONG, b"x") + frame(PING, b"y"), None, (b"y",)),
-    # [3] reserved bits
-    "RSV1": Case(frame(TEXT, SUBSCRIBE, head=FIN | RSV1), 1002),
-    "RSV2": Case(frame(TEXT, SUBSCRIBE, head=FIN | RSV2), 1002),
-    "RSV3": Case(frame(PING, head=FIN | RSV3), 1002),
-    "all of them": Case(frame(CLOSE, head=FIN | RSV1 | RSV2 | RSV3), 1002),
-    # [4] opcodes
-    **{f"opcode {opcode}": Case(frame(opcode, b"x"), 1002) for opcode in (3, 4, 5, 6, 7, 11, 12, 13, 14, 15)},
-    # [5] fragments
-    "fragments": Case(fragments(SUBSCRIBE[:9], SUBSCRIBE[9:]), None),
-    "fragments, some empty": Case(fragments(b"", SUBSCRIBE[:9], b"", SUBSCRIBE[9:], b""), None),
-    "fragments in which no station is known": Case(fragments(UNKNOWN[:30], UNKNOWN[30:]), 4404),
-    "fragments without JSON": Case(fragments(b"{", b"{"), 4400),
-    "fragments with a ping between": Case(fragments(b"{", SUBSCRIBE[1:], between=frame(PING, b"p")), None, (b"p",)),
-    "two messages in fragments": Case(fragments(SUBSCRIBE[:9], SUBSCRIBE[9:]) * 2, None),
-    "fragments as large as may be": Case(fragments(SUBSCRIBE, b" " * (MAXIMUM - len(SUBSCRIBE))), None),
-    "fragments too large": Case(fragments(SUBSCRIBE, b" " * (MAXIMUM - len(SUBSCRIBE) + 1)), 1009),
-    "fragments of binary": Case(fragments(b"\x81\xa2", b"op", b"\xa9subscribe", opcode=BINARY), None),
-    "another message between fragments": Case(frame(TEXT, b"{", head=0) + frame(TEXT, SUBSCRIBE), 1002),
-    "ping in fragments": Case(frame(PING, b"x", head=0), 1002),
-    "pong in fragments": Case(frame(PONG, b"x", head=0), 1002),
-    "close in fragments": Case(frame(CLOSE, head=0), 1002),
-    "a continuation of nothing": Case(frame(CONT, b"x"), 1002),
-    "a continuation of nothing that goes on": Case(frame(CONT, b"x", head=0), 1002),
-    # [6] UTF-8
+    "binary that is no MessagePack": Case(frame(BINARY, b"\xc1"), 4400),
+    "not UTF-8, as binary": Case(frame(BINARY, b"\xff"), 4400),
     "UTF-8": Case(frame(TEXT, UNKNOWN), 4404),
     "a character in two fragments": Case(fragments(UNKNOWN[:32], UNKNOWN[32:]), 4404),
     "half a character in fragments": Case(fragments(UNKNOWN[:32], b'"]}'), 1007),
-    **{
-        f"not UTF-8: {wrong.hex()}": Case(frame(TEXT, b'{"op":"' + wrong + b'"}'), 1007)
-        for wrong in (b"\xff", b"\xc0\x80", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xce", b"\x80", b"\xf8\x88\x80")
-    },
-    "not UTF-8, as binary": Case(frame(BINARY, b"\xff"), 4400),
-    # [7] closing
+    "not UTF-8": Case(frame(TEXT, b'{"op":"\xed\xa0\x80"}'), 1007),
+    # pings and fragments
+    "ping with 125 bytes": Case(frame(PING, b"\xfe" * 125), None, (b"\xfe" * 125,)),
+    "pings": Case(b"".join(frame(PING, b"%d" % n) for n in range(10)), None, tuple(b"%d" % n for n in range(10))),
+    "unsolicited pong": Case(frame(PONG, b"x") + frame(PING, b"y"), None, (b"y",)),
+    "fragments, some empty": Case(fragments(b"", SUBSCRIBE[:9], b"", SUBSCRIBE[9:], b""), None),
+    "fragments with a ping between": Case(fragments(b"{", SUBSCRIBE[1:], between=frame(PING, b"p")), None, (b"p",)),
+    "two messages in fragments": Case(fragments(SUBSCRIBE[:9], SUBSCRIBE[9:]) * 2, None),
+    "fragments of binary": Case(fragments(b"\x81\xa2", b"op", b"\xa9subscribe", opcode=BINARY), None),
+    # breaches of the protocol, one of each kind, which `websockets` finds
+    "reserved bit": Case(frame(TEXT, SUBSCRIBE, head=FIN | RSV1), 1002),
+    "unknown opcode": Case(frame(3, b"x"), 1002),
+    "ping with 126 bytes": Case(frame(PING, b"\xfe" * 126), 1002),
+    "another message between fragments": Case(frame(TEXT, b"{", head=0) + frame(TEXT, SUBSCRIBE), 1002),
+    "unmasked": Case(frame(TEXT, SUBSCRIBE, masked=False), 1002),
+    # closing
     "close": Case(close(1000), 1000),
     "close without a code": Case(close(None), 1005),
     "close with a reason": Case(close(1000, LONG_REASON), 1000),
-    "close with a reason too long": Case(close(1000, LONG_REASON + b"*"), 1002),
-    "close with half a code": Case(frame(CLOSE, b"\x03"), 1002),
-    "close with a reason that is not UTF-8": Case(close(1000, b"\xce\xba\xe1\xbd\xb9\xed\xa0\x80"), 1007),
-    **{f"close {code}": Case(close(code), code) for code in (1001, 1002, 1003, 1007, 1009, 1011, 3000, 4999)},
-    **{f"close {code}": Case(close(code), 1002) for code in (0, 999, 1004, 1005, 1006, 1016, 2999, 5000, 65535)},
+    "close with an invalid code": Case(close(1005), 1002),
+    "close with a code of applications": Case(close(4999), 4999),
     "what follows a close": Case(close(1000) + frame(PING, b"x") + frame(TEXT, SUBSCRIBE), 1000),
-    # masks, which are mandatory for clients
-    "unmasked": Case(frame(TEXT, SUBSCRIBE, masked=False), 1002),
-    "ping without a mask": Case(frame(PING, masked=False), 1002),
 }  # fmt: skip
 
 

@@ -9,7 +9,7 @@ import trio
 from tests.web.served import Caller, Served
 
 CONT, TEXT, BINARY, CLOSE, PING, PONG = 0, 1, 2, 8, 9, 10
-FIN, RSV1, RSV2, RSV3 = 0x80, 0x40, 0x20, 0x10
+FIN, RSV1 = 0x80, 0x40
 MASK = b"\x37\xfa\x21\x3d"
 SUBSCRIBE = b'{"op":"subscribe","stations":["main"]}'
 
