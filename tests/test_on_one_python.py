@@ -27,7 +27,7 @@ def test_slow_tests_and_listed_modules_are_left_out() -> None:
     tests = collected("--other-python", "tests/web")
     modules = {line.partition("::")[0].removeprefix("tests/") for line in tests}
     assert {"web/test_access.py", "web/test_websocket_protocol.py"} <= modules
-    assert not modules & {*on_one_python.MODULES, "web/test_autobahn.py", "web/test_index.py"}
+    assert not modules & {*on_one_python.MODULES, "web/test_lighthouse.py", "web/test_index.py"}
     # A module with both kinds.
     names = {line.partition("::")[2] for line in tests if "web/test_seats_api.py" in line}
     assert "test_claim_swap_and_leave" in names

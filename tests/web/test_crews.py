@@ -67,10 +67,6 @@ def test_operator_makes_a_set_a_crew_battle(browser: Browser, daemon: DaemonProc
         expect(panel.locator(".points").last).to_have_text("3")
         panel.get_by_role("button", name="Give Blue a stock").click()
         expect(panel.locator(".points").last).to_have_text("4")
-        overlay = page.context.new_page()
-        overlay.goto(f"{daemon.url}/overlay/main")
-        expect(overlay.locator(".best-of")).to_have_text("Red – Blue")
-        expect(overlay.locator(".player .score")).to_have_text(["4", "4"])
         panel.get_by_role("button", name="No crew battle").click()
         expect(panel.locator(".points").first).to_have_text("0")  # the last game has other players: a set of its own
     found = daemon.get("/v1/stations/main/set")
@@ -92,6 +88,23 @@ def test_text_for_crews_is_kept_until_it_is_sent(browser: Browser, daemon: Daemo
         expect(first).to_have_value("Red")
         second.press("Escape")
         expect(first).to_have_value("")
+
+
+def test_crew_battle_in_the_overlay(browser: Browser, daemon: DaemonProcess, tmp_path: Path) -> None:
+    running_game = replay({0: ANN, 1: BOB}, {0: 2, 1: 2}, seconds=60, minute=4, ended=False)
+    (tmp_path / "main" / "Game_1.slp").write_bytes(running_game)
+    daemon.until(lambda: len(daemon.get("/v1/stations/main/set")["games"]) == 2)
+    with open_page(browser) as operating, open_page(browser) as watched:
+        page = operating.page
+        page.goto(f"{daemon.url}/#station/main")
+        page.locator(".crew-battle summary").click()
+        for number, name in ((1, "Red"), (2, "Blue")):
+            page.get_by_label(f"Crew {number}", exact=True).fill(name)
+        page.get_by_role("button", name="Make this set a crew battle").click()
+        watched.page.goto(f"{daemon.url}/overlay/main")
+        expect(watched.page.locator(".best-of")).to_have_text("Red – Blue")
+        scores = [str(side["score"]) for side in daemon.get("/v1/stations/main/set")["sides"]]
+        expect(watched.page.locator(".player .score")).to_have_text(scores)
 
 
 def test_any_length_and_the_zip(browser: Browser, daemon: DaemonProcess) -> None:

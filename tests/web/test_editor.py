@@ -48,7 +48,8 @@ def address(page: Page) -> Locator:
 def colours_at(page: Page, *places: tuple[float, float]) -> list[tuple[int, ...]]:
     """Colours of the preview, red, green and blue, at places in shares of its width and height."""
     picture = Image.open(BytesIO(page.locator(".preview-stage").screenshot())).convert("RGB")
-    return [picture.getpixel((int(x * (picture.width - 1)), int(y * (picture.height - 1)))) for x, y in places]
+    corners = [(int(x * (picture.width - 1)), int(y * (picture.height - 1))) for x, y in places]
+    return [tuple(picture.crop((left, top, left + 1, top + 1)).tobytes()) for left, top in corners]
 
 
 def choose(page: Page, name: str) -> None:

@@ -6,12 +6,12 @@ long as all its pictures. The screenshots are in `tests/artifacts/`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import product
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, WebSocketRoute, expect
 
 from tests.browsers.pages import open_page
 from tests.daemons.process import DaemonProcess
@@ -261,6 +261,10 @@ def test_motion_can_be_removed(browser: Browser, empty_daemon: DaemonProcess, ho
         assert page.evaluate("() => document.getAnimations().length") == 0
 
 
+def refusing(code: int) -> Callable[[WebSocketRoute], None]:
+    return lambda route: route.close(code=code, reason="in the daemon's words")
+
+
 def test_refusals_are_in_the_language_of_the_page(browser: Browser, empty_daemon: DaemonProcess) -> None:
     for code, query, words in (
         (4401, "lang=ja&token=old", "アクセストークンが間違っています。"),
@@ -269,7 +273,7 @@ def test_refusals_are_in_the_language_of_the_page(browser: Browser, empty_daemon
     ):
         with open_page(browser) as watched:
             page = watched.page
-            page.route_web_socket("**/v1/stream**", lambda route, code=code: route.close(code=code, reason="refused"))
+            page.route_web_socket("**/v1/stream**", refusing(code))
             page.goto(f"{empty_daemon.url}/scenes/live/station?{query}")
             expect(page.locator(".status")).to_have_text(words)
 

@@ -52,7 +52,8 @@ def handshake(version: str = "1.1", **changed: str | None) -> bytes:
         "Connection": "Upgrade",
         "Sec-WebSocket-Version": "13",
         "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
-    } | {name.replace("_", "-"): value for name, value in changed.items()}
+    }
+    headers.update({name.replace("_", "-"): value for name, value in changed.items()})
     rows = "".join(f"{name}: {value}\r\n" for name, value in headers.items() if value is not None)
     return f"GET /v1/stream HTTP/{version}\r\n{rows}\r\n".encode("latin-1")
 
