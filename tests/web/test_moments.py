@@ -1,4 +1,5 @@
-"""Moments on the dashboard: mark one with the button or the key, play it as an instant replay, undo; and highlights."""
+"""At the production desk: a station goes on air and Dolphin mirrors it; a moment is marked with the button or the key,
+played as an instant replay, and undone; and highlights."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.browsers.axe import check_with_axe
-from tests.browsers.pages import WIDE, open_page
+from tests.browsers.pages import LONG_MS, WIDE, open_page
 from tests.daemons.configuration import configuration
 from tests.daemons.process import DaemonProcess, running
 from tests.outputs.communication import CommunicationChecks
@@ -19,11 +20,11 @@ from tests.synthetic.match import synthetic_match
 
 @pytest.fixture
 def daemon(tmp_path: Path) -> Iterator[DaemonProcess]:
-    """A daemon with a Playback Dolphin, a situation that is a highlight, and a game in progress."""
+    """A daemon with a Playback Dolphin for the station on air, a highlight by a situation, and a game in progress."""
     folder = tmp_path / "main"
     folder.mkdir()
     situation = "[[situations]]\nname = 'Last hit'\nquery = 'kill'\nhighlight = true\nscore = 500\n"
-    playback = f"[playback]\nfile = '{tmp_path / 'playback.txt'}'\nstation = 'main'\n"
+    playback = f"[playback]\nfile = '{tmp_path / 'playback.txt'}'\nstation = 'on-air'\n"
     with running(folder, arguments=configuration(tmp_path, playback + situation)) as daemon:
         daemon.wait_ready()
         (folder / "Game_1.slp").write_bytes(synthetic_match(seed=3, frames=1500, ended=False))
@@ -36,6 +37,11 @@ def test_mark_a_moment_play_it_and_undo(browser: Browser, daemon: DaemonProcess,
     with open_page(browser, viewport=WIDE, bypass_csp=True) as watched:
         page = watched.page
         page.goto(f"{daemon.url}/#station/main")
+        button = page.locator(".put-on-air")
+        expect(button).to_have_text("Put on air", timeout=LONG_MS)
+        assert not file.exists(), "no station is on air"
+        button.click()
+        daemon.until(lambda: file.exists() and json.loads(file.read_bytes())["mode"] == "mirror", 60)
         panel = page.locator(".moments")
         expect(panel.get_by_text("No moment is marked yet.")).to_be_visible()
         panel.get_by_role("button", name="Mark this moment").click()

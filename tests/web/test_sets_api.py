@@ -107,19 +107,6 @@ async def test_undo_is_refused() -> None:
 
 
 @pytest.mark.trio
-async def test_connection_continues_after_a_body() -> None:
-    async with served() as server:
-        caller = await server.call()
-        async with caller.stream:
-            head = f"PATCH {SET} HTTP/1.1\r\nhost: {server.host.decode()}\r\ncontent-type: application/json\r\n"
-            chunked = head + 'transfer-encoding: chunked\r\n\r\n5\r\n{"bes\r\n7\r\ntOf":5}\r\n0\r\n\r\n'
-            await caller.send(chunked.encode())
-            assert (await caller.answer()).json["bestOf"] == 5
-            await caller.send(f"GET {SET} HTTP/1.1\r\nhost: {server.host.decode()}\r\n\r\n".encode())
-            assert (await caller.answer()).json["bestOf"] == 5
-
-
-@pytest.mark.trio
 async def test_incomplete_body() -> None:
     async with served() as server:
         caller = await server.call()
