@@ -20,9 +20,8 @@ SIZES = ((1920, 1080), (1280, 720), (300, 360))
 ASPECTS: Mapping[str, float] = {"4:3": 4 / 3, "73:60": 73 / 60, "16:9": 16 / 9}
 THEMES = ("dark", "light", "neon", "varsity")
 LAYOUTS = ("sides", "top", "bottom", "hud")
-ALL_CELLS = tuple(product(THEMES, SIZES))
-FEW_CELLS = (("dark", SIZES[0]), ("light", SIZES[2]))
-"""Cells of the grid of themes and sizes; the gate looks at a few."""
+CELLS = {"few": (("dark", SIZES[0]), ("light", SIZES[2])), "all": tuple(product(THEMES, SIZES))}
+"""The grid of themes and sizes; the gate looks at a few cells."""
 FIGURES = (0.0, 0.74, 1.0, 0.215)
 TIMER = (0.34, 0.0, 0.32, 0.12)
 """Left, top, width and height of the game's own display, as shares of its picture; see `scenes/area.js`."""

@@ -84,7 +84,7 @@ def test_survives_a_killed_daemon(browser: Browser, folder: Path, tmp_path: Path
                 check(read, log)
             numbers = [int(read["frame"]) for read in page.evaluate("window.shown")]
             assert numbers == sorted(numbers)
-            assert len(numbers) > 100
+            assert len(numbers) > 20
         joined_live = [url for url in watched.requested if "cursor=live" in url]
         assert len(joined_live) == 1, "it resumed at its cursor"
         watched.check(first.url, interrupted=True)

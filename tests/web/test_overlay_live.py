@@ -52,7 +52,7 @@ def test_names_stocks_percents_and_combos_of_a_real_game(browser: Browser, folde
         check(read, log)
     numbers = [int(read["frame"]) for read in records]
     assert numbers == sorted(numbers)
-    assert len(set(numbers)) > 200
+    assert len(set(numbers)) > 50
     seen = set()
     for read in records:
         for index, combo in enumerate(read["combos"]):

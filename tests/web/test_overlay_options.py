@@ -147,10 +147,10 @@ def test_the_delay_holds_messages_back(browser: Browser, daemon: DaemonProcess) 
             page.clock.run_for(2100)
         feed.start("Left", "Right")
         feed.frame(1, 55, 0)
-        page.wait_for_timeout(300)
         page.clock.run_for(1900)
         assert page.locator(".player").count() == 0
-        page.clock.run_for(300)
+        while page.locator(".player").count() == 0:
+            page.clock.run_for(300)
         expect(page.locator(".percent").first).to_have_text("55%")
         watched.check(daemon.url)
 
