@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
+from trio.testing import MockClock
 
 from tests.daemons.process import DaemonProcess, running
 
@@ -13,6 +14,12 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Playwright
 
 # Imports are not at the top: Windows' Python runs the other tests of this folder, and has no Playwright.
+
+
+@pytest.fixture
+def patient_clock() -> MockClock:
+    """Jumps when all tasks wait, after a threshold, because bytes on the loopback need a moment of real time."""
+    return MockClock(autojump_threshold=0.05)
 
 
 @pytest.fixture(scope="package")

@@ -17,12 +17,6 @@ pytestmark = pytest.mark.trio
 GET = b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n"
 
 
-@pytest.fixture
-def patient_clock() -> MockClock:
-    """Jumps when all tasks wait, after a threshold, because bytes on the loopback need a moment of real time."""
-    return MockClock(autojump_threshold=0.05)
-
-
 async def until_ended(caller: Caller) -> bytes:
     """The bytes that arrive until the connection ends."""
     received = b""

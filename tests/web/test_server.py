@@ -23,12 +23,6 @@ from tests.web.served import served
 pytestmark = pytest.mark.trio
 
 
-@pytest.fixture
-def patient_clock() -> MockClock:
-    """Jumps when all tasks wait, after a threshold, because bytes on the loopback need a moment of real time."""
-    return MockClock(autojump_threshold=0.02)
-
-
 def get(target: str = "/healthz", *headers: str, version: str = "1.1") -> bytes:
     return "\r\n".join((f"GET {target} HTTP/{version}", "host: localhost", *headers, "", "")).encode("latin-1")
 
