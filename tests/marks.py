@@ -15,3 +15,10 @@ def slow(*values: object) -> list[Any]:
     return [
         pytest.param(*(value if isinstance(value, tuple) else (value,)), marks=pytest.mark.slow) for value in values
     ]
+
+
+def release(*values: object) -> list[Any]:
+    """The same as cases of the release check alone."""
+    return [
+        pytest.param(*(value if isinstance(value, tuple) else (value,)), marks=pytest.mark.release) for value in values
+    ]

@@ -52,8 +52,6 @@ MODULES: Mapping[str, str] = {
     "web/test_overlay_live.py": _BROWSER,
     "web/test_overlay_options.py": _BROWSER,
     "web/test_problem_pages.py": _BROWSER,
-    "web/test_production_desk.py": _BROWSER,
-    "web/test_scene_example.py": _BROWSER,
     "web/test_scenes.py": _BROWSER,
     "web/test_scenes_boards.py": _BROWSER,
     "web/test_paths.py": "its configuration has paths in quotes, where a backslash begins an escape",

@@ -13,7 +13,7 @@ import socket
 import trio
 
 _READ_BYTES = 64 * 1024
-_LINGER_SECONDS = 1.0
+LINGER_SECONDS = 1.0
 _LINGER_BYTES = 4 << 20
 
 
@@ -81,7 +81,7 @@ class Connection:
         except OSError as error:
             self._lose(error)
         remaining = _LINGER_BYTES
-        with trio.move_on_after(_LINGER_SECONDS):
+        with trio.move_on_after(LINGER_SECONDS):
             while not self.gone and remaining > 0:
                 data = await self.read()
                 if not data:

@@ -12,8 +12,9 @@ from typing import NamedTuple
 from playwright.sync_api import Browser, CDPSession
 
 from tests.bench.report import Figure, Form
+from tests.browsers.chromium import chromium
+from tests.browsers.pages import open_page, screenshot
 from tests.daemons.process import running
-from tests.web.pages import chromium, open_page, screenshot
 from tests.web.shown import game_file, shows_a_frame, written_live
 
 GAMES = ("FodPlatforms", "Whispy", "rollbackFrameTest", "ics2", "console_name", "v2.0")

@@ -14,9 +14,9 @@ from tests.bench import __main__ as command
 from tests.bench.benchmarks import BENCHMARKS
 from tests.bench.games import FIRST_FRAME, EndlessGame
 from tests.bench.report import Figure, Form, table
+from tests.browsers.chromium import CHROMIUM
 from tests.outputs.real_obs import missing
 from tests.project import IN_CI
-from tests.web.pages import CHROMIUM
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the benchmarks read /proc")

@@ -20,7 +20,8 @@ from urllib.request import Request, urlopen
 
 from websockets.sync.client import ClientConnection, connect
 
-from tests.web.pages import ARTIFACTS, CHROMIUM
+from tests.browsers.chromium import CHROMIUM
+from tests.browsers.pages import ARTIFACTS
 
 _SECONDS = 30.0
 _ARGUMENTS = (

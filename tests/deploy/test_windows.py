@@ -17,10 +17,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
+from tests.browsers.chromium import chromium
+from tests.browsers.pages import open_page
 from tests.deploy import artefacts
 from tests.deploy.played_demo import demo
 from tests.deploy.tools import needs
-from tests.web.pages import chromium, open_page
 
 MINGW = "x86_64-w64-mingw32-gcc"
 pytestmark = needs("wine", MINGW, "osslsigncode", "python3.11", "bwrap")

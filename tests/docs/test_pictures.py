@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
+from tests.browsers.chromium import chromium
 from tests.docs.pages import WITH_README, links
 from tests.project import IN_CI
-from tests.web.pages import chromium
 
 if find_spec("PIL") is None and not IN_CI:
     pytest.skip("no Pillow; run: uv run --group docs pytest", allow_module_level=True)

@@ -22,10 +22,11 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from slpstream.store import FILE_NAME, GamesQuery, open_database
+from tests.browsers.chromium import chromium
+from tests.browsers.pages import open_page
 from tests.daemons.process import DaemonProcess
 from tests.outputs.receivers import RealReceiver, real_receiver
 from tests.project import ROOT
-from tests.web.pages import chromium, open_page
 
 PAGE = ROOT / "docs" / "howto" / "add_a_format.md"
 LONG_MS = 60_000

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from slpstream.simulate.bundled import bundled_match
+from tests.daemons.demo import demo
 from tests.daemons.process import DaemonProcess, running
 from tests.outputs import real_obs
 from tests.outputs.real_obs import PASSWORD, Control, RealObs
 from tests.project import IN_CI
-from tests.web.pages import demo
 
 pytestmark = [
     pytest.mark.slow,

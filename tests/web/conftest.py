@@ -1,4 +1,4 @@
-"""The browsers that the tests of the pages share. Tests open pages in contexts of their own."""
+"""The browsers and the daemon that the tests of the pages share. Tests open pages in contexts of their own."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
+from trio.testing import MockClock
+
+from tests.daemons.process import DaemonProcess, running
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Playwright
@@ -13,10 +16,16 @@ if TYPE_CHECKING:
 # Imports are not at the top: Windows' Python runs the other tests of this folder, and has no Playwright.
 
 
+@pytest.fixture
+def patient_clock() -> MockClock:
+    """Jumps when all tasks wait, after a threshold, because bytes on the loopback need a moment of real time."""
+    return MockClock(autojump_threshold=0.05)
+
+
 @pytest.fixture(scope="package")
 def playwright() -> Iterator[Playwright]:
     """Playwright, started once for all modules of this folder."""
-    from tests.web.pages import playwright_with_chromium
+    from tests.browsers.chromium import playwright_with_chromium
 
     with playwright_with_chromium() as playwright:
         yield playwright
@@ -25,7 +34,7 @@ def playwright() -> Iterator[Playwright]:
 @pytest.fixture(scope="package")
 def browser(playwright: Playwright) -> Iterator[Browser]:
     """Chromium's headless shell, if it is installed, and otherwise Chromium."""
-    from tests.web.pages import CHROMIUM, HEADLESS_SHELL, launched
+    from tests.browsers.chromium import CHROMIUM, HEADLESS_SHELL, launched
 
     with launched(playwright, HEADLESS_SHELL if HEADLESS_SHELL.exists() else CHROMIUM) as browser:
         yield browser
@@ -34,7 +43,19 @@ def browser(playwright: Playwright) -> Iterator[Browser]:
 @pytest.fixture(scope="package")
 def drawing_browser(playwright: Playwright) -> Iterator[Browser]:
     """Chromium, for modules that measure what is drawn."""
-    from tests.web.pages import CHROMIUM, launched
+    from tests.browsers.chromium import CHROMIUM, launched
 
     with launched(playwright, CHROMIUM) as browser:
         yield browser
+
+
+@pytest.fixture(scope="package")
+def empty_daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
+    """A daemon whose stations `station` and `side` have no games, for tests that only look at its pages."""
+    base = tmp_path_factory.mktemp("empty")
+    folders = [base / name for name in ("station", "side")]
+    for folder in folders:
+        folder.mkdir()
+    with running(*folders) as daemon:
+        daemon.wait_ready()
+        yield daemon

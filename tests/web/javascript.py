@@ -17,6 +17,41 @@ needs_node = pytest.mark.skipif(
     shutil.which("node") is None and not IN_CI, reason="there is no node (Debian: apt install nodejs); only CI insists"
 )
 
+WITH_A_FAKE_SOCKET = """
+  const { connect } = await import("./slpstream.js");
+  const opened = [];
+  class Fake {
+    constructor(url, protocol) {
+      this.url = decodeURIComponent(url);
+      this.protocol = protocol;
+      this.readyState = 0;
+      this.sent = [];
+      opened.push(this);
+      this.ready = new Promise((resolve) => setTimeout(() => { this.readyState = 1; this.onopen?.(); resolve(); }, 1));
+    }
+    send(text) { this.sent.push(JSON.parse(text)); }
+    say(message) { this.onmessage?.({ data: JSON.stringify(message) }); }
+    lose(code = 1006, reason = "") { this.readyState = 3; this.onclose?.({ code, reason }); }
+    close() { this.readyState = 3; }
+  }
+  const sockets = async (count) => {
+    while (opened.length < count) { await new Promise((resolve) => setTimeout(resolve, 5)); }
+    await opened[count - 1].ready;
+    opened[count - 1].say({ type: "hello", protocol: 1, version: "9", stations: ["a", "b"] });
+    return opened[count - 1];
+  };
+  const log = (type, station, game, place) => ({ type, station, gameId: game, cursor: `${game}/l${place}.0` });
+  const events = [];
+  const make = (options) => {
+    const client = connect({ base: "https://example.org:1/x/", WebSocket: Fake, ...options });
+    client.on("connection", (state) => events.push(state));
+    client.on("reset", (station) => events.push(`reset ${station}`));
+    client.on("frame", ({ cursor }) => events.push(cursor));
+    return client;
+  };
+"""
+"""A client of the module over a scripted websocket, for `run`."""
+
 
 def modules(into: Path) -> Path:
     """Copies the modules into a folder in which node treats them as modules."""

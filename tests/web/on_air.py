@@ -7,16 +7,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import Any
 from urllib.parse import quote
 
 from playwright.sync_api import Page, WebSocketRoute
+
+from tests.daemons.process import DaemonProcess
 
 GAME = "0123456789abcdef0123456789abcdef"
 SIZES = ((1920, 1080), (1280, 720), (300, 360))
 ASPECTS: Mapping[str, float] = {"4:3": 4 / 3, "73:60": 73 / 60, "16:9": 16 / 9}
 THEMES = ("dark", "light", "neon", "varsity")
 LAYOUTS = ("sides", "top", "bottom", "hud")
+CELLS = {"few": (("dark", SIZES[0]), ("light", SIZES[2])), "all": tuple(product(THEMES, SIZES))}
+"""The grid of themes and sizes; the gate looks at a few cells."""
 FIGURES = (0.0, 0.74, 1.0, 0.215)
 TIMER = (0.34, 0.0, 0.32, 0.12)
 """Left, top, width and height of the game's own display, as shares of its picture; see `scenes/area.js`."""
@@ -90,6 +95,11 @@ def game_picture(width: int, height: int, aspect: float = 4 / 3, *, players: int
     return f'url("data:image/svg+xml,{quote(svg)}")'
 
 
+def scene_address(daemon: DaemonProcess, scene: str, query: str = "") -> str:
+    """The address of a scene of the station `station`. `query` begins with a question mark or a hash."""
+    return f"{daemon.url}/scenes/{scene}{'' if scene == 'ticker' else '/station'}{query}"
+
+
 def person(index: int, name: str, *, team: int = 0) -> dict[str, Any]:
     """A player of the settings."""
     character, colour = CHARACTERS[index]
@@ -150,10 +160,10 @@ class Station:
     def event(self, kind: str, frame: int, player: int, **payload: Any) -> None:
         self.log("event", frame + 201, kind=kind, frame=frame, playerIndex=player, **payload)
 
-    def combo(self, frame: int, *damages: float) -> None:
-        """A combo of player 0 on player 1."""
+    def combo(self, frame: int, *damages: float, kind: str = "combo_extended") -> None:
+        """An event about a combo of player 0 on player 1."""
         moves = [{"playerIndex": 0, "frame": frame, "moveId": 2, "hitCount": 1, "damage": damage} for damage in damages]
-        self.event("combo_extended", frame, 1, combo={"playerIndex": 1, "moves": moves})
+        self.event(kind, frame, 1, combo={"playerIndex": 1, "moves": moves})
 
     def ko(self, frame: int, by: int, victim: int, percent: float) -> None:
         """A stock that one player takes from another."""

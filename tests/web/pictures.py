@@ -26,12 +26,15 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, expect
 
 from slpstream.simulate.bundled import bundled_match
+from tests.browsers.chromium import chromium
+from tests.browsers.pages import open_page
+from tests.daemons.configuration import configuration
+from tests.daemons.demo import Demo, demo
 from tests.daemons.process import running
 from tests.outputs import obs_pictures
 from tests.project import ROOT
 from tests.web import setups, tournament_pictures
 from tests.web.on_air import game_picture
-from tests.web.pages import Demo, chromium, demo, open_page
 
 PICTURES = ROOT / "docs" / "pictures"
 EXAMPLE = ROOT / "slpstream" / "web" / "static" / "dashboard" / "overlay_example.png"
@@ -111,6 +114,18 @@ def _first_page(browser: Browser) -> Iterator[Page]:
             yield watched.page
 
 
+def _games(into: Path, count: int) -> Path:
+    """A folder with the first bundled matches, played one after another on one day."""
+    folder = into / "Slippi"
+    folder.mkdir()
+    for play in range(1, count + 1):
+        started_at = datetime(2026, 11, 21, 12, 4 * play, tzinfo=UTC)
+        file = folder / f"Game_20261121T12{4 * play:02}00.slp"
+        file.write_bytes(bundled_match(play, started_at=started_at))
+        os.utime(file, (started_at.timestamp(), started_at.timestamp()))
+    return folder
+
+
 @cache
 def _first_pictures(browser: Browser) -> Mapping[str, Image.Image]:
     """The page of the first run, and the part of it with the address for OBS."""
@@ -118,28 +133,8 @@ def _first_pictures(browser: Browser) -> Mapping[str, Image.Image]:
         return {"whole": _image(page), "address": _image(page, ".for-obs")}
 
 
-def _first_run(browser: Browser) -> Image.Image:
-    return _first_pictures(browser)["whole"]
-
-
-def _address(browser: Browser) -> Image.Image:
-    return _first_pictures(browser)["address"]
-
-
-def _dashboard(browser: Browser) -> Image.Image:
-    with _playing(browser, "--speed", "4") as (_, page):
-        _later(page, 1500)
-        return _image(page)
-
-
-def _light(browser: Browser) -> Image.Image:
-    with _playing(browser, "--speed", "4", "--seed", "2", color_scheme="light") as (_, page):
-        _later(page, 1500)
-        return _image(page)
-
-
-def _phone(browser: Browser) -> Image.Image:
-    with _playing(browser, "--speed", "4", "--seed", "3", viewport=PHONE) as (_, page):
+def _dashboard(browser: Browser, *arguments: str, **options: object) -> Image.Image:
+    with _playing(browser, "--speed", "4", *arguments, **options) as (_, page):
         _later(page, 1500)
         return _image(page)
 
@@ -172,20 +167,16 @@ def _set(browser: Browser) -> Image.Image:
 
 def _result(browser: Browser) -> Image.Image:
     """A game from the list, after it was played."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name) / "Slippi"
-        folder.mkdir()
-        for play in (1, 2, 3):
-            started_at = datetime(2026, 11, 21, 12, 4 * play, tzinfo=UTC)
-            file = folder / f"Game_20261121T12{4 * play:02}00.slp"
-            file.write_bytes(bundled_match(play, started_at=started_at))
-            os.utime(file, (started_at.timestamp(), started_at.timestamp()))
-        with running(folder) as daemon, open_page(browser, viewport=TALL, color_scheme="dark") as watched:
-            watched.page.goto(f"{daemon.url}/")
-            watched.page.locator(".game .open").last.click()
-            expect(watched.page.locator(".panel .result")).not_to_be_empty()
-            expect(watched.page.locator(".numbers td").first).to_be_visible()
-            return _image(watched.page)
+    with (
+        tempfile.TemporaryDirectory() as name,
+        running(_games(Path(name), 3)) as daemon,
+        open_page(browser, viewport=TALL, color_scheme="dark") as watched,
+    ):
+        watched.page.goto(f"{daemon.url}/")
+        watched.page.locator(".game .open").last.click()
+        expect(watched.page.locator(".panel .result")).not_to_be_empty()
+        expect(watched.page.locator(".numbers td").first).to_be_visible()
+        return _image(watched.page)
 
 
 @cache
@@ -209,14 +200,6 @@ def _overlays(browser: Browser) -> Mapping[str, Image.Image]:
         return pictures
 
 
-def _overlay_in_game(browser: Browser) -> Image.Image:
-    return _overlays(browser)["usual"]
-
-
-def _overlay_parts(browser: Browser) -> Image.Image:
-    return _overlays(browser)["parts"]
-
-
 def _overlay_result(browser: Browser) -> Image.Image:
     with tempfile.TemporaryDirectory() as name:
         folder, game = Path(name) / "Slippi", Path(name) / "game.slp"
@@ -234,23 +217,12 @@ def _overlay_result(browser: Browser) -> Image.Image:
             return _image(over)
 
 
-def _scene_sides(browser: Browser) -> Image.Image:
-    return _overlays(browser)["scene"]
-
-
 @cache
 def _boards(browser: Browser) -> Mapping[str, Image.Image]:
     """The scenes after a set of five games, by name."""
     with tempfile.TemporaryDirectory() as name:
-        folder, config = Path(name) / "Slippi", Path(name) / "slpstream.toml"
-        folder.mkdir()
-        config.write_text("[sets]\nbest_of = 5\n")
-        for play in range(1, 6):
-            started_at = datetime(2026, 11, 21, 12, 4 * play, tzinfo=UTC)
-            file = folder / f"Game_20261121T12{4 * play:02}00.slp"
-            file.write_bytes(bundled_match(play, started_at=started_at))
-            os.utime(file, (started_at.timestamp(), started_at.timestamp()))
-        with running(folder, arguments=("--config", str(config))) as daemon:
+        arguments = configuration(Path(name), "[sets]\nbest_of = 5\n")
+        with running(_games(Path(name), 5), arguments=arguments) as daemon:
             address = f"{daemon.url}/scenes/{{}}/Slippi?theme={{}}"
             return {
                 scene: _board(browser, address.format(scene, theme), ready, motion)
@@ -268,30 +240,10 @@ def _board(browser: Browser, address: str, ready: str, motion: str) -> Image.Ima
         return _image(watched.page)
 
 
-def _scene_versus(browser: Browser) -> Image.Image:
-    return _boards(browser)["versus"]
-
-
-def _scene_game_result(browser: Browser) -> Image.Image:
-    return _boards(browser)["game-result"]
-
-
-def _scene_set_result(browser: Browser) -> Image.Image:
-    return _boards(browser)["set-result"]
-
-
-def _scene_replay(browser: Browser) -> Image.Image:
-    return _boards(browser)["replay"]
-
-
 def _terminal(browser: Browser) -> Image.Image:
     """The stats of three games, as a terminal of 128 columns shows them."""
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name) / "Slippi"
-        folder.mkdir()
-        for play in (1, 2, 3):
-            started_at = datetime(2026, 11, 21, 12, 4 * play, tzinfo=UTC)
-            (folder / f"Game_{play}.slp").write_bytes(bundled_match(play, started_at=started_at))
+        folder = _games(Path(name), 3)
         printed = subprocess.run(
             [sys.executable, "-m", "slpstream", "stats", folder.name],
             cwd=name, env={**os.environ, "COLUMNS": "128"}, capture_output=True, text=True, check=True,
@@ -320,22 +272,7 @@ def _editor(browser: Browser) -> Image.Image:
 
 
 def _example(browser: Browser) -> Image.Image:
-    return _overlay_in_game(browser).resize((640, 360), Image.Resampling.LANCZOS)
-
-
-@cache
-def _obs_pictures() -> Mapping[str, Image.Image]:
-    return obs_pictures.taken()
-
-
-def _obs_scenes(browser: Browser) -> Image.Image:
-    del browser  # it is the window of OBS
-    return _obs_pictures()["scenes"]
-
-
-def _obs_game(browser: Browser) -> Image.Image:
-    del browser
-    return _obs_pictures()["game"]
+    return _overlays(browser)["usual"].resize((640, 360), Image.Resampling.LANCZOS)
 
 
 def _on_air(browser: Browser) -> Image.Image:
@@ -343,11 +280,10 @@ def _on_air(browser: Browser) -> Image.Image:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "Slippi"
         folder.mkdir()
-        config = Path(name) / "slpstream.toml"
-        config.write_text(f"[[stations]]\nid = 'tv1'\nname = 'TV 1'\nfolder = '{folder}'\n")
+        station = f"[[stations]]\nid = 'tv1'\nname = 'TV 1'\nfolder = '{folder}'\n"
         data = bundled_match(1, started_at=datetime.now(UTC))
         with (
-            running(arguments=("--config", str(config))) as daemon,
+            running(arguments=configuration(Path(name), station)) as daemon,
             open_page(browser, viewport=TALL, color_scheme="dark") as watched,
         ):
             page = watched.page
@@ -359,14 +295,6 @@ def _on_air(browser: Browser) -> Image.Image:
             page.locator(".panel .on-air").wait_for()
             page.locator("#detail-title").scroll_into_view_if_needed()
             return _image(page)
-
-
-def _tournament(browser: Browser) -> Image.Image:
-    return _setups(browser)["list"]
-
-
-def _wall(browser: Browser) -> Image.Image:
-    return _setups(browser)["wall"]
 
 
 @cache
@@ -414,27 +342,38 @@ def _animation(browser: Browser) -> list[Image.Image]:
         return pictures
 
 
+def _of(taken: Callable[[Browser], Mapping[str, Image.Image]], name: str) -> Callable[[Browser], Image.Image]:
+    """One of the pictures that are taken together."""
+    return lambda browser: taken(browser)[name]
+
+
+@cache
+def _obs(browser: Browser) -> Mapping[str, Image.Image]:
+    del browser  # it is the window of OBS
+    return obs_pictures.taken()
+
+
 STILLS: Mapping[str, Callable[[Browser], Image.Image]] = {
     "overlay_example.png": _example,
-    "overlay.png": _overlay_in_game,
-    "overlay_parts.png": _overlay_parts,
-    "scene_sides.png": _scene_sides,
+    "overlay.png": _of(_overlays, "usual"),
+    "overlay_parts.png": _of(_overlays, "parts"),
+    "scene_sides.png": _of(_overlays, "scene"),
     "overlay_result.png": _overlay_result,
-    "first_run.png": _first_run,
-    "address.png": _address,
+    "first_run.png": _of(_first_pictures, "whole"),
+    "address.png": _of(_first_pictures, "address"),
     "dashboard.png": _dashboard,
-    "dashboard_light.png": _light,
-    "dashboard_phone.png": _phone,
+    "dashboard_light.png": lambda browser: _dashboard(browser, "--seed", "2", color_scheme="light"),
+    "dashboard_phone.png": lambda browser: _dashboard(browser, "--seed", "3", viewport=PHONE),
     "instant_replay.png": _instant_replay,
     "set.png": _set,
-    "obs_scenes.png": _obs_scenes,
-    "obs_game.png": _obs_game,
-    "scene_versus.png": _scene_versus,
-    "scene_game_result.png": _scene_game_result,
-    "scene_set_result.png": _scene_set_result,
-    "scene_replay.png": _scene_replay,
-    "tournament.png": _tournament,
-    "wall.png": _wall,
+    "obs_scenes.png": _of(_obs, "scenes"),
+    "obs_game.png": _of(_obs, "game"),
+    "scene_versus.png": _of(_boards, "versus"),
+    "scene_game_result.png": _of(_boards, "game-result"),
+    "scene_set_result.png": _of(_boards, "set-result"),
+    "scene_replay.png": _of(_boards, "replay"),
+    "tournament.png": _of(_setups, "list"),
+    "wall.png": _of(_setups, "wall"),
     "result.png": _result,
     "terminal.png": _terminal,
     "editor.png": _editor,

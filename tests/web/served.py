@@ -323,8 +323,3 @@ async def served(
                 await running.stopped.wait()
     assert all(station.channel.subscribers == 0 for station in stations), "no subscriber is left"
     assert server.websockets == server.event_streams == 0
-
-
-def types_of(values: Collection[dict[str, Any]]) -> list[str]:
-    """The types of some messages."""
-    return [value["type"] for value in values]

@@ -89,19 +89,14 @@ def ending(path: Path) -> Ending:
     stats: dict[str, Any] = {}
     game_id = ""
     for message in messages(path, topics=("game", "frame", "stats")):
-        if message.type == "finalized":
-            continue
+        line = msgspec.json.decode(message.json())
         if message.type == "frame":
-            decoded = msgspec.json.decode(message.json(), type=_Frame)
-            for index, player in decoded.frame.players.items():
-                values[int(index)] = (player.post.percent, player.post.stocks)
-        elif message.type in ("stats", "game_end"):
-            line = msgspec.json.decode(message.json())
-            game_id = line["gameId"]
-            if message.type == "stats":
-                stats = line["stats"]
-            else:
-                winners = [winner["playerIndex"] for winner in line["winners"]]
+            for index, player in line["frame"]["players"].items():
+                values[int(index)] = (player["post"]["percent"], player["post"]["stocksRemaining"])
+        elif message.type == "stats":
+            stats = line["stats"]
+        elif message.type == "game_end":
+            game_id, winners = line["gameId"], [winner["playerIndex"] for winner in line["winners"]]
     return Ending(game_id, values, winners, stats)
 
 
@@ -110,23 +105,6 @@ def lines(path: Path, kind: str) -> Iterator[dict[str, Any]]:
     for message in messages(path, topics=("game", "frame", "stats")):
         if message.type == kind:
             yield msgspec.json.decode(message.json())
-
-
-class _Post(msgspec.Struct):
-    percent: float
-    stocks: int = msgspec.field(name="stocksRemaining")
-
-
-class _Player(msgspec.Struct):
-    post: _Post
-
-
-class _Entry(msgspec.Struct):
-    players: dict[str, _Player] = {}
-
-
-class _Frame(msgspec.Struct):
-    frame: _Entry
 
 
 class _Clock:

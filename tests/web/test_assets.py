@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from slpstream.system.files import open_regular
-from slpstream.web import app, assets
 from slpstream.web.access import Access
 from tests.web.served import Caller, Served, served
 
@@ -57,11 +56,6 @@ async def test_media_types_do_not_depend_on_the_machine(tmp_path: Path, monkeypa
             "/custom/picture.webp": "image/webp",
         }.items():
             assert (await server.ask(path)).headers["content-type"] == expected, path
-
-
-async def test_every_served_suffix_has_a_media_type() -> None:
-    own = {path.suffix for path in app.STATIC.rglob("*") if path.is_file()} - {".pyc"}
-    assert own | app._CUSTOM_SUFFIXES <= assets.MEDIA_TYPES.keys()
 
 
 async def test_files_that_cannot_be_opened_are_404(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

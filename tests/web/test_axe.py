@@ -1,26 +1,29 @@
 """Axe finds nothing on any page, in any scheme or theme. A new page is a new row of `PAGES`.
 
+The gate looks at each page in one scheme and size, and at each scene in one theme.
+
 The other modules run axe on single states of a page, such as an open dialog or sixteen stations that play.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+from typing import Literal
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, ViewportSize
 
+from tests.browsers.axe import check_with_axe, needs_axe
+from tests.browsers.pages import PHONE, WIDE, open_page
 from tests.daemons.process import DaemonProcess
-from tests.project import IN_CI
+from tests.marks import release
 from tests.web.on_air import THEMES, game_picture
-from tests.web.pages import open_page
-from tests.web.test_dashboard import AXE, PHONE, WIDE
 from tests.web.whole_site import whole_site
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(not AXE.is_file() and not IN_CI, reason="no axe-core; run: npm install --prefix tests/oracles"),
+    needs_axe,
 ]
 
 PAGES: Mapping[str, tuple[str, str]] = {
@@ -31,6 +34,7 @@ PAGES: Mapping[str, tuple[str, str]] = {
     "wall": ("/#wall", ".tile .player-name"),
     "first run": ("/#first-run", ".first-run .folders code"),
     "login": ("/#login", ".login input"),
+    "editor": ("/#editor/playing/live?theme=neon&players=1", ".preview-stage iframe:not(.coming)"),
     "docs": ("/docs", "[id^=type-]"),
     "audit": ("/audit", ".setup h3"),
     "bracket": ("/bracket", ".queue .none"),
@@ -60,42 +64,34 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
         yield site
 
 
-def violations(page: Page, *disabled: str) -> list[tuple[str, list[str]]]:
-    """The rules that axe finds broken, with the elements. Every rule is checked except those that are disabled."""
-    options = {"resultTypes": ["violations"], "rules": {rule: {"enabled": False} for rule in disabled}}
-    found = page.evaluate("options => axe.run(document, options)", options)
-    assert found["passes"], "axe checked nothing"
-    return [(each["id"], [node["html"] for node in each["nodes"]]) for each in found["violations"]]
-
-
 def opened(page: Page, site: DaemonProcess, address: str, complete: str) -> None:
-    """Open a page, with axe in it."""
     game = site.get("/v1/games?station=station")["games"][0]["gameId"] if "{game}" in address else ""
     page.goto(f"{site.url}{address.format(game=game)}")
     page.locator(complete).first.wait_for()
-    page.evaluate(Path(AXE).read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_axe_finds_nothing_in_either_scheme(browser: Browser, site: DaemonProcess, name: str) -> None:
+LOOKS: Mapping[str, Sequence[tuple[ViewportSize, Literal["dark", "light"]]]] = {
+    "dark": [(WIDE, "dark")],
+    "others": [(WIDE, "light"), (PHONE, "dark"), (PHONE, "light")],
+}
+
+
+@pytest.mark.parametrize(("name", "looks"), [*product(PAGES, ["dark"]), *release(*product(PAGES, ["others"]))])
+def test_axe_finds_nothing_on_pages(browser: Browser, site: DaemonProcess, name: str, looks: str) -> None:
     with open_page(browser, viewport=WIDE, reduced_motion="reduce", bypass_csp=True) as watched:
-        page = watched.page
-        opened(page, site, *PAGES[name])
-        for viewport in (WIDE, PHONE):
-            page.set_viewport_size(viewport)
-            for scheme in ("dark", "light"):
-                page.emulate_media(color_scheme=scheme)
-                assert violations(page) == [], (scheme, viewport)
+        opened(watched.page, site, *PAGES[name])
+        for viewport, scheme in LOOKS[looks]:
+            watched.page.set_viewport_size(viewport)
+            watched.page.emulate_media(color_scheme=scheme)
+            check_with_axe(watched.page)
 
 
-@pytest.mark.parametrize("name", SCENES)
-def test_axe_finds_nothing_in_any_theme(browser: Browser, site: DaemonProcess, name: str) -> None:
+@pytest.mark.parametrize(("name", "theme"), [*product(SCENES, THEMES[:1]), *release(*product(SCENES, THEMES[1:]))])
+def test_axe_finds_nothing_on_scenes(browser: Browser, site: DaemonProcess, name: str, theme: str) -> None:
     """Over a picture, which axe cannot measure contrasts on: those of scenes are measured by tests of their own."""
     with open_page(browser, reduced_motion="reduce", bypass_csp=True) as watched:
         page = watched.page
         opened(page, site, *SCENES[name])
         page.evaluate("picture => { document.documentElement.style.background = picture; }", game_picture(1920, 1080))
-        for theme in THEMES:
-            page.evaluate("theme => { document.documentElement.dataset.theme = theme; }", theme)
-            # A scene is a picture over a video, whose texts have no outline.
-            assert violations(page, "page-has-heading-one") == [], theme
+        page.evaluate("theme => { document.documentElement.dataset.theme = theme; }", theme)
+        check_with_axe(page, "page-has-heading-one")  # a scene is a picture over a video

@@ -6,10 +6,8 @@ station.
 
 from __future__ import annotations
 
-import json
 import time
-import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -18,20 +16,18 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
+from tests.browsers.axe import check_with_axe
+from tests.browsers.pages import LONG_MS, PHONE, WIDE, open_page
+from tests.daemons.configuration import configuration
 from tests.daemons.process import DaemonProcess, running
-from tests.project import IN_CI
+from tests.daemons.requests import correct_set
+from tests.marks import release
+from tests.sets.bundled_set import GAMES, add_game
 from tests.tournament.bracket.startgg_double import EVENT, TOKEN, DoubleSet, Entrant, Player, StartggDouble
-from tests.web.pages import open_page, screenshot
-from tests.web.test_dashboard import AXE, PHONE, WIDE, serious
-from tests.web.test_scenes_boards import GAMES, add_game
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(not AXE.is_file() and not IN_CI, reason="no axe-core; run: npm install --prefix tests/oracles"),
-]
+pytestmark = pytest.mark.slow
 
 STATION_1, STATION_2 = 501, 502
-LONG_MS = 60_000
 
 
 @contextmanager
@@ -47,13 +43,13 @@ def venue(folder: Path, *, first: str = "altea") -> Iterator[tuple[DaemonProcess
     for each in folders:
         each.mkdir()
     (folder / "token").write_text(f"{TOKEN}\n")
-    config = folder / "slpstream.toml"
     with double.served() as url:
-        config.write_text(
+        arguments = configuration(
+            folder,
             f"[sets]\nbest_of = 5\n[bracket]\nkind = 'start.gg'\nevents = ['{EVENT}']\nurl = '{url}'\n"
-            f"token_file = '{folder / 'token'}'\nrequests_per_minute = 80\npoll_seconds = 5.0\nreport = true\n"
+            f"token_file = '{folder / 'token'}'\nrequests_per_minute = 80\npoll_seconds = 5.0\nreport = true\n",
         )
-        with running(*folders, arguments=("--config", str(config))) as daemon:
+        with running(*folders, arguments=arguments) as daemon:
             daemon.wait_ready()
             daemon.until(lambda: len(daemon.get("/v1/bracket/sets")) == 2, 60)
             yield daemon, double
@@ -72,25 +68,6 @@ def _has_ended(daemon: DaemonProcess, number: int) -> bool:
     return len(games) == number and games[-1]["verdict"] != "playing"
 
 
-def correct_set(daemon: DaemonProcess, patch: dict[str, Any]) -> None:
-    """Correct the set of the station as an operator does."""
-    request = urllib.request.Request(
-        f"{daemon.url}/v1/stations/setup-1/set",
-        json.dumps(patch).encode(),
-        {"content-type": "application/merge-patch+json"},
-        method="PATCH",
-    )
-    with urllib.request.urlopen(request, timeout=10) as response:
-        assert response.status == 200
-
-
-def eventually(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + LONG_MS / 1000
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.1)
-
-
 def card(page: Page, section: str, words: str) -> Locator:
     return page.locator(f".{section} .card").filter(has_text=words)
 
@@ -99,9 +76,9 @@ def fits(page: Page) -> bool:
     return bool(page.evaluate("document.documentElement.scrollWidth <= innerWidth"))
 
 
-@pytest.mark.parametrize(("viewport", "name"), [(WIDE, "wide"), (PHONE, "phone")])
-def test_a_result_is_confirmed_and_corrected(browser: Browser, tmp_path: Path, viewport: Any, name: str) -> None:
-    with venue(tmp_path) as (daemon, double), open_page(browser, viewport=viewport) as watched:
+@pytest.mark.parametrize("viewport", [PHONE, *release(WIDE)])
+def test_a_result_is_confirmed_and_corrected(browser: Browser, tmp_path: Path, viewport: Any) -> None:
+    with venue(tmp_path) as (daemon, double), open_page(browser, viewport=viewport, bypass_csp=True) as watched:
         play(daemon, tmp_path)
         page = watched.page
         page.on("dialog", lambda dialog: dialog.accept())
@@ -114,9 +91,7 @@ def test_a_result_is_confirmed_and_corrected(browser: Browser, tmp_path: Path, v
         expect(waiting).not_to_contain_text("Only the winner is sent")
         expect(card(page, "sets", "Losers Final")).to_be_visible(timeout=LONG_MS)
         assert fits(page)
-        screenshot(page, f"bracket-{name}-confirm")
-        page.evaluate(AXE.read_text(encoding="utf-8"))
-        serious(page)
+        check_with_axe(page)
         assert double.sets["final"].completions == []
 
         waiting.get_by_role("button", name="Report", exact=True).press("Enter")
@@ -132,25 +107,23 @@ def test_a_result_is_confirmed_and_corrected(browser: Browser, tmp_path: Path, v
         lost = 1 - played["winner"]
         points = {side: 3 if side == lost else 0 for side in (0, 1)}
         score = {str(played["sides"][side]["players"][0]): points[side] for side in (0, 1)}
-        correct_set(daemon, {"score": score})
+        correct_set(daemon, "setup-1", {"score": score})
         changed = card(page, "queue", "Grand Final")
         expect(changed).to_contain_text("the set has changed since it was reported", timeout=LONG_MS)
         expect(changed).to_contain_text("Only the winner is sent, without score and games.")
         expect(changed).to_contain_text("an operator changed it")
-        screenshot(page, f"bracket-{name}-changed")
-        serious(page)
+        check_with_axe(page)
         assert len(double.sets["final"].completions) == 1
         changed.get_by_role("button", name="Replace the result in the bracket").click()
         expect(page.locator(".queue .none")).to_be_visible(timeout=LONG_MS)
         expect(card(page, "other", "Grand Final")).to_contain_text("reported")
         assert double.sets["final"].winner == 1 - winner
-        screenshot(page, f"bracket-{name}-corrected")
         watched.check(daemon.url)
 
 
-@pytest.mark.parametrize(("viewport", "name"), [(WIDE, "wide"), (PHONE, "phone")])
-def test_a_set_is_assigned_called_and_started(browser: Browser, tmp_path: Path, viewport: Any, name: str) -> None:
-    with venue(tmp_path) as (daemon, double), open_page(browser, viewport=viewport) as watched:
+@pytest.mark.parametrize("viewport", [PHONE, *release(WIDE)])
+def test_a_set_is_assigned_called_and_started(browser: Browser, tmp_path: Path, viewport: Any) -> None:
+    with venue(tmp_path) as (daemon, double), open_page(browser, viewport=viewport, bypass_csp=True) as watched:
         page = watched.page
         page.goto(f"{daemon.url}/bracket")
         other = card(page, "sets", "Losers Final")
@@ -158,10 +131,9 @@ def test_a_set_is_assigned_called_and_started(browser: Browser, tmp_path: Path, 
         assign = other.get_by_role("button", name="Assign")
         expect(assign).to_be_disabled()
         stations.select_option("setup-2")
-        screenshot(page, f"bracket-{name}-assign")
         assert double.sets["other"].station is None
         assign.click()
-        eventually(lambda: double.sets["other"].station == STATION_2)
+        daemon.until(lambda: double.sets["other"].station == STATION_2, LONG_MS / 1000)
         expect(other).to_contain_text("setup-2 · Losers Final")
         assert other.get_by_role("option").all_text_contents() == ["Move to another station", "setup-1"]
         other.get_by_role("button", name="Call").click()
@@ -170,16 +142,17 @@ def test_a_set_is_assigned_called_and_started(browser: Browser, tmp_path: Path, 
         other.get_by_role("button", name="In progress").click()
         expect(other).to_contain_text("in progress")
         assert fits(page)
-        screenshot(page, f"bracket-{name}-in-progress")
-        page.evaluate(AXE.read_text(encoding="utf-8"))
-        serious(page)
+        check_with_axe(page)
         watched.check(daemon.url)
 
 
-@pytest.mark.parametrize(("viewport", "name"), [(WIDE, "wide"), (PHONE, "phone")])
-def test_a_set_is_chosen_or_dropped(browser: Browser, tmp_path: Path, viewport: Any, name: str) -> None:
+@pytest.mark.parametrize("viewport", [PHONE, *release(WIDE)])
+def test_a_set_is_chosen_or_dropped(browser: Browser, tmp_path: Path, viewport: Any) -> None:
     # The bracket does not have the first player's name, so a person chooses the set.
-    with venue(tmp_path, first="Another name") as (daemon, double), open_page(browser, viewport=viewport) as watched:
+    with (
+        venue(tmp_path, first="Another name") as (daemon, double),
+        open_page(browser, viewport=viewport, bypass_csp=True) as watched,
+    ):
         play(daemon, tmp_path)
         page = watched.page
         page.on("dialog", lambda dialog: dialog.accept())
@@ -190,7 +163,6 @@ def test_a_set_is_chosen_or_dropped(browser: Browser, tmp_path: Path, viewport: 
         option = played.get_by_role("option").filter(has_text="Another name").all_text_contents()
         assert option == ["Another name – SLP | Somebody, Grand Final", "SLP | Somebody – Another name, Grand Final"]
         played.get_by_role("combobox").select_option(label=option[names.index("Vixen") == 0])
-        screenshot(page, f"bracket-{name}-choose")
         played.get_by_role("button", name="This one").click()
         chosen = card(page, "queue", "Grand Final")
         expect(chosen).to_contain_text("needs your confirmation")
@@ -199,6 +171,5 @@ def test_a_set_is_chosen_or_dropped(browser: Browser, tmp_path: Path, viewport: 
         chosen.get_by_role("button", name="Do not report").click()
         expect(card(page, "other", "Grand Final")).to_contain_text("not to be reported")
         expect(page.locator(".queue .none")).to_be_visible()
-        screenshot(page, f"bracket-{name}-dropped")
         assert double.sets["final"].completions == []
         watched.check(daemon.url)

@@ -3,55 +3,19 @@
 from __future__ import annotations
 
 import re
-import urllib.error
-import urllib.request
 from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, expect
 
+from tests.browsers.pages import open_page
 from tests.daemons.process import running
 from tests.project import ROOT
-from tests.web.javascript import needs_node, run
-from tests.web.pages import open_page
+from tests.web.javascript import WITH_A_FAKE_SOCKET, needs_node, run
 from tests.web.shown import game_file, log_of, written_live
 
 DOCUMENTATION = ROOT / "docs" / "howto" / "overlay.md"
-
-WITH_A_FAKE_SOCKET = """
-  const { connect } = await import("./slpstream.js");
-  const opened = [];
-  class Fake {
-    constructor(url, protocol) {
-      this.url = decodeURIComponent(url);
-      this.protocol = protocol;
-      this.readyState = 0;
-      this.sent = [];
-      opened.push(this);
-      this.ready = new Promise((resolve) => setTimeout(() => { this.readyState = 1; this.onopen?.(); resolve(); }, 1));
-    }
-    send(text) { this.sent.push(JSON.parse(text)); }
-    say(message) { this.onmessage?.({ data: JSON.stringify(message) }); }
-    lose(code = 1006, reason = "") { this.readyState = 3; this.onclose?.({ code, reason }); }
-    close() { this.readyState = 3; }
-  }
-  const sockets = async (count) => {
-    while (opened.length < count) { await new Promise((resolve) => setTimeout(resolve, 5)); }
-    await opened[count - 1].ready;
-    opened[count - 1].say({ type: "hello", protocol: 1, version: "9", stations: ["a", "b"] });
-    return opened[count - 1];
-  };
-  const log = (type, station, game, place) => ({ type, station, gameId: game, cursor: `${game}/l${place}.0` });
-  const events = [];
-  const make = (options) => {
-    const client = connect({ base: "https://example.org:1/x/", WebSocket: Fake, ...options });
-    client.on("connection", (state) => events.push(state));
-    client.on("reset", (station) => events.push(`reset ${station}`));
-    client.on("frame", ({ cursor }) => events.push(cursor));
-    return client;
-  };
-"""
 
 
 def fake(script: str, into: Path) -> Any:
@@ -196,20 +160,3 @@ def test_documented_example_runs_in_the_overlay_folder(browser: Browser, tmp_pat
         with written_live(replay, folder, speed=4.0):
             expect(line).to_have_text(" against ".join(p["displayName"] or f"P{p['port']}" for p in setups))
         assert [text for text in watched.complaints if "favicon" not in text and "404" not in text] == []
-
-
-def test_other_origins_may_import_the_module_and_nothing_else(tmp_path: Path) -> None:
-    folder = tmp_path / "main"
-    folder.mkdir()
-    with running(folder) as daemon:
-        for path, allowed in (("/static/slpstream.js", True), ("/v1/stations", False), ("/overlay/main", False)):
-            asked = urllib.request.Request(daemon.url + path, headers={"Origin": "http://example.org"})
-            if allowed:
-                with urllib.request.urlopen(asked, timeout=10) as answer:
-                    assert answer.headers["access-control-allow-origin"] == "*"
-            else:
-                with pytest.raises(urllib.error.HTTPError) as refused:
-                    urllib.request.urlopen(asked, timeout=10)
-                assert refused.value.code == 403
-                assert "access-control-allow-origin" not in refused.value.headers
-                refused.value.close()

@@ -8,38 +8,31 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 import pytest
-from playwright.sync_api import Browser, Page, ViewportSize, expect
+from playwright.sync_api import Browser, Page, expect
 
-from slpstream.formats.name_tables import read_table
-from slpstream.formats.registry import name_folders
-from slpstream.formats.slippi.names import stage_edge
 from slpstream.game.described import DescribedGame
 from slpstream.web import schemas
+from tests.browsers.pages import LONG_MS, PHONE, WIDE, open_page
+from tests.daemons.demo import Demo, demo
 from tests.daemons.process import DaemonProcess, running
-from tests.oracles.slippi_js import MODULES
-from tests.project import IN_CI
 from tests.synthetic.match import synthetic_match
 from tests.web import setups
-from tests.web.pages import demo, open_page, screenshot
 
-WIDE = ViewportSize(width=1280, height=800)
-PHONE = ViewportSize(width=390, height=844)
 NAMES = ("Vixen", "Altea")
-LONG_MS = 60_000
-AXE = MODULES / "axe-core" / "axe.min.js"
+
+
 SEEN = """() => {
     const view = document.querySelector("stage-view");
     const canvas = view?.querySelector("canvas");
-    const words = canvas?.getAttribute("aria-label");
-    return { frame: view?.dataset.describedFrame, words, picture: canvas?.toDataURL() };
+    return [view?.dataset.describedFrame, canvas?.getAttribute("aria-label"), canvas?.toDataURL()];
 }"""
+"""The frame, the text and the picture of the stage view."""
 
 
 class Tournament(NamedTuple):
@@ -70,6 +63,12 @@ def tournament(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tournament]
     with setups.writer(folder) as writer, running(*(folder / name for name in setups.NAMES)) as daemon:
         daemon.wait_ready()
         yield Tournament(daemon, folder, writer)
+
+
+@pytest.fixture(scope="module")
+def playing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
+    with demo(log=tmp_path_factory.mktemp("demo") / "stderr") as playing:
+        yield playing
 
 
 def overview(page: Page, url: str) -> None:
@@ -114,10 +113,8 @@ def test_sixteen_setups_at_once(browser: Browser, tournament: Tournament) -> Non
         for each in (page, small):
             each.wait_for_selector("stage-view[data-described-frame]:not([data-described-frame=''])")
             assert each.evaluate("document.documentElement.scrollWidth") == each.evaluate("innerWidth")
-        assert "Port Town, Captain Falcon" in small.evaluate(SEEN)["words"]
+        assert "Port Town, Captain Falcon" in small.evaluate(SEEN)[1]
         texts = watch_stage(page)
-        screenshot(page, "dashboard-station-1280")
-        screenshot(small, "dashboard-station-390")
 
         for each in (page, small):
             each.get_by_role("link", name="All stations").click()
@@ -125,8 +122,6 @@ def test_sixteen_setups_at_once(browser: Browser, tournament: Tournament) -> Non
             expect(each.locator(".station .lag").filter(has_text="lag").nth(3)).to_be_visible()
             assert each.evaluate("document.documentElement.scrollWidth") == each.evaluate("innerWidth")
             expect(each.locator(".count")).to_have_text("16 of 16 playing")
-        screenshot(page, "dashboard-1280")
-        screenshot(small, "dashboard-390")
 
         small.get_by_role("link", name="setup07").tap()
         tournament.end()
@@ -138,8 +133,6 @@ def test_sixteen_setups_at_once(browser: Browser, tournament: Tournament) -> Non
         check_summary(page, endings[1])
         expect(small.locator(".panel")).to_have_attribute("data-ended", "true")
         assert shown_values(small.locator(".panel")) == written(endings[6].values)
-        screenshot(page, "dashboard-result-1280")
-        screenshot(small, "dashboard-result-390")
         wide.check(daemon.url)
         phone.check(daemon.url)
 
@@ -149,10 +142,10 @@ def watch_stage(page: Page) -> dict[int, str]:
     pictures: set[str] = set()
     texts: dict[int, str] = {}
     while len(texts) < 2 or len(pictures) < 3:
-        seen = page.evaluate(SEEN)
-        assert seen["words"] is not None, "the game ended before the page showed it"
-        pictures.add(seen["picture"])
-        texts[int(seen["frame"])] = seen["words"]
+        frame, words, picture = page.evaluate(SEEN)
+        assert words is not None, "the game ended before the page showed it"
+        pictures.add(picture)
+        texts[int(frame)] = words
         page.wait_for_timeout(100)
     return texts
 
@@ -212,118 +205,22 @@ def table_row(page: Page, name: str) -> Any:
     )
 
 
-@pytest.mark.skipif(not AXE.is_file() and not IN_CI, reason="no axe-core; run: npm install --prefix tests/oracles")
-@pytest.mark.parametrize("scheme", ["dark", "light"])
-@pytest.mark.parametrize("viewport", [pytest.param(WIDE, id="1280"), pytest.param(PHONE, id="390")])
-def test_axe_finds_nothing_serious(
-    browser: Browser, tournament: Tournament, viewport: ViewportSize, scheme: str
-) -> None:
-    tournament.begin()
-    with open_page(browser, viewport=viewport, color_scheme=scheme, bypass_csp=True) as watched:
-        page = watched.page
-        overview(page, tournament.daemon.url)
-        page.evaluate(AXE.read_text(encoding="utf-8"))
-        expect(page.locator(".station .percent").nth(31)).to_be_attached()
-        serious(page)
-        page.goto(f"{tournament.daemon.url}/#station/setup07")
-        expect(page.locator(".numbers td").first).to_be_visible()
-        expect(page.locator(".panel .percent")).to_have_count(4)
-        serious(page)
-        screenshot(page, f"dashboard-{scheme}-{viewport['width']}")
-
-
-def serious(page: Page) -> None:
-    """Fails if axe-core reports serious or critical violations."""
-    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
-    assert found["passes"], "axe checked nothing"
-    bad = [
-        (violation["id"], [node["html"] for node in violation["nodes"]])
-        for violation in found["violations"]
-        if violation["impact"] in ("serious", "critical")
-    ]
-    assert bad == []
-
-
-def test_keyboard(browser: Browser, tournament: Tournament) -> None:
-    with open_page(browser, viewport=WIDE) as watched:
-        page = watched.page
-        tournament.begin()  # without a game, the page of the first run is shown
-        overview(page, tournament.daemon.url)
-        expect(page.locator(".first-run")).to_be_hidden()
-        reached = []
-        for _ in range(7):
-            page.keyboard.press("Tab")
-            reached.append(page.evaluate("document.activeElement.textContent"))
-        links = ["Skip to the stations", "Venue wall", "Setups", "Scene editor"]
-        assert reached == [*links, "setup01", "setup02", "setup03"]
-        page.keyboard.press("Enter")
-        title = page.locator("#detail-title")
-        expect(title).to_have_text("setup03")
-        expect(title).to_be_focused()
-        expect(page.get_by_role("link", name="setup03")).to_have_attribute("aria-current", "true")
-        expect(page.locator(".panel.loading")).to_have_count(0)
-        page.keyboard.press("Tab")
-        assert page.evaluate("document.querySelector('.panel').contains(document.activeElement)")
-        page.keyboard.press("Escape")
-        expect(page.locator(".detail")).to_be_hidden()
-        expect(page.get_by_role("link", name="setup03")).to_be_focused()
-        assert page.get_by_role("main").count() == 1
-        assert page.get_by_role("region", name="Stations").count() == 1
-        watched.check(tournament.daemon.url)
-
-
-def test_reduced_motion(browser: Browser, tmp_path: Path) -> None:
+@pytest.mark.parametrize("motion", ["reduce", "no-preference"])
+def test_reduced_motion(browser: Browser, playing: Demo, motion: Literal["reduce", "no-preference"]) -> None:
     """Users who prefer reduced motion get a few pictures per second, others many."""
-    count = """async () => {
+    gaps = """async () => {
         const view = document.querySelector("stage-view");
-        let pictures = 0;
-        const observer = new MutationObserver(() => pictures++);
-        observer.observe(view, { attributeFilter: ["data-frame"] });
-        await new Promise((resolve) => setTimeout(resolve, 1000));
-        return pictures;
+        const shown = [];
+        const look = () => shown.push(Number(view.dataset.frame));
+        new MutationObserver(look).observe(view, { attributeFilter: ["data-frame"] });
+        while (shown.length < 5) await new Promise((resolve) => setTimeout(resolve, 50));
+        return shown.slice(1).map((frame, i) => frame - shown[i]);
     }"""
-    with demo(log=tmp_path / "stderr") as playing:
-        pictures = {}
-        for motion in ("reduce", "no-preference"):
-            with open_page(browser, viewport=PHONE, reduced_motion=motion) as watched:
-                watched.page.goto(f"{playing.url}/")
-                watched.page.wait_for_selector("stage-view[data-described-frame]:not([data-described-frame=''])")
-                pictures[motion] = watched.page.evaluate(count)
-        assert 1 <= pictures["reduce"] <= 5
-        assert pictures["no-preference"] > 2 * pictures["reduce"]
-
-
-def test_survives_a_restart_in_mid_game(browser: Browser, tmp_path: Path) -> None:
-    """The daemon is killed and restarted while a game runs: nothing is missing at the end."""
-    data = synthetic_match(seed=7, frames=1200, stocks=2)
-    source, folder = tmp_path / "Game_1.slp", tmp_path / "main"
-    source.write_bytes(data)
-    folder.mkdir()
-    command = [sys.executable, "-m", "slpstream", "simulate", str(source), "--into", str(folder), "--speed", "4"]
-    with open_page(browser, viewport=WIDE) as watched:
-        page = watched.page
-        with running(folder) as first:
-            first.wait_ready()
-            writing = subprocess.Popen([*command, "--writer", "dolphin"])
-            try:
-                page.goto(f"{first.url}/")
-                expect(page.locator(".panel .percent").filter(has_text=re.compile(r"[1-9]%")).first).to_be_visible()
-                first.kill()
-                expect(page.locator(".health")).to_have_text("daemon not reachable", timeout=15_000)
-                with running(folder, arguments=("--port", first.url.rpartition(":")[2])) as second:
-                    expect(page.locator(".health")).to_have_text("ready", timeout=15_000)
-                    expect(page.locator(".panel")).to_have_attribute("data-ended", "true", timeout=LONG_MS)
-                    assert writing.wait(20) == 0
-                    ending = setups.ending(folder / source.name)
-                    assert shown_values(page.locator(".panel")) == written(ending.values)
-                    plot = page.locator("percent-plot canvas").get_attribute("aria-label") or ""
-                    for stock in ending.stats["stocks"]:
-                        if "endPercent" in stock:
-                            assert f"{int(stock['endPercent'])} percent at " in plot
-                    watched.check(second.url, interrupted=True)
-            finally:
-                writing.kill()
-                writing.wait(10)
+    with open_page(browser, viewport=PHONE, reduced_motion=motion) as watched:
+        watched.page.goto(f"{playing.url}/")
+        watched.page.wait_for_selector("stage-view[data-described-frame]:not([data-described-frame=''])")
+        between = watched.page.evaluate(gaps)
+    assert min(between) >= 8 if motion == "reduce" else min(between) < 8, between
 
 
 def test_game_that_ended_before_the_page_was_opened(browser: Browser, tmp_path: Path) -> None:
@@ -346,56 +243,18 @@ def test_game_that_ended_before_the_page_was_opened(browser: Browser, tmp_path: 
         expect(watched.page.locator(".panel .kills")).to_contain_text(
             f"{NAMES[lost['playerIndex']]} at {int(lost['endPercent'])}%"
         )
+        game = watched.page.locator(".games .game")
+        expect(game).to_contain_text(f"{NAMES[ending.winners[0]]} wins")
+        game.get_by_role("link", name="Vixen against Altea").click()
+        expect(watched.page.locator("#detail-title")).to_have_text("Vixen against Altea")
+        expect(table_row(watched.page, "Kills")).to_have_text(
+            [str(int(index in ending.winners)) for index in range(len(NAMES))]
+        )
+        assert shown_values(watched.page.locator(".panel")) == written(ending.values)
         watched.check(daemon.url)
 
 
-def test_recent_games(browser: Browser, tmp_path: Path) -> None:
-    """The list opens the summary of a game. The responses have the documented form."""
-    folder, other = tmp_path / "main", tmp_path / "side"
-    folder.mkdir()
-    other.mkdir()
-    path = tmp_path / "Game_1.slp"
-    path.write_bytes(synthetic_match(seed=3, stocks=1, stage_id=2))
-    ending = setups.ending(path)
-    start, end = next(setups.lines(path, "game_start")), next(setups.lines(path, "game_end"))
-    winner = NAMES[ending.winners[0]]
-    described = DescribedGame.of_payloads(ending.game_id, start, end)
-    item = {
-        "gameId": ending.game_id,
-        "format": "slippi",
-        "station": "main",
-        "startedAt": "2025-02-03T04:05:06Z",
-        "inProgress": False,
-        "reason": end["reason"],
-        "lastFrame": end["lastFrame"],
-        "durationSeconds": end["durationSeconds"],
-        **msgspec.to_builtins(schemas.described(described.summary())),
-    }
-    answers = {
-        "/v1/games": {"games": [item]},
-        f"/v1/games/{ending.game_id}": {**item, "settings": start["settings"], "end": {"gameEnd": end["gameEnd"]}},
-        f"/v1/games/{ending.game_id}/stats": ending.stats,
-        f"/v1/games/{ending.game_id}/frames": {"frames": [next(setups.lines(path, "frame"))["frame"]]},
-    }
-    with running(folder, other) as daemon, open_page(browser, viewport=WIDE) as watched:
-        page = watched.page
-        for address, answer in answers.items():
-            page.route(re.compile(re.escape(daemon.url + address) + r"(\?.*)?$"), fulfil(answer))
-        page.goto(f"{daemon.url}/")
-        game = page.locator(".games .game")
-        expect(game).to_have_count(1)
-        expect(game).to_contain_text(f"{winner} wins")
-        expect(game).to_contain_text("Fountain of Dreams")
-        page.get_by_role("link", name="Vixen against Altea").click()
-        expect(page.locator("#detail-title")).to_have_text("Vixen against Altea")
-        expect(page.locator(".panel .result")).to_have_text(f"{winner} wins")
-        expect(table_row(page, "Kills")).to_have_text([str(int(winner == name)) for name in NAMES])
-        assert shown_values(page.locator(".panel")) == written(ending.values)
-        screenshot(page, "dashboard-game-1280")
-        watched.check(daemon.url)
-
-
-def test_recent_games_show_both_times_where_they_differ(browser: Browser, tmp_path: Path) -> None:
+def test_recent_games_show_both_times_where_they_differ(browser: Browser, empty_daemon: DaemonProcess) -> None:
     described = msgspec.to_builtins(schemas.described(DescribedGame.of_payloads("0", {}, None).summary()))
     item = {"format": "gci", "station": "main", "inProgress": False, "reason": "game_end", **described}
     times = {
@@ -404,10 +263,10 @@ def test_recent_games_show_both_times_where_they_differ(browser: Browser, tmp_pa
         "2" * 32: {"startedAt": "2001-12-24T03:04:05Z"},
     }
     games = [{"gameId": game_id, **item, **moments} for game_id, moments in times.items()]
-    with running(tmp_path) as daemon, open_page(browser, viewport=WIDE) as watched:
+    with open_page(browser, viewport=WIDE) as watched:
         page = watched.page
-        page.route(re.compile(re.escape(daemon.url) + r"/v1/games(\?.*)?$"), fulfil({"games": games}))
-        page.goto(f"{daemon.url}/")
+        page.route("**/v1/games?*", lambda route: route.fulfill(json={"games": games}))
+        page.goto(f"{empty_daemon.url}/")
         shown = page.locator(".games .game time")
         expect(shown).to_have_count(3)
         expect(shown.nth(0)).to_contain_text("2025")
@@ -415,22 +274,3 @@ def test_recent_games_show_both_times_where_they_differ(browser: Browser, tmp_pa
         for place in (1, 2):
             expect(shown.nth(place)).not_to_contain_text("own clock")
         expect(shown.nth(2)).to_contain_text("2001")
-
-
-def fulfil(answer: Any) -> Any:
-    """Responds to a request with JSON."""
-    return lambda route: route.fulfill(json=answer)
-
-
-def test_stage_outlines_are_those_of_the_game() -> None:
-    """The outlines agree with what the simulation knows of the six tournament stages."""
-    from tests.synthetic.stages import STAGES
-
-    rows = read_table(name_folders()["slippi"], "stages")["rows"]
-    drawn = {int(number): row["outline"] for number, row in rows.items() if "outline" in row}
-    assert set(drawn) == set(STAGES)
-    for stage_id, stage in STAGES.items():
-        ours = drawn[stage_id]
-        assert ours["edge"] == stage.edge == stage_edge(stage_id)
-        assert [(p["left"], p["right"], p["y"]) for p in ours["platforms"]] == [p[:3] for p in stage.platforms]
-        assert tuple(ours["blast"][side] for side in ("left", "right", "top", "bottom")) == stage.blast

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -17,20 +18,17 @@ from slpstream.model.messages import LogMessage
 from slpstream.model.topics import TOPICS
 from slpstream.stream.delta_bases import DeltaBase
 from slpstream.web.encodings import DELTA
-from tests.replays import SLP
 from tests.stream.fakes import FakeLog
 from tests.synthetic.match import synthetic_match
-from tests.web.javascript import needs_node, run
+from tests.web.javascript import WITH_A_FAKE_SOCKET, needs_node, run
 from tests.web.served import served
-from tests.web.test_client_module import WITH_A_FAKE_SOCKET
 
 FRAMES = 900
 
 
 def some_log() -> list[LogMessage]:
-    """The messages of a game with items and rollbacks, from a real replay if available."""
-    path = SLP / "items.slp"
-    data = path.read_bytes() if path.exists() else synthetic_match(seed=5, frames=FRAMES, items=True, rollbacks=True)
+    """The messages of a game with items and rollbacks."""
+    data = synthetic_match(seed=5, frames=FRAMES, items=True, rollbacks=True)
     log = Pipeline(SlippiReader()).feed(data).messages("live")
     return log[: 2 * FRAMES] + log[-3:]
 
@@ -48,6 +46,11 @@ def on_the_wire(log: list[LogMessage]) -> list[bytes]:
     return sent
 
 
+def encoded(payloads: Iterable[bytes]) -> list[str]:
+    """Payloads as node reads them."""
+    return [base64.b64encode(data).decode() for data in payloads]
+
+
 def payload_of(frame: bytes) -> bytes:
     """The payload of an unmasked websocket frame."""
     assert frame[0] == 0x82
@@ -59,7 +62,7 @@ def payload_of(frame: bytes) -> bytes:
 @needs_node
 def test_node_decodes_what_python_encodes(tmp_path: Path) -> None:
     log = some_log()
-    sent = [base64.b64encode(data).decode() for data in on_the_wire(log)]
+    sent = encoded(on_the_wire(log))
     read = run(
         """
       const { DeltaDecoder } = await import("./delta.js");
@@ -86,8 +89,7 @@ VALUES: list[Any] = [
 
 @needs_node
 def test_node_decodes_every_type_of_messagepack(tmp_path: Path) -> None:
-    packed = [base64.b64encode(msgspec.msgpack.encode(value)).decode() for value in VALUES]
-    packed += [base64.b64encode(b"\xca\x3f\xc0\0\0").decode()]
+    packed = encoded([*map(msgspec.msgpack.encode, VALUES), b"\xca\x3f\xc0\0\0"])
     read = run(
         """
       const { decodeMessagePack } = await import("./delta.js");
@@ -110,7 +112,7 @@ def test_node_rejects_invalid_messagepack(tmp_path: Path) -> None:
       };
       return given.map(read);
     """,
-        [base64.b64encode(data).decode() for data in broken],
+        encoded(broken),
         tmp_path,
     )
     assert errors == ["RangeError"] * 6 + ["Error"]
@@ -129,7 +131,7 @@ def test_shapes_in_node_and_python_are_equal(tmp_path: Path) -> None:
         LogMessage("frame", "0" * 32, "live", 10 * i, 0, msgspec.json.encode({"frame": state})[1:], i)
         for i, state in enumerate(states)
     ]
-    sent = [base64.b64encode(data).decode() for data in on_the_wire(log)]
+    sent = encoded(on_the_wire(log))
     read = run(
         """
       const { DeltaDecoder } = await import("./delta.js");
@@ -147,7 +149,7 @@ def test_client_uses_deltas_and_delivers_whole_messages(tmp_path: Path) -> None:
     """After a message that it cannot decode it reconnects, and the first frame on the new connection is whole."""
     log = [message for message in some_log()[:40] if message.type in ("game_start", "frame", "finalized")]
     hello = DELTA.status({"type": "hello", "protocol": 1, "version": "9", "stations": ["main"]})
-    sent = [base64.b64encode(data).decode() for data in (payload_of(hello), *on_the_wire(log))]
+    sent = encoded([payload_of(hello), *on_the_wire(log)])
     protocols, kinds, frames = run(
         WITH_A_FAKE_SOCKET
         + """

@@ -10,54 +10,18 @@ import pytest
 from playwright.sync_api import Browser, expect
 from websockets.sync.client import connect
 
-from slpstream.model.errors import SubscriberError
 from slpstream.model.messages import PAYLOADS, STATUS_PAYLOADS
-from slpstream.stream.subscription import SubscribeRequest
-from slpstream.web import stream_reference
-from slpstream.web.app import STATIC, described_endpoints
+from slpstream.web.app import described_endpoints
+from tests.browsers.pages import WIDE, open_page
+from tests.daemons.configuration import requiring_tokens
+from tests.daemons.demo import Demo, demo
 from tests.daemons.process import running
-from tests.project import IN_CI
-from tests.web import javascript
-from tests.web.javascript import needs_node
-from tests.web.pages import Demo, demo, open_page, screenshot
-from tests.web.test_dashboard import AXE, PHONE, WIDE, serious
 
 
 @pytest.fixture(scope="module")
 def playing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
     with demo(log=tmp_path_factory.mktemp("demo") / "stderr") as playing:
         yield playing
-
-
-def test_stream_is_described_from_its_types() -> None:
-    described = stream_reference.description()
-    assert {option["name"] for option in described["options"]} == set(SubscribeRequest.__struct_fields__)
-    assert all(option["description"] for option in described["options"])
-    assert [message["type"] for message in described["messages"]] == [*PAYLOADS, *STATUS_PAYLOADS]
-    codes = {each["code"]: each["description"] for each in described["closeCodes"]}
-    assert codes.keys() >= {kind.close_code for kind in SubscriberError.__subclasses__()}
-    assert all(codes.values())
-
-
-@needs_node
-def test_every_message_has_typed_fields(tmp_path: Path) -> None:
-    script = """
-    const { fieldsOf, parseTypes } = await import("./docs/types.js");
-    const types = parseTypes(given.source);
-    return Object.fromEntries(given.kinds.map((kind) => [kind, fieldsOf(types, kind)]));
-    """
-    source = (STATIC / "slpstream_types.js").read_text(encoding="utf-8")
-    kinds = [*PAYLOADS, *STATUS_PAYLOADS]
-    fields = javascript.run(script, {"source": source, "kinds": kinds}, tmp_path)
-    names = {kind: {field["name"]: field for field in each} for kind, each in fields.items()}
-    assert all(names.values())
-    assert list(names["frame"]) == ["station", "gameId", "cursor", "frame"]
-    assert names["frame"]["frame"]["kind"] == "FrameEntry"
-    assert names["diagnostic"]["gameId"]["optional"]
-    assert names["hello"]["stations"]["kind"] == "string[]"
-    assert names["game_end"]["winners"] == {
-        "name": "winners", "optional": True, "kind": "{playerIndex: number, position: number}[]", "description": "",
-    }  # fmt: skip
 
 
 def test_everything_is_on_the_page(browser: Browser, playing: Demo) -> None:
@@ -79,7 +43,6 @@ def test_everything_is_on_the_page(browser: Browser, playing: Demo) -> None:
         page.locator("#operation-listGames summary").click()
         example = json.loads(page.locator("#operation-listGames details pre").text_content() or "")
         assert set(example["games"][0]) >= {"gameId", "station", "players", "summary"}
-        screenshot(page, "docs-endpoints")
         watched.check(playing.url)
 
 
@@ -97,7 +60,6 @@ def test_console(browser: Browser, playing: Demo) -> None:
         expect(console.locator(".state")).to_have_text("connected")
         frame = console.locator("li", has=page.locator(".type", has_text="frame")).first
         frame.locator("summary").wait_for()
-        screenshot(page, "docs-console")
         console.get_by_role("button", name="Pause").click()
         shown = console.locator(".messages li").count()
         assert 0 < shown <= 200
@@ -119,33 +81,17 @@ def test_console(browser: Browser, playing: Demo) -> None:
         watched.check(playing.url)
 
 
-@pytest.mark.skipif(not AXE.is_file() and not IN_CI, reason="no axe-core; run: npm install --prefix tests/oracles")
-@pytest.mark.parametrize(("scheme", "language", "viewport"), [("dark", "ja", WIDE), ("light", "en", PHONE)])
-def test_axe_finds_nothing_serious(
-    browser: Browser, playing: Demo, scheme: str, language: str, viewport: dict[str, int]
-) -> None:
-    with open_page(browser, viewport=viewport, color_scheme=scheme, bypass_csp=True) as watched:
-        page = watched.page
-        page.goto(f"{playing.url}/docs?lang={language}")
-        page.locator("[id^=type-]").first.wait_for()
-        page.evaluate(AXE.read_text(encoding="utf-8"))
-        serious(page)
-        assert page.evaluate("document.documentElement.scrollWidth") == viewport["width"]
-        screenshot(page, f"docs-{language}")
-
-
 def test_page_asks_for_the_token(browser: Browser, tmp_path: Path) -> None:
-    folder = tmp_path / "station"
-    folder.mkdir()
-    (tmp_path / "token").write_text("sesame\n")
-    config = tmp_path / "slpstream.toml"
-    config.write_text(f'[server]\nrequire_token = true\ntoken_file = "{tmp_path / "token"}"\n')
-    with running(folder, arguments=("--config", str(config))) as daemon, open_page(browser, viewport=WIDE) as watched:
+    with (
+        running(tmp_path, arguments=requiring_tokens(tmp_path)) as daemon,
+        open_page(browser, viewport=WIDE) as watched,
+    ):
         page = watched.page
         page.goto(f"{daemon.url}/docs")
         page.locator("body > .problem").get_by_role("link", name="Log in").click()
         page.get_by_label("Access token").fill("sesame")
         page.keyboard.press("Enter")
+        expect(page.locator(".login")).to_be_hidden()
         page.get_by_role("link", name="API", exact=True).click()
         page.locator("[id^=operation-]").first.wait_for()
         page.get_by_role("button", name="Connect", exact=True).click()

@@ -7,24 +7,20 @@ from __future__ import annotations
 
 import os
 import re
-import urllib.error
-import urllib.request
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
-from playwright.sync_api import Browser, ViewportSize, expect
+from playwright.sync_api import Browser, expect
 
 from slpstream.config import Config, StationConfig
 from slpstream.daemon.daemon import Daemon
 from slpstream.model.errors import DemoRefused
+from tests.browsers.pages import WIDE, open_page
+from tests.daemons.configuration import configuration
 from tests.daemons.process import DaemonProcess, running
-from tests.project import IN_CI
+from tests.daemons.requests import ask
 from tests.synthetic.match import synthetic_match
-from tests.web.pages import demo, open_page, screenshot
-from tests.web.test_dashboard import AXE, PHONE, WIDE, serious
 
 
 @pytest.fixture
@@ -34,37 +30,21 @@ def folder(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module")
-def untouched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
-    """A daemon without games, for tests that only look."""
-    folder = tmp_path_factory.mktemp("untouched") / "Slippi"
-    folder.mkdir()
-    with running(folder) as daemon:
-        yield daemon
-
-
 def change(daemon: DaemonProcess, body: dict[str, Any], **headers: str) -> tuple[int, Any]:
     """Status and body of a PATCH of the setup."""
-    request = urllib.request.Request(
-        f"{daemon.url}/v1/setup",
-        method="PATCH",
-        data=msgspec.json.encode(body),
-        headers={"content-type": "application/json", **headers},
-    )
-    try:
-        with urllib.request.urlopen(request, timeout=20) as response:
-            return response.status, msgspec.json.decode(response.read())
-    except urllib.error.HTTPError as error:
-        with error:
-            return error.code, msgspec.json.decode(error.read())
+    response = ask(daemon, "/v1/setup", body, method="PATCH", **headers)
+    return response.status, response.body
 
 
-def test_page_names_folder_and_overlay(browser: Browser, folder: Path) -> None:
+def test_page_names_folder_and_overlay_until_the_first_game(browser: Browser, tmp_path: Path) -> None:
+    folder = tmp_path / "Slippi"
     with running(folder) as daemon, open_page(browser, viewport=WIDE) as watched:
         page = watched.page
         page.goto(f"{daemon.url}/")
         expect(page.get_by_role("heading", name="Waiting for your first game")).to_be_visible()
         expect(page.locator(".folders code")).to_have_text(str(folder))
+        expect(page.locator(".folders .quiet")).to_contain_text("does not exist yet")
+        folder.mkdir()
         expect(page.locator(".folders .quiet")).to_have_text("No replays yet.")
         address = page.locator(".first-run").get_by_label("Overlay address of Slippi, for OBS")
         expect(address).to_have_value(f"{daemon.url}/overlay/Slippi")
@@ -72,19 +52,10 @@ def test_page_names_folder_and_overlay(browser: Browser, folder: Path) -> None:
         assert page.locator(".steps img").evaluate("image => image.decode().then(() => image.naturalWidth)") == 640
         expect(page.locator(".demo-command")).to_be_hidden()
         expect(page.locator(".station")).to_have_count(1)
-        screenshot(page, "first-run")
-        watched.check(daemon.url)
-
-
-def test_page_gives_way_to_the_first_game(browser: Browser, folder: Path) -> None:
-    with running(folder) as daemon, open_page(browser, viewport=WIDE) as watched:
-        page = watched.page
-        page.goto(f"{daemon.url}/#first-run")
-        expect(page.locator(".first-run")).to_be_visible()
         (folder / "Game_1.slp").write_bytes(synthetic_match(seed=3, frames=300, ended=False))
         expect(page.locator(".first-run")).to_be_hidden()
         expect(page.locator(".panel .state")).to_have_text("playing")
-        watched.check(daemon.url)
+        watched.check(daemon.url, interrupted=True)
 
 
 def test_page_is_not_shown_for_a_folder_with_games_but_a_link_leads_to_it(browser: Browser, folder: Path) -> None:
@@ -103,20 +74,17 @@ def test_page_is_not_shown_for_a_folder_with_games_but_a_link_leads_to_it(browse
         watched.check(daemon.url)
 
 
-def test_folder_that_does_not_exist_yet(browser: Browser, tmp_path: Path) -> None:
-    with running(tmp_path / "Slippi") as daemon, open_page(browser, viewport=WIDE) as watched:
-        page = watched.page
-        page.goto(f"{daemon.url}/#first-run")
-        expect(page.locator(".folders .quiet")).to_contain_text("does not exist yet")
-        (tmp_path / "Slippi").mkdir()
-        expect(page.locator(".folders .quiet")).to_have_text("No replays yet.")
-
-
 def test_demo_plays_and_leaves_nothing(browser: Browser, folder: Path) -> None:
     with running(folder) as daemon, open_page(browser, viewport=WIDE) as watched:
         page = watched.page
         page.goto(f"{daemon.url}/")
-        page.get_by_role("button", name="Play the demo").click()
+        expect(page.locator(".demo")).to_be_visible()
+        reached = []
+        for _ in range(5):
+            page.keyboard.press("Tab")
+            reached.append(page.evaluate("document.activeElement.className"))
+        assert reached == ["skip", "to-editor", "url", "copy", "demo"]
+        page.keyboard.press("Enter")
         expect(page).to_have_url(re.compile(r"#station/demo$"))
         expect(page.locator(".panel .character").first).to_have_text("Fox")
         expect(page.locator(".panel .set")).to_be_hidden()
@@ -129,46 +97,11 @@ def test_demo_plays_and_leaves_nothing(browser: Browser, folder: Path) -> None:
         watched.check(daemon.url)
 
 
-@pytest.mark.slow
-def test_page_works_with_the_keyboard(browser: Browser, folder: Path) -> None:
-    with running(folder) as daemon, open_page(browser, viewport=WIDE) as watched:
-        page = watched.page
-        page.goto(f"{daemon.url}/")
-        expect(page.locator(".demo")).to_be_visible()
-        reached = []
-        for _ in range(5):
-            page.keyboard.press("Tab")
-            reached.append(page.evaluate("document.activeElement.className"))
-        assert reached == ["skip", "to-editor", "url", "copy", "demo"]
-        page.keyboard.press("Enter")
-        expect(page.locator(".end-demo")).to_be_visible()
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not AXE.is_file() and not IN_CI, reason="no axe-core; run: npm install --prefix tests/oracles")
-@pytest.mark.parametrize("scheme", ["dark", "light"])
-@pytest.mark.parametrize("viewport", [pytest.param(WIDE, id="1280"), pytest.param(PHONE, id="390")])
-def test_axe_finds_nothing_serious(
-    browser: Browser, untouched: DaemonProcess, viewport: ViewportSize, scheme: str
-) -> None:
-    with open_page(browser, viewport=viewport, color_scheme=scheme, bypass_csp=True) as seen:
-        page = seen.page
-        page.goto(f"{untouched.url}/")
-        expect(page.locator(".demo")).to_be_visible()
-        page.evaluate(AXE.read_text(encoding="utf-8"))
-        serious(page)
-        assert page.evaluate("document.documentElement.scrollWidth") == viewport["width"]
-
-
 def test_setup_is_for_operators(folder: Path, tmp_path: Path) -> None:
     token = tmp_path / "operate"
     token.write_text("secret\n")
-    config = tmp_path / "slpstream.toml"
-    config.write_text(f'[server]\noperate_token_file = "{token}"\n')
-    with running(folder, arguments=("--config", str(config))) as daemon:
-        with pytest.raises(urllib.error.HTTPError, match="401") as refused:
-            daemon.get("/v1/setup")
-        refused.value.close()
+    with running(folder, arguments=configuration(tmp_path, f"[server]\noperate_token_file = '{token}'\n")) as daemon:
+        assert ask(daemon, "/v1/setup").status == 401
         assert change(daemon, {"demo": True})[0] == 401
         status, body = change(daemon, {"demo": True}, authorization="Bearer secret")
         assert (status, body["demo"]) == (200, "demo")
@@ -176,11 +109,10 @@ def test_setup_is_for_operators(folder: Path, tmp_path: Path) -> None:
         assert change(daemon, {"demo": False}, authorization="Bearer secret")[1]["demo"] is None
 
 
-def test_pages_of_other_sites_start_no_demo(folder: Path) -> None:
-    with running(folder) as daemon:
-        assert change(daemon, {"demo": True}, origin="https://example.org")[0] == 403
-        assert change(daemon, {"other": True})[0] == 422
-        assert daemon.get("/v1/setup")["demo"] is None
+def test_pages_of_other_sites_start_no_demo(empty_daemon: DaemonProcess) -> None:
+    assert change(empty_daemon, {"demo": True}, origin="https://example.org")[0] == 403
+    assert change(empty_daemon, {"other": True})[0] == 422
+    assert empty_daemon.get("/v1/setup")["demo"] is None
 
 
 def test_no_demo_while_a_game_is_played(folder: Path) -> None:
@@ -194,23 +126,13 @@ def test_no_demo_while_a_game_is_played(folder: Path) -> None:
 
 def test_outputs_and_sets_do_not_get_the_demo(folder: Path, tmp_path: Path) -> None:
     lines = tmp_path / "lines"
-    config = tmp_path / "slpstream.toml"
-    config.write_text(f'[[jsonl]]\nfolder = "{lines}"\n')
-    with running(folder, arguments=("--config", str(config))) as daemon:
+    with running(folder, arguments=configuration(tmp_path, f"[[jsonl]]\nfolder = '{lines}'\n")) as daemon:
         assert change(daemon, {"demo": True})[1]["demo"] == "demo"
         daemon.until(lambda: any("game" in each for each in daemon.get("/v1/stations")["stations"]))
         [own, played] = daemon.get("/v1/stations")["stations"]
         assert "demo" not in own
         assert played["demo"] is True
-        request = urllib.request.Request(
-            f"{daemon.url}/v1/stations/demo/set",
-            method="PATCH",
-            data=b'{"newSet":true}',
-            headers={"content-type": "application/json"},
-        )
-        with pytest.raises(urllib.error.HTTPError, match="409") as refused:
-            urllib.request.urlopen(request, timeout=10)
-        refused.value.close()
+        assert ask(daemon, "/v1/stations/demo/set", {"newSet": True}, method="PATCH").status == 409
         (folder / "Game_1.slp").write_bytes(synthetic_match(seed=3, frames=300))  # the outputs do get this one
         daemon.until(lambda: any(lines.rglob("*.jsonl")))
         assert {path.parent.name for path in lines.rglob("*.jsonl")} == {"Slippi"}
@@ -223,11 +145,3 @@ async def test_demo_needs_a_running_daemon(folder: Path) -> None:
     with pytest.raises(DemoRefused, match="still starting"):
         await daemon.start_demo()
     await daemon.stop_demo()
-
-
-def test_command_of_the_demo_shows_its_own_page_at_once(browser: Browser, tmp_path: Path) -> None:
-    """The demo of the command line has a station that plays, so the page of the first run does not hide it."""
-    with demo("--speed", "3", log=tmp_path / "stderr") as playing, open_page(browser, viewport=WIDE) as watched:
-        watched.page.goto(f"{playing.url}/")
-        expect(watched.page.locator(".panel .state")).to_have_text("playing")
-        expect(watched.page.locator(".first-run")).to_be_hidden()

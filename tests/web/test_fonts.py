@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import subprocess
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import pytest
 from fontTools.ttLib import TTFont
 from playwright.sync_api import Browser, Page
 
 from slpstream.web.app import STATIC
+from tests.browsers.pages import open_page
 from tests.project import ROOT
-from tests.web.pages import open_page
-from tests.web.served import served
 from tests.web.static_site import BASE, serve_static
 
 FONTS = STATIC / "fonts"
@@ -26,69 +22,16 @@ MAX_TOTAL_BYTES = 1_200_000
 FAMILIES = ("slpstream Condensed", "slpstream Japanese")
 STYLESHEET = '<link rel="stylesheet" href="/static/fonts/fonts.css">'
 NAMES = (
-    "Golden Guardians | Zain",
-    "Hungrybox",
-    "Polish: Łukasz Żółć",
-    "Čeština: Jiří Škoda",
-    "Ørsted Åse Þór Ðað",
-    "Nguyễn Thị Phương",
-    "José Muñoz ¡Olé!",
-    "Ștefan Țurcanu",
-    "İbrahim Şağ",
-    "Дмитрий Ёжик Їжак",
-    "Ελένη Παπαδοπούλου",
-    "あかり",
-    "アクシール",
-    "ﾀﾏｺﾞ",
-    "渡辺麻友",
-    "髙﨑 龍之介",
-    "鬱鷲麒麟",
-    "ＡＭＳＡ　１２３",
-    "「名前」・ー〜★☆♪",
-    "“quoted” – dash… ’90s",
-)
+    "Golden Guardians | Zain", "Hungrybox", "Polish: Łukasz Żółć", "Čeština: Jiří Škoda", "Ørsted Åse Þór Ðað",
+    "Nguyễn Thị Phương", "José Muñoz ¡Olé!", "Ștefan Țurcanu", "İbrahim Şağ", "Дмитрий Ёжик Їжак",
+    "Ελένη Παπαδοπούλου", "あかり", "アクシール", "ﾀﾏｺﾞ", "渡辺麻友", "髙﨑 龍之介", "鬱鷲麒麟",
+    "ＡＭＳＡ　１２３", "「名前」・ー〜★☆♪", "“quoted” – dash… ’90s",
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
 def browser(drawing_browser: Browser) -> Browser:
     return drawing_browser
-
-
-class Rule(NamedTuple):
-    """An `@font-face` rule."""
-
-    family: str
-    weight: str
-    display: str
-    file: str
-    characters: frozenset[int]
-
-
-def _characters(ranges: str) -> Iterator[int]:
-    for part in ranges.split(", "):
-        first, _, last = part.removeprefix("U+").partition("-")
-        yield from range(int(first, 16), int(last or first, 16) + 1)
-
-
-def _rules() -> list[Rule]:
-    css = (FONTS / "fonts.css").read_text(encoding="utf-8")
-    found = []
-    for body in re.findall(r"@font-face \{\n(.*?)\}", css, re.DOTALL):
-        values = dict(re.findall(r"  ([\w-]+): (.*);", body))
-        [file] = re.findall(r'^url\("([\w-]+\.woff2)"\) format\("woff2"\)$', values["src"])
-        characters = frozenset(_characters(values["unicode-range"]))
-        found.append(
-            Rule(values["font-family"].strip('"'), values["font-weight"], values["font-display"], file, characters)
-        )
-    return found
-
-
-RULES = _rules()
-
-
-@cache
-def _font(file: str) -> Any:
-    return TTFont(FONTS / file)
 
 
 @pytest.fixture(scope="module")
@@ -99,29 +42,9 @@ def page(browser: Browser) -> Iterator[Page]:
         watched.check(BASE)
 
 
-def test_stylesheet_lists_every_font_once() -> None:
-    assert sorted(rule.file for rule in RULES) == FILES
-    assert {rule.family for rule in RULES} == set(FAMILIES)
-    assert {rule.display for rule in RULES} == {"block"}, "no name is shown in one face and then in another"
-
-
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.file)
-def test_range_is_what_the_font_draws(rule: Rule) -> None:
-    assert rule.characters == set(_font(rule.file).getBestCmap())
-
-
-def test_each_character_is_in_one_file_of_a_family_and_weight() -> None:
-    seen: dict[tuple[str, str], set[int]] = {}
-    for rule in RULES:
-        known = seen.setdefault((rule.family, rule.weight), set())
-        assert not known & rule.characters, rule.file
-        known |= rule.characters
-    assert seen[FAMILIES[0], "500"] == seen[FAMILIES[0], "700"]
-
-
 @pytest.mark.parametrize("file", FILES)
 def test_fonts_have_our_name_and_keep_their_copyright(file: str) -> None:
-    names = _font(file)["name"]
+    names = TTFont(FONTS / file)["name"]
     assert names.getDebugName(1) in FAMILIES
     assert not [record for record in names.names if record.nameID not in (0, 5, 13, 14) and "Fira" in str(record)]
     licence = (FONTS / f"OFL-{file.partition('-')[0]}.txt").read_text(encoding="utf-8")
@@ -130,12 +53,8 @@ def test_fonts_have_our_name_and_keep_their_copyright(file: str) -> None:
     assert "SIL OPEN FONT LICENSE Version 1.1" in licence
 
 
-def test_fonts_are_small() -> None:
-    assert sum(path.stat().st_size for path in FONTS.iterdir()) < MAX_TOTAL_BYTES
-
-
 def test_kana_and_common_kanji_are_complete() -> None:
-    japanese = frozenset[int]().union(*(rule.characters for rule in RULES if rule.family == FAMILIES[1]))
+    fonts = [TTFont(FONTS / file) for file in FILES if file.startswith("japanese")]
     rows = [*range(0xA4, 0xA6), *range(0xB0, 0xD0)]  # hiragana, katakana and level 1 of JIS X 0208
     wanted = {
         ord(text)
@@ -144,17 +63,8 @@ def test_kana_and_common_kanji_are_complete() -> None:
         if len(text := bytes([row, cell]).decode("euc_jp", "ignore")) == 1
     }
     assert len(wanted) > 3100
-    assert wanted <= japanese
-
-
-@pytest.mark.trio
-async def test_fonts_and_licences_are_served() -> None:
-    async with served() as server:
-        for file in FILES:
-            answer = await server.ask(f"/static/fonts/{file}")
-            assert (answer.status, answer.headers["content-type"]) == (200, "font/woff2")
-        for file, kind in {"fonts.css": "text/css", "OFL-condensed.txt": "text/plain"}.items():
-            assert (await server.ask(f"/static/fonts/{file}")).headers["content-type"] == f"{kind}; charset=utf-8"
+    assert wanted <= {character for font in fonts for character in font.getBestCmap()}
+    assert sum(path.stat().st_size for path in FONTS.iterdir()) < MAX_TOTAL_BYTES
 
 
 DRAWN_WITH = """
@@ -186,35 +96,24 @@ def test_names_are_drawn_by_our_fonts(page: Page, weight: int) -> None:
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("weight", [500, 700])
-def test_digits_have_one_width_where_percents_are_set(page: Page, weight: int) -> None:
-    widths = page.evaluate(
-        """async (weight) => {
-            const { loadFonts } = await import("/static/fonts/fonts.js");
-            await loadFonts("0123456789%");
-            document.body.innerHTML = [..."0123456789"]
-                .map((digit) => `<span class="tabular">${digit.repeat(20)}</span><br>`).join("");
-            document.body.style.font = `${weight} 40px var(--condensed)`;
-            return [...document.querySelectorAll("span")].map((each) => each.getBoundingClientRect().width);
-        }""",
-        weight,
-    )
-    assert len(set(widths)) == 1
-    assert widths[0] < 20 * 40 * 0.6, "the digits are condensed"
-
-
-@pytest.mark.browser
-def test_japanese_letters_do_not_change_the_height_of_a_line(page: Page) -> None:
-    heights = page.evaluate(
-        """async () => {
-            const { loadFonts } = await import("/static/fonts/fonts.js");
-            await loadFonts("Zain あ渡★");
-            document.body.innerHTML = ["Zain", "Zain あ渡★"].map((name) => `<p>${name}</p>`).join("");
-            document.body.style.font = "700 40px var(--condensed)";
-            return [...document.querySelectorAll("p")].map((each) => each.getBoundingClientRect().height);
-        }"""
-    )
-    assert heights[0] == heights[1]
+def test_digits_have_one_width_and_japanese_letters_keep_the_height(page: Page) -> None:
+    for weight in (500, 700):
+        widths, heights = page.evaluate(
+            """async (weight) => {
+                const { loadFonts } = await import("/static/fonts/fonts.js");
+                await loadFonts("0123456789% Zain あ渡★");
+                document.body.innerHTML = [..."0123456789"]
+                    .map((digit) => `<span class="tabular">${digit.repeat(20)}</span><br>`).join("")
+                    + ["Zain", "Zain あ渡★"].map((name) => `<p>${name}</p>`).join("");
+                document.body.style.font = `${weight} 40px var(--condensed)`;
+                const boxes = (tag) => [...document.querySelectorAll(tag)].map((each) => each.getBoundingClientRect());
+                return [boxes("span").map(({ width }) => width), boxes("p").map(({ height }) => height)];
+            }""",
+            weight,
+        )
+        assert len(set(widths)) == 1, "percents do not jump"
+        assert widths[0] < 20 * 40 * 0.6, "the digits are condensed"
+        assert heights[0] == heights[1]
 
 
 @pytest.mark.browser
@@ -234,7 +133,7 @@ def test_a_page_does_not_wait_for_ever_for_a_font(browser: Browser) -> None:
         watched.page.wait_for_function("() => globalThis.done")
 
 
-@pytest.mark.slow
+@pytest.mark.release
 @pytest.mark.process
 def test_fonts_can_be_made_again(tmp_path: Path) -> None:
     if shutil.which("npm") is None or shutil.which("uv") is None:

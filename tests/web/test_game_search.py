@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import json
-import urllib.error
-import urllib.parse
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Browser, expect
 
+from tests.browsers.axe import check_with_axe
+from tests.browsers.pages import WIDE, open_page
 from tests.daemons.process import DaemonProcess, running
-from tests.project import IN_CI
+from tests.daemons.requests import ask
 from tests.synthetic.match import synthetic_match
-from tests.web.pages import open_page, screenshot
-from tests.web.test_dashboard import AXE, WIDE, serious
 
 
 @pytest.fixture
@@ -34,12 +31,9 @@ def daemon(tmp_path: Path) -> Iterator[DaemonProcess]:
 
 @pytest.mark.process
 def test_mistakes_have_their_place_in_the_response(daemon: DaemonProcess) -> None:
-    query = urllib.parse.quote("duration:<8s char:zz nokey:1")
-    with pytest.raises(urllib.error.HTTPError) as error, urllib.request.urlopen(f"{daemon.url}/v1/games?query={query}"):
-        pass
-    assert error.value.code == 422
-    with error.value as response:
-        body = json.loads(response.read())
+    query = quote("duration:<8s char:zz nokey:1")
+    status, _, body = ask(daemon, f"/v1/games?query={query}")
+    assert status == 422
     assert body["detail"] == "query: there is no character zz, at character 19"
     assert [(each["kind"], each["position"], each["length"]) for each in body["problems"]] == [
         ("INVALID_VALUE", 18, 2),
@@ -71,7 +65,6 @@ def test_find_games_with_the_keyboard(browser: Browser, daemon: DaemonProcess) -
 
         field.press_sequentially("stage:final")
         field.press("ArrowDown")
-        screenshot(page, "dashboard-search-1280")
         expect(suggestions.first).to_have_attribute("aria-selected", "true")
         expect(suggestions).to_contain_text(['"Final Destination (Adventure, Bowser)"'])
         field.press("Tab")
@@ -82,10 +75,7 @@ def test_find_games_with_the_keyboard(browser: Browser, daemon: DaemonProcess) -
         problem = page.locator(".search .problem")
         expect(problem.locator("mark")).to_have_text(["zz", "nokey"])
         expect(problem).to_contain_text("there is no character zz")
-        screenshot(page, "dashboard-search-mistake-1280")
-        if AXE.is_file() or IN_CI:
-            page.evaluate(Path(AXE).read_text(encoding="utf-8"))
-            serious(page)
+        check_with_axe(page)
 
         field.fill("nosuchplayer")
         expect(page.get_by_text("No game matches.")).to_be_visible()

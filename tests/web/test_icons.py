@@ -6,9 +6,7 @@ import base64
 import json
 import re
 from collections.abc import Iterator
-from itertools import combinations
 from pathlib import Path
-from xml.etree import ElementTree as ET
 
 import pytest
 from playwright.sync_api import Browser, Page
@@ -16,16 +14,13 @@ from playwright.sync_api import Browser, Page
 from slpstream.formats.slippi import names
 from slpstream.web.app import STATIC
 from slpstream.web.own_pictures import OwnPictures, own_pictures
-from tests.web.pages import open_page, screenshot
+from tests.browsers.pages import open_page
 from tests.web.served import served
 from tests.web.static_site import BASE, serve_static
 
 ICONS = STATIC / "icons"
 FILES = sorted([*ICONS.glob("characters/*.svg"), *ICONS.glob("stages/*.svg")])
-SVG = "{http://www.w3.org/2000/svg}"
 STYLESHEET = '<link rel="stylesheet" href="/static/icons/icons.css">'
-MIN_DIFFERENT_SHARE = 0.058
-"""At a width of 32 pixels, at least this share of them differs between two glyphs by more than half of the scale."""
 PIXEL = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 )
@@ -64,18 +59,12 @@ def load(page: Page, own: Path | None = None) -> None:
     )
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}-{path.stem}")
-def test_glyph_is_one_path_in_the_colour_of_its_place(path: Path) -> None:
-    drawing = ET.fromstring(path.read_text(encoding="utf-8"))
-    wide = path.parent.name == "stages"
-    assert drawing.tag == f"{SVG}svg"
-    assert drawing.attrib == {"viewBox": "0 0 64 36" if wide else "0 0 64 64"}
-    [glyph] = drawing
-    assert glyph.tag == f"{SVG}path"
-    assert glyph.attrib.keys() == {"id", "fill", "d"}
-    assert (glyph.get("id"), glyph.get("fill")) == ("glyph", "currentColor")
-    assert re.fullmatch(r"[MLQCZ0-9. -]+", glyph.get("d") or "")
-    assert len(glyph) == 0
+def test_glyph_is_one_path_in_the_colour_of_its_place() -> None:
+    for path in FILES:
+        size = "64 36" if path.parent.name == "stages" else "64 64"
+        head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size}">'
+        glyph = r'<path id="glyph" fill="currentColor" d="[MLQCZ0-9. -]+"\s*/>'
+        assert re.fullmatch(rf"{re.escape(head)}\s*{glyph}\s*</svg>\s*", path.read_text(encoding="utf-8")), path
 
 
 @pytest.mark.browser
@@ -103,41 +92,6 @@ def test_every_character_and_stage_has_a_picture_that_can_be_seen(page: Page) ->
     )
     assert len(boxes) > len(CHARACTERS)
     assert min(boxes) > 20, "each is drawn"
-    screenshot(page, "icons")
-
-
-COMPARE = """async ([folder, names, height]) => {
-    const drawn = [];
-    for (const name of names) {
-        const text = await (await fetch(`/static/icons/${folder}/${name}.svg`)).text();
-        const image = new Image();
-        const sized = text.replace("<svg ", `<svg width="32" height="${height}" `);
-        image.src = `data:image/svg+xml,${encodeURIComponent(sized)}`;
-        await image.decode();
-        const canvas = new OffscreenCanvas(32, 32);
-        const context = canvas.getContext("2d");
-        context.drawImage(image, 0, 0, 32, height);
-        drawn.push([...context.getImageData(0, 0, 32, 32).data].filter((_, i) => i % 4 === 3));
-    }
-    return drawn;
-}"""
-
-
-@pytest.mark.browser
-@pytest.mark.parametrize(("folder", "height"), [("characters", 32), ("stages", 18)])
-def test_no_two_glyphs_look_alike_at_32_pixels(page: Page, folder: str, height: int) -> None:
-    serve_static(page, "")
-    shown = [path.stem for path in FILES if path.parent.name == folder]
-    drawn = page.evaluate(COMPARE, [folder, shown, height])
-    for name, alphas in zip(shown, drawn, strict=True):
-        assert sum(alpha > 127 for alpha in alphas) > 80, f"{name} is hardly visible"
-    alike = {
-        (first, second): different
-        for (first, one), (second, other) in combinations(zip(shown, drawn, strict=True), 2)
-        if (different := sum(abs(a - b) > 127 for a, b in zip(one, other, strict=True)))
-        < MIN_DIFFERENT_SHARE * 32 * height
-    }
-    assert alike == {}
 
 
 @pytest.mark.browser
@@ -188,17 +142,9 @@ def test_own_pictures_are_preferred(page: Page, tmp_path: Path) -> None:
 
 def test_own_pictures_are_listed_by_number_only(tmp_path: Path) -> None:
     for name in (
-        "icons/2/0.png",
-        "icons/2/0.webp",
-        "icons/2/10.svg",
-        "icons/2/red.png",
-        "icons/2/01.png",
-        "icons/Fox/0.png",
-        "icons/3.png",
-        "portraits/20/1.webp",
-        "stages/32.png",
-        "stages/32.txt",
-    ):
+        "icons/2/0.png", "icons/2/0.webp", "icons/2/10.svg", "icons/2/red.png", "icons/2/01.png", "icons/Fox/0.png",
+        "icons/3.png", "portraits/20/1.webp", "stages/32.png", "stages/32.txt",
+    ):  # fmt: skip
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
     assert own_pictures(tmp_path) == OwnPictures(
@@ -218,5 +164,3 @@ async def test_list_of_own_pictures_is_served(tmp_path: Path) -> None:
         answer = await server.ask("/static/icons/own.json")
         assert answer.json["stages"] == {"31": "stages/31.svg"}
         assert answer.headers["cache-control"] == "no-store"
-    async with served() as server:
-        assert (await server.ask("/static/icons/own.json")).json == {"icons": {}, "portraits": {}, "stages": {}}

@@ -1,5 +1,5 @@
-"""The start page with one or two stations in a real browser: addresses, health, current games. The determinism rules
-are in `pages.py`; `test_dashboard.py` has a whole tournament."""
+"""The start page with one or two stations in a real browser: addresses, health, current games. `test_dashboard.py`
+has a whole tournament."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from slpstream.model.version import __version__
+from tests.browsers.pages import PHONE, open_page
+from tests.daemons.demo import demo
 from tests.daemons.process import running
-from tests.web.pages import demo, open_page, screenshot
-
-PHONE = {"width": 390, "height": 844}
 
 
 @pytest.fixture
@@ -25,7 +24,8 @@ def folders(tmp_path: Path) -> list[Path]:
 
 
 def test_shows_stations_and_their_games(browser: Browser, tmp_path: Path) -> None:
-    with demo("--speed", "3", log=tmp_path / "stderr") as playing, open_page(browser) as watched:
+    options = {"permissions": ["clipboard-read", "clipboard-write"]}
+    with demo("--speed", "3", log=tmp_path / "stderr") as playing, open_page(browser, **options) as watched:
         page = watched.page
         page.goto(f"{playing.url}/")
         # A single station is shown in full at once.
@@ -40,23 +40,12 @@ def test_shows_stations_and_their_games(browser: Browser, tmp_path: Path) -> Non
         expect(page.locator(".figures")).to_contain_text(f"Version {__version__}", use_inner_text=True)
         link = panel.get_by_role("link", name="Open overlay")
         assert link.get_attribute("href") == f"{playing.url}/overlay/demo"
-        screenshot(page, "index-1920x1080")
-        page.set_viewport_size(PHONE)  # type: ignore[arg-type]
-        assert page.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
-        screenshot(page, "index-390x844")
-        watched.check(playing.url)
-
-
-def test_copies_the_address_for_obs(browser: Browser, folders: list[Path]) -> None:
-    with running(*folders) as daemon, open_page(browser, permissions=["clipboard-read", "clipboard-write"]) as watched:
-        page = watched.page
-        page.goto(f"{daemon.url}/")
-        expect(page.locator(".station")).to_have_count(2)
-        page.get_by_role("link", name="side").click()
-        page.get_by_role("button", name="Copy overlay address of side").click()
+        page.get_by_role("button", name="Copy overlay address of Demo").click()
         expect(page.get_by_text("Copied")).to_be_visible()
-        assert page.evaluate("navigator.clipboard.readText()") == f"{daemon.url}/overlay/side"
-        watched.check(daemon.url)
+        assert page.evaluate("navigator.clipboard.readText()") == f"{playing.url}/overlay/demo"
+        page.set_viewport_size(PHONE)
+        assert page.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
+        watched.check(playing.url)
 
 
 @pytest.mark.slow
@@ -82,4 +71,3 @@ def test_shows_what_does_not_work(browser: Browser, folders: list[Path]) -> None
         expect(page.locator(".health")).to_have_text("not ready")
         expect(page.locator(".missing")).to_contain_text("station missing")
         expect(page.locator("[data-station=missing] .state")).to_have_text("offline")
-        screenshot(page, "index-not-ready")

@@ -19,9 +19,9 @@ from playwright.sync_api import Browser, Locator, Page, ViewportSize, expect
 
 from slpstream.api import messages
 from tests.bench.games import EndlessGame
+from tests.browsers.pages import open_page
 from tests.daemons.process import running
 from tests.synthetic.match import synthetic_match
-from tests.web.pages import open_page, screenshot
 
 WIDE = ViewportSize(width=1280, height=900)
 TEN_SECONDS = 600
@@ -115,7 +115,6 @@ def test_scrub_back_ten_seconds_in_a_running_game_and_return_to_live(browser: Br
             seen.append(page.evaluate(SHOWN))
             assert seen[-1][0] == paused - TEN_SECONDS
             expect(back_to_live).to_have_attribute("aria-pressed", "false")
-            screenshot(page, "dashboard-replay-1280")
 
             page.locator("body").press("ArrowRight")
             shows(page, paused - TEN_SECONDS + 60)

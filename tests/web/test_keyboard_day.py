@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import os
-import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
+from tests.browsers.pages import WIDE, open_page
+from tests.daemons.configuration import requiring_tokens
 from tests.daemons.process import DaemonProcess, running
+from tests.sets.unfinished_set import write_unfinished_set
 from tests.synthetic.match import synthetic_match
-from tests.web.pages import open_page
-from tests.web.test_dashboard import WIDE
 
-MINUTE = 60
 MAX_TABS = 150
 FOCUS = """() => {
     const focused = document.activeElement;
@@ -79,24 +76,12 @@ class Keyboard:
 @pytest.fixture
 def daemon(tmp_path: Path) -> Iterator[DaemonProcess]:
     """A daemon that requires tokens, with two stations. On one of them the third game of a set is running."""
-    for name, token in (("token", "sesame"), ("operate", "open")):
-        (tmp_path / name).write_text(f"{token}\n")
-    config = tmp_path / "slpstream.toml"
-    config.write_text(
-        f'[server]\nrequire_token = true\ntoken_file = "{tmp_path / "token"}"\n'
-        f'operate_token_file = "{tmp_path / "operate"}"\n'
-    )
     folders = [tmp_path / name for name in ("main", "side")]
     for folder in folders:
         folder.mkdir()
     (folders[1] / "Game_9.slp").write_bytes(synthetic_match(seed=9, frames=300))
-    for number, (seed, ended) in enumerate(((6, True), (3, True), (4, False))):
-        path = folders[0] / f"Game_{number}.slp"
-        path.write_bytes(synthetic_match(seed=seed, stocks=1, ended=ended, frames=None if ended else 900))
-        if ended:
-            at = time.time() - (10 - 4 * number) * MINUTE
-            os.utime(path, (at, at))
-    with running(*folders, arguments=("--config", str(config))) as daemon:
+    write_unfinished_set(folders[0])
+    with running(*folders, arguments=requiring_tokens(tmp_path)) as daemon:
         yield daemon
 
 
@@ -253,15 +238,3 @@ def leave(page: Page, keyboard: Keyboard) -> None:
     with page.expect_navigation():
         page.keyboard.press("Enter")
     expect(page.get_by_label("Access token")).to_be_focused()
-
-
-def test_lost_focus_is_noticed(browser: Browser) -> None:
-    """The check of the other test finds what it is for."""
-    problems: list[Any] = []
-    with open_page(browser) as watched:
-        page = watched.page
-        page.set_content('<button id=a style="outline: none">A</button><button id=b>B</button>')
-        for key, expected in (("Tab", "without an outline"), ("Tab", ""), ("Tab", "lost")):
-            page.keyboard.press(key)
-            problems.append((page.evaluate(FOCUS), expected))
-    assert all(problem.startswith(expected) and bool(problem) == bool(expected) for problem, expected in problems)

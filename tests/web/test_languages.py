@@ -2,40 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from tests.browsers.pages import WIDE, open_page
+from tests.daemons.demo import demo
 from tests.daemons.process import running
 from tests.synthetic.match import synthetic_match
-from tests.web import javascript
-from tests.web.javascript import needs_node
-from tests.web.pages import demo, open_page, screenshot
-from tests.web.test_dashboard import WIDE
 
 QUERY = "fox>marth stage:fd duration:>3m"
 """The example in the search field. Queries are the same in all languages."""
 PROPER_NAMES = {
-    "slpstream",
-    "API",
-    "zip",
-    "OBS",
-    "Slippi",
-    "Launcher",
-    "Game",
-    "L",
-    "N",
-    "KO",
-    "MiB",
-    "WebSocket",
-    "ms",
-    "v1",
+    "slpstream", "API", "zip", "OBS", "Slippi", "Launcher", "Game", "L", "N", "KO", "MiB", "WebSocket", "ms", "v1",
     "stations",
-}
+}  # fmt: skip
 """Words of Latin letters that stay in every language, besides what is named in the game."""
 LANGUAGE_NAMES = ("English", "日本語", "Español")
 READ = """() => {
@@ -60,16 +43,6 @@ READ = """() => {
 WORD = re.compile(r"[A-Za-zÀ-ÿ]+")
 
 
-@pytest.fixture(scope="module")
-def tables(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    script = """
-    const tables = {};
-    for (const each of ["en", "es"]) tables[each] = (await import(`./texts/${each}.js`)).default;
-    return tables;
-    """
-    return javascript.run(script, None, tmp_path_factory.mktemp("tables"))
-
-
 def texts(page: Page) -> list[str]:
     """The texts of the page."""
     read: list[str] = page.evaluate(READ)
@@ -87,16 +60,17 @@ def check_japanese(page: Page, names: set[str]) -> None:
     assert left == []
 
 
-def check_spanish(page: Page, tables: Any) -> None:
+def check_spanish(page: Page) -> None:
     """Checks that no text is one that the English table has and the Spanish one does not."""
-    english = {text for text in tables["en"].values() if isinstance(text, str)}
-    spanish = {text for text in tables["es"].values() if isinstance(text, str)}
-    assert [text for text in texts(page) if text in english - spanish] == []
+    english, spanish = page.evaluate(
+        "async () => Promise.all(['en', 'es'].map(async (each) => Object.values("
+        "(await import(`/static/texts/${each}.js`)).default).filter((text) => typeof text === 'string')))"
+    )
+    assert [text for text in texts(page) if text in {*english} - {*spanish}] == []
 
 
-@needs_node
 @pytest.mark.parametrize("language", ["ja", "es"])
-def test_running_and_finished_games(browser: Browser, tmp_path: Path, tables: Any, language: str) -> None:
+def test_running_and_finished_games(browser: Browser, tmp_path: Path, language: str) -> None:
     folder = tmp_path / "Slippi"
     folder.mkdir()
     (folder / "Game_1.slp").write_bytes(synthetic_match(seed=3, frames=900))
@@ -109,7 +83,7 @@ def test_running_and_finished_games(browser: Browser, tmp_path: Path, tables: An
             if language == "ja":
                 check_japanese(page, names)
             else:
-                check_spanish(page, tables)
+                check_spanish(page)
 
         page.goto(f"{daemon.url}/?lang={language}#first-run")
         expect(page.locator("html")).to_have_attribute("lang", language)
@@ -126,7 +100,6 @@ def test_running_and_finished_games(browser: Browser, tmp_path: Path, tables: An
         expect(page.locator(".panel .state")).to_have_text({"ja": "対戦中", "es": "en juego"}[language])
         expect(page.locator(".panel .numbers td").first).to_be_visible()
         check()
-        screenshot(page, f"dashboard-{language}")
         watched.check(daemon.url)
 
 
@@ -147,24 +120,18 @@ def test_language_is_chosen_on_the_dashboard(browser: Browser, tmp_path: Path) -
         expect(page.locator("html")).to_have_attribute("lang", "es")
         assert "lang=" not in page.url
         assert page.evaluate("localStorage.length") == 0
-
-
-@needs_node
-def test_numbers_and_dates_follow_the_language(browser: Browser, tmp_path: Path) -> None:
-    script = """async () => {
-        const { date, list, number, text } = await import("/static/texts/texts.js");
-        const moment = date(new Date(Date.UTC(2026, 10, 3, 14, 5)), { dateStyle: "short", timeZone: "UTC" });
-        return [number(12345.5), moment, list(["1", "2"]), text("game.stocks", { count: 1 })];
-    }"""
-    shown = {
-        "en": ["12,345.5", "11/3/26", "1 and 2", "1 stock"],
-        "es": ["12.345,5", "3/11/26", "1 y 2", "1 vida"],
-        "ja": ["12,345.5", "2026/11/03", "1、2", "残り 1 ストック"],
-    }
-    with demo(log=tmp_path / "stderr") as playing, open_page(browser, viewport=WIDE) as watched:
-        for language, expected in shown.items():
-            watched.page.goto(f"{playing.url}/?lang={language}")
-            assert watched.page.evaluate(script) == expected
+        script = """async () => {
+            const { date, list, number, text } = await import("/static/texts/texts.js");
+            const moment = date(new Date(Date.UTC(2026, 10, 3, 14, 5)), { dateStyle: "short", timeZone: "UTC" });
+            return [number(12345.5), moment, list(["1", "2"]), text("game.stocks", { count: 1 })];
+        }"""
+        for language, shown in {
+            "en": ["12,345.5", "11/3/26", "1 and 2", "1 stock"],
+            "es": ["12.345,5", "3/11/26", "1 y 2", "1 vida"],
+            "ja": ["12,345.5", "2026/11/03", "1、2", "残り 1 ストック"],
+        }.items():
+            page.goto(f"{playing.url}/?lang={language}")
+            assert page.evaluate(script) == shown
 
 
 def test_pages_have_no_literal_texts() -> None:
@@ -183,20 +150,3 @@ def test_pages_have_no_literal_texts() -> None:
     for name, expected in allowed.items():
         html = (STATIC / name).read_text(encoding="utf-8")
         assert set(literal.findall(html)) <= expected, name
-
-
-@needs_node
-def test_names_have_ids_of_the_tables(tmp_path: Path) -> None:
-    script = """
-    const { localName } = await import("./texts/names.js");
-    const kinds = { characters: given.characters, stages: given.stages, moves: given.moves };
-    return Object.entries(kinds).flatMap(([kind, ids]) => ids.filter((id) => localName(kind, id) !== undefined));
-    """
-    from slpstream.formats.registry import name_folders
-
-    folder = name_folders()["slippi"]
-    ids = {
-        kind: [int(each) for each in json.loads((folder / f"{kind}.json").read_text(encoding="utf-8"))["rows"]]
-        for kind in ("characters", "stages", "moves")
-    }
-    assert javascript.run(script, ids, tmp_path) == [], "node runs in English, where names are those of the tables"

@@ -1,4 +1,5 @@
-"""Moments on the dashboard: mark one with the button or the key, play it as an instant replay, undo; and highlights."""
+"""At the production desk: a station goes on air and Dolphin mirrors it; a moment is marked with the button or the key,
+played as an instant replay, and undone; and highlights."""
 
 from __future__ import annotations
 
@@ -9,23 +10,22 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
+from tests.browsers.axe import check_with_axe
+from tests.browsers.pages import LONG_MS, WIDE, open_page
+from tests.daemons.configuration import configuration
 from tests.daemons.process import DaemonProcess, running
 from tests.outputs.communication import CommunicationChecks
-from tests.project import IN_CI
 from tests.synthetic.match import synthetic_match
-from tests.web.pages import open_page, screenshot
-from tests.web.test_dashboard import AXE, WIDE, serious
 
 
 @pytest.fixture
 def daemon(tmp_path: Path) -> Iterator[DaemonProcess]:
-    """A daemon with a Playback Dolphin, a situation that is a highlight, and a game in progress."""
+    """A daemon with a Playback Dolphin for the station on air, a highlight by a situation, and a game in progress."""
     folder = tmp_path / "main"
     folder.mkdir()
-    configuration = tmp_path / "slpstream.toml"
     situation = "[[situations]]\nname = 'Last hit'\nquery = 'kill'\nhighlight = true\nscore = 500\n"
-    configuration.write_text(f"[playback]\nfile = '{tmp_path / 'playback.txt'}'\nstation = 'main'\n{situation}")
-    with running(folder, arguments=("--config", str(configuration))) as daemon:
+    playback = f"[playback]\nfile = '{tmp_path / 'playback.txt'}'\nstation = 'on-air'\n"
+    with running(folder, arguments=configuration(tmp_path, playback + situation)) as daemon:
         daemon.wait_ready()
         (folder / "Game_1.slp").write_bytes(synthetic_match(seed=3, frames=1500, ended=False))
         daemon.until(lambda: len(daemon.get("/v1/highlights")["highlights"]) == 2)
@@ -37,6 +37,11 @@ def test_mark_a_moment_play_it_and_undo(browser: Browser, daemon: DaemonProcess,
     with open_page(browser, viewport=WIDE, bypass_csp=True) as watched:
         page = watched.page
         page.goto(f"{daemon.url}/#station/main")
+        button = page.locator(".put-on-air")
+        expect(button).to_have_text("Put on air", timeout=LONG_MS)
+        assert not file.exists(), "no station is on air"
+        button.click()
+        daemon.until(lambda: file.exists() and json.loads(file.read_bytes())["mode"] == "mirror", 60)
         panel = page.locator(".moments")
         expect(panel.get_by_text("No moment is marked yet.")).to_be_visible()
         panel.get_by_role("button", name="Mark this moment").click()
@@ -67,10 +72,7 @@ def test_mark_a_moment_play_it_and_undo(browser: Browser, daemon: DaemonProcess,
         expect(best).to_contain_text("kill, damage")
         href = best.get_by_role("link", name="Open in the Launcher").get_attribute("href") or ""
         assert href.startswith("slippi://?path=http%3A%2F%2F127.0.0.1")
-        screenshot(page, "dashboard-moments-1280")
-        if AXE.is_file() or IN_CI:
-            page.evaluate(Path(AXE).read_text(encoding="utf-8"))
-            serious(page)
+        check_with_axe(page)
 
         undo = marks.first.get_by_role("button", name="Undo")
         undo.focus()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import urllib.error
 import urllib.request
 from pathlib import Path
 from typing import Any
@@ -11,23 +10,17 @@ from typing import Any
 import pytest
 from websockets.sync.client import connect
 
+from tests.daemons.configuration import requiring_tokens
 from tests.daemons.process import DaemonProcess, running
+from tests.daemons.requests import Response, ask, put_on_air
 
 pytestmark = pytest.mark.process
 
 METRICS = ("slpstream_station_on_air", "slpstream_on_air_switches_total")
 
 
-def send(daemon: DaemonProcess, body: Any, *, token: str = "") -> tuple[int, Any]:
-    """Answer to a `PUT /v1/on-air`."""
-    headers = {"content-type": "application/json"} | ({"authorization": f"Bearer {token}"} if token else {})
-    request = urllib.request.Request(f"{daemon.url}/v1/on-air", json.dumps(body).encode(), headers, method="PUT")
-    try:
-        with urllib.request.urlopen(request, timeout=10) as response:
-            return response.status, json.load(response)
-    except urllib.error.HTTPError as error:
-        with error:
-            return error.code, json.load(error)
+def put(daemon: DaemonProcess, body: Any, **headers: str) -> Response:
+    return ask(daemon, "/v1/on-air", body, method="PUT", **headers)
 
 
 @pytest.fixture
@@ -51,40 +44,34 @@ def test_operator_puts_a_station_on_air_and_everything_follows(folders: tuple[Pa
         assert daemon.get("/v1/on-air") == nothing
         with connect(daemon.stream_url(station="on-air")) as socket:
             assert [json.loads(socket.recv(10))["type"] for _ in range(2)] == ["hello", "on_air"]
-            status, answer = send(daemon, {"station": "left"})
+            status, _, answer = put(daemon, {"station": "left"})
             assert (status, answer["station"], answer["by"]) == (200, "left", "operator")
             told, state_message = json.loads(socket.recv(10)), json.loads(socket.recv(10))
             assert told == {"type": "on_air", "station": "left", "by": "operator", "since": answer["since"]}
             assert (state_message["type"], state_message["station"]) == ("station", "left")
-            assert send(daemon, {"station": "right"})[0] == 200
+            put_on_air(daemon, "right")
             assert [json.loads(socket.recv(10))["station"] for _ in range(2)] == ["right", "right"]
         with urllib.request.urlopen(f"{daemon.url}/v1/events?station=on-air", timeout=10) as events:
             lines = [events.readline() for _ in range(5)]
             assert b"event: on_air\n" in lines
         for path in ("/overlay/on-air", "/scenes/versus/on-air"):
             assert "<html" in daemon.text(path)
-        assert send(daemon, {"station": "nowhere"})[0] == 404
-        assert send(daemon, {})[0] == 422
+        assert put(daemon, {"station": "nowhere"}).status == 404
+        assert put(daemon, {}).status == 422
         assert samples(daemon)['slpstream_on_air_switches_total{by="operator"}'] == 2
         assert samples(daemon)['slpstream_station_on_air{station="right"}'] == 1
         daemon.terminate()
     with running(*folders, state=state) as daemon:
         daemon.wait_ready()
         daemon.until(lambda: daemon.get("/v1/on-air")["station"] == "right")
-        assert send(daemon, {"station": None})[1]["station"] is None
+        assert put(daemon, {"station": None}).body["station"] is None
 
 
 def test_only_operators_choose(folders: tuple[Path, Path], tmp_path: Path) -> None:
-    for name in ("token", "operate"):
-        (tmp_path / name).write_text(name)
-    config = tmp_path / "slpstream.toml"
-    config.write_text(
-        f"[server]\nrequire_token = true\ntoken_file = '{tmp_path / 'token'}'\n"
-        f"operate_token_file = '{tmp_path / 'operate'}'\n[[stations]]\nid = 'left'\nfolder = '{folders[0]}'\n"
-    )
-    with running(arguments=("--config", str(config))) as daemon:
-        statuses = [send(daemon, {"station": "left"}, token=token)[0] for token in ("", "token", "operate")]
-        assert statuses == [401, 403, 200]
+    with running(folders[0], arguments=requiring_tokens(tmp_path)) as daemon:
+        for token, status in (("", 401), ("sesame", 403), ("open", 200)):
+            headers = {"authorization": f"Bearer {token}"} if token else {}
+            assert put(daemon, {"station": "left"}, **headers).status == status
 
 
 def test_station_cannot_be_called_on_air(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -10,14 +9,12 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from slpstream.simulate.bundled import bundled_match
+from tests.browsers.pages import LONG_MS, open_page
+from tests.daemons.configuration import configuration
 from tests.daemons.process import DaemonProcess, running
-from tests.web.pages import open_page
-from tests.web.test_on_air import send
+from tests.daemons.requests import put_on_air
 
 pytestmark = pytest.mark.slow
-
-LONG_MS = 20_000
-SCENES = ("overlay", "scenes/versus", "scenes/game-result", "scenes/controller", "scenes/up-next")
 
 
 def names(page: Page) -> list[str]:
@@ -40,14 +37,14 @@ def test_pages_follow_the_station_on_air_without_a_reload(browser: Browser, tmp_
             page.evaluate("window.isTheSamePage = true")
         shown = []
         for station in ("left", "right", "left"):
-            send(daemon, {"station": station})
+            put_on_air(daemon, station)
             game = daemon.get(f"/v1/stations/{station}")["game"]["gameId"]
             for page in pages:
                 expect(page.locator(f".players[data-game='{game}']")).to_have_count(1, timeout=LONG_MS)
             shown.append(game)
             assert names(pages[0]) == names(pages[1])
         assert shown[0] == shown[2] != shown[1]
-        send(daemon, {"station": "empty"})
+        put_on_air(daemon, "empty")
         for page in pages:
             expect(page.locator(".status")).to_have_text("waiting for a game", timeout=LONG_MS)
             assert page.evaluate("window.isTheSamePage")
@@ -55,36 +52,27 @@ def test_pages_follow_the_station_on_air_without_a_reload(browser: Browser, tmp_
         second.check(daemon.url)
 
 
-@pytest.fixture(scope="module")
-def on_left(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
-    """A daemon whose only station plays and is on air."""
-    folder = tmp_path_factory.mktemp("on-air") / "left"
+def test_every_scene_opens_on_the_station_on_air(browser: Browser, tmp_path: Path) -> None:
+    phases = {"overlay": "playing", "scenes/versus": "shown", "scenes/controller": "shown",
+              "scenes/game-result": "waiting", "scenes/up-next": "waiting"}  # fmt: skip
+    folder = tmp_path / "left"
     folder.mkdir()
     data = bundled_match(1, started_at=datetime.now(UTC))
     (folder / "Game_1.slp").write_bytes(data[: len(data) // 2])
-    with running(folder) as daemon:
-        send(daemon, {"station": "left"})
-        yield daemon
-
-
-@pytest.mark.parametrize("path", SCENES)
-def test_every_scene_opens_on_the_station_on_air(browser: Browser, on_left: DaemonProcess, path: str) -> None:
-    with open_page(browser) as watched:
-        watched.page.goto(f"{on_left.url}/{path}/on-air")
-        phases = {"overlay": "playing", "scenes/versus": "shown", "scenes/controller": "shown"}
-        phase = watched.page.locator(f"[data-phase={phases.get(path, 'waiting')}]")
-        expect(phase).to_have_count(1, timeout=LONG_MS)
-        watched.check(on_left.url)
+    with running(folder) as daemon, open_page(browser) as watched:
+        put_on_air(daemon, "left")
+        for path, phase in phases.items():
+            watched.page.goto(f"{daemon.url}/{path}/on-air")
+            expect(watched.page.locator(f"[data-phase={phase}]")).to_have_count(1, timeout=LONG_MS)
+        watched.check(daemon.url)
 
 
 def test_dashboard_puts_a_station_on_air(browser: Browser, tmp_path: Path) -> None:
     folders = [tmp_path / name for name in ("left", "right")]
     for folder in folders:
         folder.mkdir()
-    (tmp_path / "slpstream.toml").write_text(
-        '[on_air]\nchoose = "rule"\n' + "".join(f"[[stations]]\nid = '{f.name}'\nfolder = '{f}'\n" for f in folders)
-    )
-    with running(arguments=("--config", str(tmp_path / "slpstream.toml"))) as daemon, open_page(browser) as watched:
+    arguments = configuration(tmp_path, "[on_air]\nchoose = 'rule'\n")
+    with running(*folders, arguments=arguments) as daemon, open_page(browser) as watched:
         page = watched.page
         page.goto(f"{daemon.url}/#station/left")
         button = page.locator(".put-on-air")
@@ -99,7 +87,7 @@ def test_dashboard_puts_a_station_on_air(browser: Browser, tmp_path: Path) -> No
         page.keyboard.press("o")
         expect(button).to_have_text("Keep on air", timeout=LONG_MS)
         assert on_air(daemon) == ("left", "rule"), "with no game, the rule leaves the station on air"
-        send(daemon, {"station": "right"})
+        put_on_air(daemon, "right")
         expect(button).to_have_text("Put on air", timeout=LONG_MS)
         page.goto(f"{daemon.url}/#wall")
         expect(page.locator(".tile[data-station=right] .on-air")).to_be_visible(timeout=LONG_MS)

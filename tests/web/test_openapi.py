@@ -1,4 +1,4 @@
-"""`/openapi.json`: it has every route, it is true, and schemathesis finds nothing."""
+"""`/openapi.json`: it is complete and true, and schemathesis finds nothing."""
 
 from __future__ import annotations
 
@@ -6,43 +6,26 @@ import os
 import re
 import subprocess
 import sys
-import urllib.request
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
-from starlette.routing import Mount, Route
 
 from slpstream.model.version import __version__
 from slpstream.sets import SetScore
-from slpstream.web import openapi, schemas
-from slpstream.web.app import make_app
-from slpstream.web.endpoint import Endpoint
+from slpstream.web import schemas
+from tests.daemons.configuration import configuration
 from tests.daemons.process import DaemonProcess, running
+from tests.daemons.requests import correct_set
 from tests.project import IN_CI
 from tests.synthetic.match import synthetic_match
-from tests.web.served import FakeGames, FakeStations, served
 
 OLD = 1_700_000_000
 EXAMPLES = 15
 MAX_SECONDS = 300
-JSON_BODY = {"content-type": "application/json"}
-PAGES = {
-    "/",
-    "/audit",
-    "/bracket",
-    "/docs",
-    "/overlay/{station}",
-    "/scenes/ticker",
-    "/scenes/{scene}/{station}",
-    "/seats/{station}",
-    "/seat-codes",
-    "/static/icons/own.json",
-}
-"""Pages for people and what they load, which are not part of the API."""
 
 
 @pytest.fixture(scope="module")
@@ -57,10 +40,9 @@ def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
         (folder / name).write_bytes(data)
         if name != "running.slp":
             os.utime(folder / name, (OLD, OLD))
-    configuration = tmp_path_factory.mktemp("configuration") / "slpstream.toml"
-    playback = configuration.with_name("playback.txt")
-    configuration.write_text(f"[playback]\nfile = '{playback}'\nstation = 'on-air'\n", encoding="utf-8")
-    with running(folder, arguments=("--config", str(configuration))) as daemon:
+    base = tmp_path_factory.mktemp("configuration")
+    playback = f"[playback]\nfile = '{base / 'playback.txt'}'\nstation = 'on-air'\n"
+    with running(folder, arguments=configuration(base, playback)) as daemon:
         daemon.wait_ready()
         daemon.until(lambda: len(daemon.get("/v1/games")["games"]) == 2)
         yield daemon
@@ -71,64 +53,13 @@ def document(daemon: DaemonProcess) -> Any:
     return daemon.get("/openapi.json")
 
 
-def test_every_route_is_documented() -> None:
-    app = make_app(FakeStations(), FakeGames())
-    routes = {route.path for route in app.routes if isinstance(route, Route)}
-    assert {route.path for route in app.routes if isinstance(route, Mount)} == {"/static"}
-    described = app.url_path_for("getDescription")
-    assert described == "/openapi.json"
-    endpoints = make_document()["paths"]
-    assert routes == set(endpoints) | PAGES
-
-
-def make_document() -> Any:
-    from slpstream.web import events, games, sets, stations
-
-    endpoints = [
-        *stations.endpoints(FakeStations()),
-        *sets.endpoints(FakeStations()),
-        events.endpoint(),
-        *games.endpoints(FakeGames()),
-    ]
-    document = openapi.document(endpoints, "1")
-    document["paths"]["/openapi.json"] = {}
-    return document
-
-
-@pytest.mark.trio
-async def test_document_is_made_once_and_only_when_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[str] = []
-    real = openapi.document
-
-    def document(endpoints: Sequence[Endpoint], version: str) -> dict[str, Any]:
-        made.append(version)
-        return real(endpoints, version)
-
-    monkeypatch.setattr(openapi, "document", document)
-    async with served() as server:
-        assert made == []
-        for _ in range(2):
-            assert (await server.ask("/openapi.json")).json["info"]["version"] == __version__
-    assert made == [__version__]
-
-
-@pytest.mark.trio
-async def test_version_is_that_of_the_package() -> None:
-    async with served() as server:
-        document = (await server.ask("/openapi.json")).json
-        assert document["info"]["version"] == __version__
-        assert document["openapi"].startswith("3.1")
-
-
 def test_document_is_complete(document: Any) -> None:
+    assert document["info"]["version"] == __version__
+    assert document["openapi"].startswith("3.1")
     text = msgspec.json.encode(document).decode()
     for name in re.findall(r"#/components/schemas/(\w+)", text):
         assert name in document["components"]["schemas"]
     operations = [operation for path in document["paths"].values() for operation in path.values()]
-    assert [name for name, path in document["paths"].items() if "get" not in path] == [
-        "/v1/reload",
-        "/v1/stations/{station}/marks/{mark}",
-    ]
     correcting = document["paths"]["/v1/stations/{station}/set"]["patch"]
     assert correcting["requestBody"]["content"]["application/json"]["schema"]["$ref"].endswith("/SetPatch")
     ids = [operation["operationId"] for operation in operations]
@@ -168,7 +99,7 @@ def test_responses_have_the_documented_types(daemon: DaemonProcess) -> None:
     strict("/readyz", schemas.Readiness)
 
 
-@pytest.mark.slow
+@pytest.mark.release
 def test_schemathesis_finds_nothing(daemon: DaemonProcess, tmp_path: Path) -> None:
     if find_spec("schemathesis") is None:
         assert not IN_CI, "CI installs the dependency group `peers`"
@@ -187,9 +118,7 @@ def test_schemathesis_finds_nothing(daemon: DaemonProcess, tmp_path: Path) -> No
     [station] = [each["id"] for each in daemon.get("/v1/stations")["stations"]]
     set_url = f"{daemon.url}/v1/stations/{station}/set"
     hooks.write_text(HOOKS.format(known=known, station=station, changes=f"{set_url}/changes"), encoding="utf-8")
-    correction = urllib.request.Request(set_url, b'{"bestOf": 5}', JSON_BODY, method="PATCH")
-    with urllib.request.urlopen(correction, timeout=10) as response:
-        assert response.status == 200, "there is a change to undo"
+    correct_set(daemon, station, {"bestOf": 5})  # there is a change to undo
     done = subprocess.run(
         command,
         cwd=tmp_path,

@@ -1,31 +1,23 @@
-"""The overlay in a real browser: it shows the stream frame by frame, and it survives its daemon.
+"""The overlay in a real browser: it fits any size, and it survives its daemon.
 
 The page writes the number of the displayed frame into `data-frame`, so each look at the page is compared with exactly
-that frame. The determinism rules are in `pages.py`.
+that frame.
 """
 
 from __future__ import annotations
 
-import json
-import threading
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
-from playwright.sync_api import Browser
-from websockets.sync.client import ClientConnection, connect
+from playwright.sync_api import Browser, expect
 
+from tests.browsers.pages import open_page
+from tests.daemons.configuration import requiring_tokens
+from tests.daemons.demo import demo
 from tests.daemons.process import running
 from tests.synthetic.match import synthetic_match
-from tests.web.pages import LIKE_A_VIDEO, Demo, demo, open_page, screenshot
 from tests.web.shown import (
     RECORD_WHAT_IS_SHOWN,
-    SECONDS,
-    TEAMS,
-    Log,
     check,
     game_file,
     log_of,
@@ -36,13 +28,7 @@ from tests.web.shown import (
     written_live,
 )
 
-SIZES = [(1920, 1080), (1280, 720), (3840, 2160), (800, 600), (600, 200), (400, 700)]
-
-
-@pytest.fixture(scope="module")
-def shared_demo(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
-    with demo("--speed", "5", log=tmp_path_factory.mktemp("demo") / "stderr") as running_demo:
-        yield running_demo
+SIZES = [(1920, 1080), (3840, 2160), (600, 200), (400, 700)]
 
 
 @pytest.fixture
@@ -52,75 +38,15 @@ def folder(tmp_path: Path) -> Path:
     return folder
 
 
-class Listener:
-    """A lossless subscriber in addition to the page, which records games by id."""
-
-    def __init__(self) -> None:
-        self.games: dict[str, Log] = {}
-
-    def listen(self, socket: ClientConnection) -> None:
-        """Receives until the connection is closed."""
-        for line in socket:
-            message = json.loads(line)
-            if message["type"] in ("game_start", "frame", "game_end"):
-                self.games.setdefault(message["gameId"], Log()).take(message)
-
-    def log(self, game: str, frame: int) -> Log:
-        """The log of a game, once it has this frame."""
-        deadline = time.monotonic() + SECONDS
-        while game not in self.games or frame not in self.games[game].frames:
-            assert time.monotonic() < deadline, f"the stream has no frame {frame} of game {game}"
-            time.sleep(0.005)
-        return self.games[game]
-
-
-@contextmanager
-def listening(url: str) -> Iterator[Listener]:
-    listener = Listener()
-    query = "station=demo&topics=game,frame&delivery=lossless&cursor=start"
-    with connect(f"{url.replace('http', 'ws', 1)}/v1/stream?{query}", max_size=None, open_timeout=SECONDS) as socket:
-        thread = threading.Thread(target=listener.listen, args=[socket], daemon=True)
-        thread.start()
-        try:
-            yield listener
-        finally:
-            socket.close()
-            thread.join(SECONDS)
-
-
-@pytest.mark.slow
-def test_shows_the_frames_of_the_stream(browser: Browser, shared_demo: Demo) -> None:
-    with open_page(browser) as watched, listening(shared_demo.url) as listener:
+def test_is_transparent_and_fits_any_size(browser: Browser, tmp_path: Path) -> None:
+    with demo("--speed", "5", log=tmp_path / "stderr") as playing, open_page(browser) as watched:
         page = watched.page
-        page.goto(f"{shared_demo.url}/overlay/demo")
+        page.goto(f"{playing.url}/overlay/demo")
         shows_a_frame(page)
-        page.wait_for_function("() => document.querySelector('.icon.lost') !== null")
-        compared = set()
-        for _ in range(60):
-            shows_a_frame(page)
-            read = shown(page)
-            check(read, listener.log(read["game"], int(read["frame"])))
-            compared.add(read["frame"])
-            page.wait_for_timeout(30)
-        assert len(compared) > 20
-        assert (read["status"], read["stale"]) == (None, False)
         both = page.locator(".percent").evaluate_all("lines => lines.map((line) => [line.textContent, line.innerText])")
         assert [text for text, _ in both] == [seen for _, seen in both], "the values in the DOM are visible"
-        screenshot(page, "overlay-1920x1080")
-        page.evaluate(LIKE_A_VIDEO)
-        screenshot(page, "overlay-1920x1080-over-video")
-        watched.check(shared_demo.url)
-
-
-@pytest.mark.slow
-def test_is_transparent_and_fits_any_size(browser: Browser, shared_demo: Demo) -> None:
-    with open_page(browser) as watched:
-        page = watched.page
-        page.goto(f"{shared_demo.url}/overlay/demo")
-        shows_a_frame(page)
         for element in ("html", "body", ".overlay"):
-            colour = page.eval_on_selector(element, "element => getComputedStyle(element).backgroundColor")
-            assert colour == "rgba(0, 0, 0, 0)"
+            expect(page.locator(element)).to_have_css("background-color", "rgba(0, 0, 0, 0)")
         for width, height in SIZES:
             page.set_viewport_size({"width": width, "height": height})
             boxes = [box for part in page.locator(".match, .player").all() if (box := part.bounding_box())]
@@ -130,48 +56,9 @@ def test_is_transparent_and_fits_any_size(browser: Browser, shared_demo: Demo) -
                 assert 0 <= box["y"] <= height - box["height"], (width, height, boxes)
             _, left, right = boxes
             assert left["x"] + left["width"] < right["x"], (width, height)
-        watched.check(shared_demo.url)
+        watched.check(playing.url)
 
 
-def test_damage_goes_from_white_over_yellow_to_red(browser: Browser, shared_demo: Demo) -> None:
-    with open_page(browser) as watched:
-        watched.page.goto(f"{shared_demo.url}/overlay/demo")
-        red, green, blue = zip(
-            *watched.page.evaluate(
-                "import('/static/slippi.js').then(({damageColour}) => [0, 20, 60, 100, 140, 250, 999]"
-                ".map((percent) => damageColour(percent).match(/\\d+/g).map(Number)))"
-            ),
-            strict=True,
-        )
-    assert (red[0], green[0], blue[0]) == (255, 255, 255)
-    assert list(green) == sorted(green, reverse=True)
-    assert blue[2] < 100 < 180 < green[2]
-    assert max(green[4:]) < 80 < 200 < min(red)
-
-
-def test_waits_for_a_game_and_keeps_the_last_values(browser: Browser, folder: Path, tmp_path: Path) -> None:
-    replay = tmp_path / "Game_teams.slp"
-    replay.write_bytes(synthetic_match(seed=5, players=4, teams=True, frames=400))
-    log = log_of(replay)
-    with running(folder) as daemon, open_page(browser) as watched:
-        page = watched.page
-        page.goto(f"{daemon.url}/overlay/station")
-        page.get_by_text("waiting for a game").wait_for()
-        assert shown(page)["players"] == []
-        with written_live(replay, folder, speed=4.0):
-            shows_a_frame(page)
-            shows_the_last_frame(page, log)
-        daemon.until(lambda: daemon.get("/v1/stations")["stations"][0]["state"] == "idle")
-        read = shown(page)
-        check(read, log)
-        assert len(read["players"]) == 4
-        assert {player["colour"] for player in read["players"]} <= set(TEAMS)
-        assert read["status"] is None
-        screenshot(page, "overlay-teams")
-        watched.check(daemon.url)
-
-
-@pytest.mark.slow
 def test_survives_a_killed_daemon(browser: Browser, folder: Path, tmp_path: Path) -> None:
     replay = game_file("v3.18", tmp_path)
     log = log_of(replay)
@@ -197,86 +84,17 @@ def test_survives_a_killed_daemon(browser: Browser, folder: Path, tmp_path: Path
                 check(read, log)
             numbers = [int(read["frame"]) for read in page.evaluate("window.shown")]
             assert numbers == sorted(numbers)
-            assert len(numbers) > 100
+            assert len(numbers) > 20
         joined_live = [url for url in watched.requested if "cursor=live" in url]
         assert len(joined_live) == 1, "it resumed at its cursor"
         watched.check(first.url, interrupted=True)
 
 
-@pytest.mark.slow
-def test_starts_over_when_its_game_is_gone(browser: Browser, folder: Path, tmp_path: Path) -> None:
-    other = tmp_path / "second" / "station"
-    other.mkdir(parents=True)
-    (tmp_path / "Game_a.slp").write_bytes(synthetic_match(seed=6, frames=3000))
-    (tmp_path / "Game_b.slp").write_bytes(synthetic_match(seed=7, frames=200))
-    with open_page(browser) as watched:
-        page = watched.page
-        with running(folder) as first, written_live(tmp_path / "Game_a.slp", folder, speed=3.0):
-            page.goto(f"{first.url}/overlay/station")
-            shows_a_frame(page, 200)
-            first.kill()
-        with running(other, arguments=("--port", first.url.rpartition(":")[2])) as second:
-            page.get_by_text("waiting for a game").wait_for()
-            assert shown(page)["players"] == []
-            with written_live(tmp_path / "Game_b.slp", other, speed=3.0):
-                shows_a_frame(page)
-                log = log_of(tmp_path / "Game_b.slp")
-                read = shown(page)
-                check(read, log)
-            joined_live = [url for url in watched.requested if "cursor=live" in url]
-            assert len(joined_live) == 2, "its cursor was gone"
-            watched.check(second.url, interrupted=True)
-
-
 def test_passes_the_token_on(browser: Browser, folder: Path, tmp_path: Path) -> None:
     replay = tmp_path / "Game.slp"
     replay.write_bytes(synthetic_match(seed=8, frames=600))
-    (tmp_path / "token").write_text("sesame\n")
-    config = tmp_path / "slpstream.toml"
-    config.write_text(f'[server]\nrequire_token = true\ntoken_file = "{tmp_path / "token"}"\n')
-    with running(folder, arguments=("--config", str(config))) as daemon, open_page(browser) as watched:
-        watched.page.set_default_timeout(5000)
+    with running(folder, arguments=requiring_tokens(tmp_path)) as daemon, open_page(browser) as watched:
         watched.page.goto(f"{daemon.url}/overlay/station?token=sesame")
         with written_live(replay, folder, speed=3.0):
             shows_a_frame(watched.page)
         watched.check(daemon.url)
-
-
-def test_shows_the_game_that_began_last(browser: Browser, shared_demo: Demo) -> None:
-    def frame(game: str, number: int, percent: float) -> dict[str, Any]:
-        entry = {"frame": number, "players": {"0": {"post": {"percent": percent}}}}
-        return {"type": "frame", "gameId": game, "cursor": f"{game}/l{number}", "frame": entry}
-
-    def start(game: str) -> dict[str, Any]:
-        return {"type": "game_start", "gameId": game, "cursor": f"{game}/l0", "format": "slippi", "settings": {}}
-
-    script = """(messages) => import("/static/slpstream.js").then(({StationView}) => {
-      const view = new StationView("station");
-      return messages.map((message) => {
-        view.take(message);
-        const percent = view.game?.players.get(0)?.post.percent ?? null;
-        return [view.game?.gameId ?? null, view.cursor, percent, view.catchingUp];
-      });
-    })"""
-    playing = {"type": "station", "state": "playing", "gameId": "b"}
-    messages = [
-        frame("a", 1, 1),
-        start("a"),
-        frame("a", 5, 12.5),
-        playing,
-        start("b"),
-        frame("a", 6, 30),
-        frame("b", 1, 0),
-    ]
-    with open_page(browser) as watched:
-        watched.page.goto(f"{shared_demo.url}/overlay/demo")
-        seen = watched.page.evaluate(script, messages)
-    assert seen == [
-        [None, None, None, False],
-        ["a", "a/l0", None, False],
-        ["a", "a/l5", 12.5, False],
-        ["a", "a/l5", 12.5, True],
-        ["b", "b/l0", None, False],
-        ["b", "b/l0", None, False],
-        ["b", "b/l1", 0, False],
-    ]

@@ -1,7 +1,7 @@
 """The overlay during a real game: every number that it shows is right, and its memory does not grow.
 
-`SLPSTREAM_OVERLAY_SECONDS=600` selects the long form of the last test: ten minutes of games. The determinism rules are
-in `pages.py`. The page's share of a core is measured by `python -m tests.bench overlay`.
+`SLPSTREAM_OVERLAY_SECONDS=600` selects the long form of the last test: ten minutes of games. The page's share of a
+core is measured by `python -m tests.bench overlay`.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import pytest
 from playwright.sync_api import Browser
 
 from tests.bench import overlay
+from tests.browsers.pages import open_page
 from tests.daemons.process import running
 from tests.project import IN_CI
-from tests.web.pages import LIKE_A_VIDEO, open_page, screenshot
 from tests.web.shown import RECORD_WHAT_IS_SHOWN, Log, check, game_file, log_of, shows_a_frame, written_live
 
 LONG_SECONDS = float(os.environ.get("SLPSTREAM_OVERLAY_SECONDS", "60" if IN_CI else "20"))
@@ -45,17 +45,14 @@ def test_names_stocks_percents_and_combos_of_a_real_game(browser: Browser, folde
             shows_a_frame(page)
             page.evaluate(RECORD_WHAT_IS_SHOWN)
             page.locator(".combo.shown").first.wait_for()
-            screenshot(page, "overlay-combo")
             page.wait_for_function("() => document.querySelector('.icon.lost') !== null")
-            page.evaluate(LIKE_A_VIDEO)
-            screenshot(page, "overlay-real-game-over-video")
         records = page.evaluate("window.shown")
         watched.check(daemon.url)
     for read in records:
         check(read, log)
     numbers = [int(read["frame"]) for read in records]
     assert numbers == sorted(numbers)
-    assert len(set(numbers)) > 200
+    assert len(set(numbers)) > 50
     seen = set()
     for read in records:
         for index, combo in enumerate(read["combos"]):
@@ -73,6 +70,7 @@ def may_be_shown(log: Log, attacker: int, frame: int) -> set[tuple[int, str]]:
     return {combo for combo in (*before, *lately) if combo is not None}
 
 
+@pytest.mark.release
 def test_the_heap_of_the_overlay_stays_flat(browser: Browser, tmp_path: Path) -> None:
     measured = overlay.measure(browser, tmp_path, LONG_SECONDS / SPEED, speed=SPEED)
     assert measured.frames > 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -200,3 +201,46 @@ def test_hidden_page_has_a_bounded_queue(tmp_path: Path) -> None:
         folder = tmp_path / str(place)
         folder.mkdir()
         assert run(script, delay, folder) >= 95_000
+
+
+def test_view_shows_the_game_that_began_last(tmp_path: Path) -> None:
+    """`StationView`, which takes the messages that are played out."""
+    script = """
+      const { StationView } = await import("./slpstream.js");
+      const view = new StationView("station");
+      return given.map((message) => {
+        view.take(message);
+        const percent = view.game?.players.get(0)?.post.percent ?? null;
+        return [view.game?.gameId ?? null, view.cursor, percent, view.catchingUp];
+      });
+    """
+
+    def entry(game: str, number: int, percent: float) -> dict[str, Any]:
+        players = {"0": {"post": {"percent": percent}}}
+        shown = {"frame": number, "players": players}
+        return {"type": "frame", "gameId": game, "cursor": f"{game}/l{number}", "frame": shown}
+
+    def begin(game: str) -> dict[str, Any]:
+        return {"type": "game_start", "gameId": game, "cursor": f"{game}/l0", "format": "slippi", "settings": {}}
+
+    playing = {"type": "station", "state": "playing", "gameId": "b"}
+    messages = [entry("a", 1, 1), begin("a"), entry("a", 5, 12.5), playing, begin("b"), entry("a", 6, 30)]
+    assert run(script, [*messages, entry("b", 1, 0)], tmp_path) == [
+        [None, None, None, False],
+        ["a", "a/l0", None, False],
+        ["a", "a/l5", 12.5, False],
+        ["a", "a/l5", 12.5, True],
+        ["b", "b/l0", None, False],
+        ["b", "b/l0", None, False],
+        ["b", "b/l1", 0, False],
+    ]
+
+
+def test_damage_goes_from_white_over_yellow_to_red(tmp_path: Path) -> None:
+    script = 'const { damageColour } = await import("./slippi.js"); return given.map(damageColour);'
+    colours = run(script, [0, 20, 60, 100, 140, 250, 999], tmp_path)
+    red, green, blue = zip(*(map(int, re.findall(r"\d+", colour)) for colour in colours), strict=True)
+    assert (red[0], green[0], blue[0]) == (255, 255, 255)
+    assert list(green) == sorted(green, reverse=True)
+    assert blue[2] < 100 < 180 < green[2]
+    assert max(green[4:]) < 80 < 200 < min(red)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import urllib.error
-import urllib.request
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +11,8 @@ import pytest
 from slpstream.model.errors import ConfigError
 from slpstream.web.access import Access
 from slpstream.web.schemas import Reloaded
-from tests.daemons.process import DaemonProcess, running
+from tests.daemons.process import running
+from tests.daemons.requests import ask
 from tests.web.served import served
 
 
@@ -46,27 +45,22 @@ async def test_configuration_that_cannot_be_reloaded() -> None:
         assert "slpstream.toml: server.port: expected a number" in json.loads(answer.body)["detail"]
 
 
-def post(daemon: DaemonProcess) -> tuple[int, Any]:
-    request = urllib.request.Request(f"{daemon.url}/v1/reload", method="POST")
-    try:
-        with urllib.request.urlopen(request, timeout=10) as response:
-            return response.status, json.load(response)
-    except urllib.error.HTTPError as error:
-        with error:
-            return error.code, json.load(error)
-
-
 def test_daemon_takes_a_new_station(tmp_path: Path) -> None:
     config = tmp_path / "slpstream.toml"
     one, two = (f"[[stations]]\nid = '{name}'\nfolder = '{tmp_path / name}'\n" for name in ("one", "two"))
     config.write_text(one)
     with running(arguments=("--config", str(config))) as daemon:
+
+        def reloaded() -> tuple[int, Any]:
+            status, _, body = ask(daemon, "/v1/reload", method="POST")
+            return status, body
+
         assert [station["id"] for station in daemon.get("/v1/stations")["stations"]] == ["one"]
         config.write_text(one + two)
-        assert post(daemon) == (200, {"changed": ["stations"], "needsRestart": []})
+        assert reloaded() == (200, {"changed": ["stations"], "needsRestart": []})
         assert [station["id"] for station in daemon.get("/v1/stations")["stations"]] == ["one", "two"]
         config.write_text("[server\n")
-        status, answer = post(daemon)
+        status, answer = reloaded()
         assert status == 409
         assert "is not TOML" in answer["detail"]
         assert len(daemon.get("/v1/stations")["stations"]) == 2

@@ -5,80 +5,38 @@ The games are the bundled matches, which form a set of five that ends 3-2, in th
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
-from functools import cache
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from slpstream.simulate.bundled import as_another_game, bundled_match
-from tests.daemons.process import DaemonProcess, running
-from tests.marks import slow
+from tests.browsers.pages import open_page
+from tests.daemons.process import DaemonProcess
+from tests.marks import release
+from tests.sets.bundled_set import DECISIVE, GAMES, SCORES, STAGES, WINNERS, add_game, best_of_five
 from tests.web.on_air import (
+    CELLS,
     CROWDED,
     CUT,
     GAME,
     NAMES,
     SIZES,
-    THEMES,
     Station,
     game_picture,
     person,
     poor_contrasts,
+    scene_address,
     settle,
 )
-from tests.web.pages import open_page, screenshot
 
-STATION_SCENES = ("versus", "game-result", "set-result", "up-next", "replay", "controller")
-SCENES = (*STATION_SCENES, "ticker")
-GAMES = 5
-STAGES = ["Battlefield", "Fountain of Dreams", "Pokémon Stadium", "Final Destination", "Dream Land N64"]
-SCORES = ["1–0", "1–1", "2–1", "2–2", "2–3"]
-DECISIVE = "Altea: Forward Smash at 129% on Dream Land N64"
+SCENES = ("versus", "game-result", "set-result", "up-next", "replay", "controller", "ticker")
 
 
 @pytest.fixture(scope="module")
 def browser(drawing_browser: Browser) -> Browser:
     return drawing_browser
-
-
-@contextmanager
-def best_of_five(folder: Path) -> Iterator[tuple[DaemonProcess, Path]]:
-    """A daemon whose sets have five games, and the folder of its station."""
-    station = folder / "station"
-    station.mkdir()
-    config = folder / "slpstream.toml"
-    config.write_text("[sets]\nbest_of = 5\n")
-    with running(station, arguments=("--config", str(config))) as daemon:
-        daemon.wait_ready()
-        yield daemon, station
-
-
-@cache
-def recorded(play: int) -> bytes:
-    """A game of the set, played long ago. It takes long to unpack, and a new start time does not."""
-    return bundled_match(play, started_at=datetime(2001, 11, 21, tzinfo=UTC))
-
-
-def game_of_the_set(play: int) -> tuple[bytes, datetime]:
-    """A finished game, and when it began: as long before now as if the whole set ended now."""
-    started_at = datetime.now(UTC).replace(microsecond=0) - timedelta(minutes=5 * (GAMES - play + 1))
-    return as_another_game(recorded(play), random_seed=play, started_at=started_at), started_at
-
-
-def add_game(folder: Path, play: int) -> None:
-    """Put a finished game into the folder of the station."""
-    data, started_at = game_of_the_set(play)
-    staged = folder.parent / "game.part"
-    staged.write_bytes(data)
-    os.utime(staged, (started_at.timestamp(), started_at.timestamp()))
-    staged.replace(folder / f"Game_{play}.slp")
 
 
 @pytest.fixture(scope="module")
@@ -90,19 +48,6 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
             add_game(station, play)
         daemon.until(lambda: daemon.get("/v1/stations/station/set").get("state") == "over")
         yield daemon
-
-
-@pytest.fixture(scope="module")
-def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
-    """A daemon without games."""
-    folder = tmp_path_factory.mktemp("empty") / "station"
-    folder.mkdir()
-    with running(folder) as daemon:
-        yield daemon
-
-
-def address(daemon: DaemonProcess, scene: str, query: str = "") -> str:
-    return f"{daemon.url}/scenes/{scene}{'' if scene == 'ticker' else '/station'}?{query}"
 
 
 def shows(page: Page) -> None:
@@ -133,13 +78,12 @@ def announce(station: Station, page: Page, *names: str, **values: Any) -> None:
         station.set(("aMSa", "Golden Guardians | Hungrybox"), (1, i), station=f"setup{i + 1}", round="Losers Semis")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("scene", SCENES)
-def test_pictures_of_every_theme_and_size(browser: Browser, played: DaemonProcess, scene: str) -> None:
+@pytest.mark.parametrize(("scene", "cells"), [*product(SCENES, ["few"]), *release(*product(SCENES, ["all"]))])
+def test_themes_and_sizes(browser: Browser, played: DaemonProcess, scene: str, cells: str) -> None:
     with open_page(browser) as watched:
         page = watched.page
         station = Station(page) if scene in ("up-next", "controller", "ticker") else None
-        page.goto(address(played, scene, "" if scene == "ticker" else "motion=0"))
+        page.goto(scene_address(played, scene, "" if scene == "ticker" else "?motion=0"))
         page.locator(".scene[data-phase]").wait_for()
         if station is not None and scene == "controller":
             station.start("Golden Guardians | Zain", "Cody Schwab")
@@ -151,9 +95,8 @@ def test_pictures_of_every_theme_and_size(browser: Browser, played: DaemonProces
             expect(page.locator(".decisive .words")).to_have_text(DECISIVE)
         if scene == "game-result":
             page.locator(".chart").wait_for()
-        for theme, size in product(THEMES, SIZES):
+        for theme, size in CELLS[cells]:
             use(page, theme, size)
-            screenshot(page, f"scenes-{scene}-{theme}-{size[0]}")
             check_look(page, (theme, size))
             assert poor_contrasts(page) == [], (theme, size)
         watched.check(played.url)
@@ -168,68 +111,49 @@ def check_look(page: Page, what: object) -> None:
     assert (width <= 1, height <= 1) == (True, True), what
 
 
-def test_a_set_of_five_games(browser: Browser, tmp_path: Path) -> None:
-    """Three scenes are open from the first game on, and follow the set to its end."""
-    with best_of_five(tmp_path) as (daemon, folder), open_page(browser) as watched:
-        set_page = watched.page
-        game_page, versus_page = (set_page.context.new_page() for _ in range(2))
-        pages = {"set-result": set_page, "game-result": game_page, "versus": versus_page}
-        for scene, page in pages.items():
-            page.goto(address(daemon, scene))
-            page.locator(".scene[data-phase=waiting]").wait_for()
-            assert page.locator("main").inner_text().strip() == ""
-        for play in range(1, GAMES + 1):
-            add_game(folder, play)
-            expect(set_page.locator(".set-game")).to_have_count(play)
-            winner = "Vixen" if play in (1, 3) else "Altea"
-            expect(game_page.locator(".outcome")).to_have_text(f"{winner} wins")
-            expect(game_page.locator(".detail").first).to_have_text(f"Game {play}")
-            expect(game_page.locator(".detail").nth(1)).to_have_text(STAGES[play - 1])
-            expect(versus_page.locator(".score")).to_have_text(SCORES[play - 1].split("–"))
-            title = "Altea wins the set 3–2" if play == GAMES else "The set so far"
-            expect(set_page.locator("h1")).to_have_text(title)
-        expect(set_page.locator(".set-game .stage")).to_have_text(STAGES)
-        expect(set_page.locator(".set-game .running")).to_have_text(SCORES)
-        expect(set_page.locator(".set-game .name")).to_have_text(["Vixen", "Altea", "Vixen", "Altea", "Altea"])
-        expect(set_page.locator(".side .score")).to_have_text(["2", "3"])
-        expect(set_page.locator(".side.won .name")).to_have_text("Altea")
-        expect(set_page.locator(".decisive .words")).to_have_text(DECISIVE)
-        kills = game_page.locator(".right .kill")
-        expect(kills).to_have_text(
+def test_result_of_a_set(browser: Browser, played: DaemonProcess) -> None:
+    """`test_set_on_air.py` follows the set from its first game on."""
+    with open_page(browser) as watched:
+        page = watched.page
+        page.goto(scene_address(played, "set-result"))
+        expect(page.locator("h1")).to_have_text("Altea wins the set 3–2")
+        expect(page.locator(".set-game .stage")).to_have_text(STAGES)
+        expect(page.locator(".set-game .running")).to_have_text(SCORES)
+        expect(page.locator(".set-game .name")).to_have_text(WINNERS)
+        expect(page.locator(".side .score")).to_have_text(["2", "3"])
+        expect(page.locator(".side.won .name")).to_have_text("Altea")
+        expect(page.locator(".decisive .words")).to_have_text(DECISIVE)
+        page.goto(scene_address(played, "game-result"))
+        expect(page.locator(".outcome")).to_have_text("Altea wins")
+        expect(page.locator(".right .kill")).to_have_text(
             ["0:09Forward Smash84%", "1:27Up Smash211%", "2:24Forward Smash123%", "3:23Forward Smash129%"]
         )
-        expect(game_page.locator(".row dt").nth(1)).to_have_text("Openings per kill")
-        expect(game_page.locator(".row").nth(1).locator("dd")).to_have_text(["7.3", "5.5"])
-        expect(game_page.locator(".stocks-left")).to_have_text(["0 stocks", "1 stock"])
-        assert game_page.locator(".chart .loss").count() == 7
-        set_page.reload()
-        expect(set_page.locator("h1")).to_have_text("Altea wins the set 3–2")
-        game_page.reload()
-        expect(game_page.locator(".outcome")).to_have_text("Altea wins")
-        watched.check(daemon.url)
+        expect(page.locator(".row dt").nth(1)).to_have_text("Openings per kill")
+        expect(page.locator(".row").nth(1).locator("dd")).to_have_text(["7.3", "5.5"])
+        expect(page.locator(".stocks-left")).to_have_text(["0 stocks", "1 stock"])
+        assert page.locator(".chart .loss").count() == 7
+        watched.check(played.url)
 
 
-@pytest.mark.parametrize("scene", [SCENES[0], *slow(*SCENES[1:])])
-def test_nothing_to_show_is_transparent(browser: Browser, empty: DaemonProcess, scene: str) -> None:
+def test_nothing_to_show_is_transparent(browser: Browser, empty_daemon: DaemonProcess) -> None:
     with open_page(browser) as watched:
-        watched.page.goto(address(empty, scene))
-        watched.page.locator(".scene[data-phase=waiting]").wait_for()
-        assert watched.page.locator("main").inner_text().strip() == ""
-        for element in ("html", "body", ".scene"):
-            assert (
-                watched.page.locator(element).evaluate("e => getComputedStyle(e).backgroundColor") == "rgba(0, 0, 0, 0)"
-            )
-        watched.check(empty.url)
+        page = watched.page
+        for scene in SCENES:
+            page.goto(scene_address(empty_daemon, scene))
+            page.locator(".scene[data-phase=waiting]").wait_for()
+            assert page.locator("main").inner_text().strip() == "", scene
+            for element in ("html", "body", ".scene"):
+                expect(page.locator(element)).to_have_css("background-color", "rgba(0, 0, 0, 0)")
+        watched.check(empty_daemon.url)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("scene", ["versus", "up-next", "set-result", "game-result", "ticker", "controller"])
+@pytest.mark.parametrize("scene", ["versus", *release("up-next", "set-result", "game-result", "ticker", "controller")])
 def test_names_of_a_board_are_not_cut(browser: Browser, played: DaemonProcess, scene: str) -> None:
     """The names of one set after another, and in the queue and the ticker those of other stations too."""
     with open_page(browser) as watched:
         page = watched.page
         station = Station(page, "idle")
-        page.goto(address(played, scene, "motion=0"))
+        page.goto(scene_address(played, scene, "?motion=0"))
         page.locator(".scene[data-phase]").wait_for()
         finished = played.get("/v1/stations/station/set")
         for size in (SIZES[0], SIZES[2]):
@@ -257,13 +181,12 @@ def test_doubles_and_swapped_sides(browser: Browser, played: DaemonProcess) -> N
     with open_page(browser) as watched:
         page = watched.page
         station = Station(page, "idle")
-        page.goto(address(played, "versus"))
+        page.goto(scene_address(played, "versus"))
         announce(station, page, "Aki", "Bo", "Cy", "Di")
         expect(page.locator(".side.left .name")).to_have_text(["Aki", "Cy"])
         expect(page.locator(".side.right .name")).to_have_text(["Bo", "Di"])
         announce(station, page, "Aki", "Bo", "Cy", "Di", swapped=True)
         expect(page.locator(".side.left .name")).to_have_text(["Bo", "Di"])
-        screenshot(page, "scenes-versus-doubles")
 
 
 def test_another_format_has_a_result(browser: Browser, played: DaemonProcess) -> None:
@@ -278,7 +201,7 @@ def test_another_format_has_a_result(browser: Browser, played: DaemonProcess) ->
         page = watched.page
         page.route(f"**/v1/games/{GAME}", lambda route: route.fulfill(json=game))
         station = Station(page)
-        page.goto(address(played, "game-result"))
+        page.goto(scene_address(played, "game-result"))
         page.locator(".scene[data-phase]").wait_for()
         station.log("game_start", 0, format="gci", rate=[60, 1], settings={}, summary=summary)
         station.end(1, seconds=81.0)
@@ -298,7 +221,7 @@ def test_a_result_that_the_daemon_has_not_recorded_yet(browser: Browser, played:
         page.route(f"**/v1/games/{GAME}", lambda route: route.fulfill(json=game))
         page.route(f"**/v1/games/{GAME}/stats", lambda route: route.fulfill(status=404, json={}))
         station = Station(page)
-        page.goto(address(played, "game-result"))
+        page.goto(scene_address(played, "game-result"))
         page.locator(".scene[data-phase]").wait_for()
         station.start("Aki", "Bo")
         with page.expect_response(f"**/v1/games/{GAME}"):
@@ -313,7 +236,7 @@ def test_a_lost_connection_keeps_the_board(browser: Browser, played: DaemonProce
     with open_page(browser) as watched:
         page = watched.page
         station = Station(page, "idle")
-        page.goto(address(played, "versus"))
+        page.goto(scene_address(played, "versus"))
         announce(station, page, "Aki", "Bo")
         expect(page.locator(".side.left .name")).to_have_text("Aki")
         page.route_web_socket("**/v1/stream**", lambda route: route.close(code=1001))
@@ -325,7 +248,7 @@ def test_a_lost_connection_keeps_the_board(browser: Browser, played: DaemonProce
 def test_the_replay_shows_the_last_stock(browser: Browser, played: DaemonProcess) -> None:
     with open_page(browser) as watched:
         page = watched.page
-        page.goto(address(played, "replay"))
+        page.goto(scene_address(played, "replay"))
         expect(page.locator(".caption")).to_have_text("Altea: Forward Smash at 129%")
         page.wait_for_function("() => Number(document.querySelector('stage-view')?.dataset.frame || 0) > 0")
         first = int(page.locator("stage-view").get_attribute("data-frame") or 0)
@@ -339,7 +262,7 @@ def test_the_ticker_shows_all_stations(browser: Browser, played: DaemonProcess) 
     with open_page(browser, reduced_motion="reduce") as watched:
         page = watched.page
         station = Station(page, "idle")
-        page.goto(address(played, "ticker"))
+        page.goto(scene_address(played, "ticker"))
         page.locator(".scene[data-phase]").wait_for()
         station.set(("Aki", "Bo"), (1, 0), station="one", round="Pools")
         station.set(("Cy", "Di"), (2, 3), station="two", state="over", winner=1, setId="1" * 32)
@@ -355,10 +278,44 @@ def test_controllers_of_the_selected_players(browser: Browser, played: DaemonPro
     with open_page(browser) as watched:
         page = watched.page
         station = Station(page)
-        page.goto(address(played, "controller", "players=2"))
+        page.goto(scene_address(played, "controller", "?players=2"))
         page.locator(".scene[data-phase]").wait_for()
         station.start("Aki", "Bo")
         station.frame(5, 0, 0)
         expect(page.locator(".pad .name")).to_have_text(["Bo"])
         expect(page.locator("controller-display")).to_have_attribute("data-buttons", "a")
-        assert person(1, "Bo")["port"] == 2
+
+
+EXAMPLES = {
+    "live": (".name bdi", ["Vixen", "Altea"]),
+    "versus": (".plate .name", ["Vixen", "Altea"]),
+    "game-result": (".outcome", ["Vixen wins"]),
+    "set-result": (".decisive .words", ["Vixen: Up Smash at 109% on Dream Land N64"]),
+    "up-next": (".sides .name", ["Vixen", "Altea"]),
+    "replay": (".caption", ["Vixen: Up Smash at 109%"]),
+    "controller": (".pad .name", ["Vixen", "Altea"]),
+    "ticker": (".items:first-child .names.won", ["Bramble"]),
+}
+"""What scenes show of the made-up set, if their address ends in `#example`."""
+
+
+def test_every_scene_has_an_example(browser: Browser, empty_daemon: DaemonProcess) -> None:
+    with open_page(browser) as watched:
+        page = watched.page
+        page.goto(scene_address(empty_daemon, "versus"))
+        page.locator(".scene[data-phase=waiting]").wait_for()
+        assert not any("/example.js" in url for url in watched.requested)
+        del watched.requested[:]
+        for scene, (selector, texts) in EXAMPLES.items():
+            page.goto("about:blank")
+            page.goto(scene_address(empty_daemon, scene, "?theme=varsity&motion=0#example"))
+            expect(page.locator(selector)).to_have_text(texts)
+            assert page.evaluate(CUT) == [] or scene == "ticker", scene
+            assert poor_contrasts(page) == [], scene
+        page.goto("about:blank")
+        page.goto(scene_address(empty_daemon, "live", "?delay=60s&show=names,percent,score,combo#example"))
+        expect(page.locator(".call")).to_have_text(["KO!117%", "Stock lost"])
+        expect(page.locator(".outcome")).to_have_text("Vixen wins")
+        expect(page.locator(".overlay")).to_have_attribute("data-phase", "playing")
+        assert [url for url in watched.requested if "/v1/" in url] == [], "nothing is asked of the daemon"
+        watched.check(empty_daemon.url)

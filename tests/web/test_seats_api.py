@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import http.client
 import json
-import os
 import re
 import sys
 from collections.abc import Iterator
@@ -15,8 +14,9 @@ from urllib.parse import urlsplit
 import pytest
 
 from slpstream.web.app import described_endpoints
+from tests.daemons.configuration import configuration
 from tests.daemons.process import DaemonProcess, running
-from tests.sets.games import MARTH, Seat, replay
+from tests.daemons.requests import ask, correct_set
 
 pytestmark = pytest.mark.process
 
@@ -34,10 +34,8 @@ def folder(tmp_path: Path) -> Path:
 
 def daemon_in(folder: Path, more: str = "") -> Any:
     """A daemon with two stations and seats, whose state is kept in a folder."""
-    configuration = folder / "slpstream.toml"
-    configuration.write_text(f"[seats]\non = true\n{more}")
-    stations = (folder / "main", folder / "side")
-    return running(*stations, arguments=("--config", str(configuration)), state=folder / "state")
+    arguments = configuration(folder, f"[seats]\non = true\n{more}")
+    return running(folder / "main", folder / "side", arguments=arguments, state=folder / "state")
 
 
 @pytest.fixture
@@ -45,23 +43,6 @@ def daemon(folder: Path) -> Iterator[DaemonProcess]:
     with daemon_in(folder) as started:
         started.wait_ready()
         yield started
-
-
-def ask(
-    daemon: DaemonProcess, path: str, body: Any = None, *, method: str = "", **headers: str
-) -> tuple[int, dict[str, str], Any]:
-    """Status, headers and body of a response. Headers are keywords: `slpstream_phone="..."`."""
-    connection = http.client.HTTPConnection(urlsplit(daemon.url).netloc, timeout=20)
-    fields = {name.replace("_", "-"): value for name, value in headers.items()}
-    data = None if body is None else json.dumps(body).encode()
-    if data is not None:
-        fields.setdefault("content-type", "application/json")
-    connection.request(method or ("GET" if data is None else "POST"), path, data, fields)
-    response = connection.getresponse()
-    text = response.read().decode()
-    connection.close()
-    got = {name.lower(): value for name, value in response.getheaders()}
-    return response.status, got, json.loads(text) if "json" in got.get("content-type", "") else text
 
 
 def codes(daemon: DaemonProcess, **headers: str) -> dict[str, str]:
@@ -126,37 +107,6 @@ def test_waiting_request_is_answered_by_a_claim(daemon: DaemonProcess) -> None:
     assert "yours" not in answer["ports"][0]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", ["none", "wrong", "other station", "renewed", "daemon", "query"])
-def test_nothing_can_be_claimed_without_the_token(folder: Path, kind: str) -> None:
-    (folder / "token").write_text(OPERATOR)
-    with daemon_in(folder, f"[server]\noperate_token_file = '{folder / 'token'}'\n") as daemon:
-        daemon.wait_ready()
-        operator = {"authorization": f"Bearer {OPERATOR}"}
-        tokens = codes(daemon, **operator)
-        path, given = "/v1/seats/main", ""
-        match kind:
-            case "wrong":
-                given = "x" * 24
-            case "other station":
-                given = tokens["side"]
-            case "renewed":
-                given = tokens["main"]
-                assert ask(daemon, "/v1/seat-codes", {"station": "main"}, **operator)[0] == 200
-                assert codes(daemon, **operator)["side"] == tokens["side"], "other stations keep theirs"
-            case "daemon":
-                given = OPERATOR
-            case "query":
-                path += f"?token={tokens['main']}"
-        body = {"act": "claim", "playerIndex": 0, "name": "Ann"}
-        headers = {"slpstream_phone": ANN} | ({"authorization": f"Bearer {given}"} if given else {})
-        for answer in (ask(daemon, path, body, **headers), ask(daemon, path, **headers)):
-            status, fields, problem = answer
-            assert (status, problem["detail"]) == (401, "the code of the station is required: scan it again")
-            assert fields["www-authenticate"] == 'Bearer realm="seats"'
-        assert names(daemon) == [None, None]
-
-
 def test_the_token_of_a_station_allows_nothing_else(folder: Path) -> None:
     (folder / "token").write_text(OPERATOR)
     (folder / "read").write_text("readers-token-for-tests")
@@ -209,37 +159,6 @@ def test_phones_use_the_address_of_the_venue_and_foreign_pages_do_not(daemon: Da
     assert names(daemon) == ["Ann", None]
 
 
-def test_allowed_origins_read_but_claim_nothing(folder: Path) -> None:
-    with daemon_in(folder, '[server]\nallowed_origins = ["http://friend.example"]\n') as daemon:
-        daemon.wait_ready()
-        token = codes(daemon)["main"]
-        own = {"authorization": f"Bearer {token}", "slpstream_phone": ANN, "origin": "http://friend.example"}
-        assert ask(daemon, "/v1/seats/main", {"act": "leave"}, **own)[0] == 403
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("body", "headers", "status"),
-    [
-        ({"act": "claim", "playerIndex": 4, "name": "Ann"}, {}, 422),
-        ({"act": "claim", "playerIndex": 0, "name": "A" * 61}, {}, 422),
-        ({"act": "claim", "playerIndex": 0, "name": " \u200b\u202e "}, {}, 409),
-        ({"act": "claim", "playerIndex": 0}, {}, 409),
-        ({"act": "swap", "playerIndex": 1}, {}, 409),
-        ({"act": "dance"}, {}, 422),
-        ({"act": "claim", "playerIndex": 0, "name": "Ann", "score": 3}, {}, 422),
-        ({"act": "claim", "playerIndex": 0, "name": "Ann"}, {"slpstream_phone": "short"}, 422),
-        ({"act": "claim", "playerIndex": 0, "name": "Ann"}, {"content_type": "text/plain"}, 415),
-    ],
-)
-def test_bad_requests(folder: Path, body: Any, headers: dict[str, str], status: int) -> None:
-    with daemon_in(folder) as daemon:
-        daemon.wait_ready()
-        own = {"authorization": f"Bearer {codes(daemon)['main']}", "slpstream_phone": ANN} | headers
-        assert ask(daemon, "/v1/seats/main", body, **own)[0] == status
-        assert names(daemon) == [None, None]
-
-
 def test_only_known_names_can_be_tapped_if_so_configured(folder: Path) -> None:
     with daemon_in(folder, "typed_names = false\n") as daemon:
         daemon.wait_ready()
@@ -272,6 +191,71 @@ def test_too_many_requests(daemon: DaemonProcess) -> None:
     assert 'slpstream_claimed_seats{station="main"} 1.0' in page
 
 
+def test_operators_name_wins(daemon: DaemonProcess) -> None:
+    token = codes(daemon)["main"]
+    correct_set(daemon, "main", {"names": {"0": "Zoe"}})
+    _, seats = claim(daemon, token, "Ann")
+    assert names(daemon) == ["Zoe", None]
+    assert (seats["ports"][0]["name"], seats["ports"][0]["operatorName"]) == ("Ann", "Zoe")
+    correct_set(daemon, "main", {"names": {"0": None}})
+    assert names(daemon) == ["Ann", None]
+
+
+def test_bad_requests(daemon: DaemonProcess) -> None:
+    own = {"authorization": f"Bearer {codes(daemon)['main']}", "slpstream_phone": ANN}
+    good = {"act": "claim", "playerIndex": 0, "name": "Ann"}
+    for body, headers, status in (
+        (good | {"playerIndex": 4}, {}, 422),
+        (good | {"name": "A" * 61}, {}, 422),
+        (good | {"name": " \u200b\u202e "}, {}, 409),
+        ({"act": "claim", "playerIndex": 0}, {}, 409),
+        ({"act": "swap", "playerIndex": 1}, {}, 409),
+        ({"act": "dance"}, {}, 422),
+        (good | {"score": 3}, {}, 422),
+        (good, {"slpstream_phone": "short"}, 422),
+        (good, {"content_type": "text/plain"}, 415),
+        (good, {"origin": "http://friend.example"}, 403),
+    ):
+        assert ask(daemon, "/v1/seats/main", body, **own | headers).status == status, body
+    assert names(daemon) == [None, None]
+
+
+def test_nothing_can_be_claimed_without_the_token(folder: Path) -> None:
+    (folder / "token").write_text(OPERATOR)
+    with daemon_in(folder, f"[server]\noperate_token_file = '{folder / 'token'}'\n") as daemon:
+        daemon.wait_ready()
+        operator = {"authorization": f"Bearer {OPERATOR}"}
+        tokens = codes(daemon, **operator)
+        assert ask(daemon, "/v1/seat-codes", {"station": "main"}, **operator).status == 200  # renewed
+        renewed = codes(daemon, **operator)
+        assert renewed["side"] == tokens["side"], "other stations keep theirs"
+        body = {"act": "claim", "playerIndex": 0, "name": "Ann"}
+        for given in ("", "x" * 24, tokens["side"], tokens["main"], OPERATOR):
+            headers = {"slpstream_phone": ANN} | ({"authorization": f"Bearer {given}"} if given else {})
+            path = f"/v1/seats/main?token={renewed['main']}"  # which counts in the header alone
+            for answer in (ask(daemon, path, body, **headers), ask(daemon, path, **headers)):
+                required = "the code of the station is required: scan it again"
+                assert (answer.status, answer.body["detail"]) == (401, required), given
+                assert answer.headers["www-authenticate"] == 'Bearer realm="seats"'
+        assert names(daemon) == [None, None]
+
+
+def test_codes_that_are_damaged_or_cannot_be_kept(folder: Path) -> None:
+    kept = folder / "state/seats.json"
+    kept.write_text('{"secret": "00"}')
+    with daemon_in(folder) as daemon:
+        daemon.wait_ready()
+        assert claim(daemon, codes(daemon)["main"], "Ann")[0] == 200
+        [line] = [line for line in daemon.lines if line["event"].startswith("codes of seats cannot be read")]
+        assert line["level"] == "error"
+    kept.unlink()
+    kept.mkdir()
+    with daemon_in(folder) as daemon:
+        daemon.until(lambda: "seats: the codes cannot be kept" in json.dumps(ask(daemon, "/readyz").body))
+        assert claim(daemon, codes(daemon)["main"], "Ann")[0] == 200, "players notice nothing"
+        assert "slpstream_seat_codes_kept 0.0" in daemon.text("/metrics")
+
+
 @pytest.mark.slow
 def test_codes_and_claims_survive_a_restart(folder: Path) -> None:
     with daemon_in(folder) as daemon:
@@ -293,26 +277,6 @@ def test_codes_and_claims_survive_a_restart(folder: Path) -> None:
         assert claim(daemon, before["main"], "Ann")[0] == 401
 
 
-def test_damaged_codes_are_replaced(folder: Path) -> None:
-    (folder / "state/seats.json").write_text('{"secret": "00"}')
-    with daemon_in(folder) as daemon:
-        daemon.wait_ready()
-        assert claim(daemon, codes(daemon)["main"], "Ann")[0] == 200
-        [line] = [line for line in daemon.lines if line["event"].startswith("codes of seats cannot be read")]
-        assert line["level"] == "error"
-
-
-def test_codes_that_cannot_be_kept(folder: Path) -> None:
-    (folder / "state/seats.json").mkdir()
-    with daemon_in(folder) as daemon:
-        daemon.until(lambda: any(line["event"] == "codes of seats cannot be kept" for line in daemon.lines))
-        assert claim(daemon, codes(daemon)["main"], "Ann")[0] == 200, "players notice nothing"
-        status, _, ready = ask(daemon, "/readyz")
-        assert status == 503
-        assert "seats: the codes cannot be kept" in json.dumps(ready)
-        assert "slpstream_seat_codes_kept 0.0" in daemon.text("/metrics")
-
-
 def test_no_token_is_logged(folder: Path) -> None:
     with daemon_in(folder) as daemon:
         daemon.wait_ready()
@@ -326,60 +290,7 @@ def test_no_token_is_logged(folder: Path) -> None:
         assert any(line.get("by") == "phone: Ann" for line in daemon.lines)
 
 
-def test_operators_name_wins(daemon: DaemonProcess) -> None:
-    token = codes(daemon)["main"]
-    assert ask(daemon, "/v1/stations/main/set", {"names": {"0": "Zoe"}}, method="PATCH")[0] == 200
-    _, seats = claim(daemon, token, "Ann")
-    assert names(daemon) == ["Zoe", None]
-    assert (seats["ports"][0]["name"], seats["ports"][0]["operatorName"]) == ("Ann", "Zoe")
-    assert ask(daemon, "/v1/stations/main/set", {"names": {"0": None}}, method="PATCH")[0] == 200
-    assert names(daemon) == ["Ann", None]
-
-
-def test_claims_are_shown_as_soon_as_a_game_has_their_ports(daemon: DaemonProcess, folder: Path) -> None:
-    token = codes(daemon)["main"]
-    game = replay({0: Seat(), 1: Seat(character=MARTH)}, {0: 2, 1: 0}, seconds=180, minute=1)
-    (folder / "main/Game_1.slp").write_bytes(game)
-    daemon.until(lambda: len(daemon.get("/v1/stations/main/set")["games"]) == 1)
-    assert claim(daemon, token, "Ann", 2)[0] == 200
-    assert names(daemon) == [None, None], "nobody plays at port 3"
-    other = replay({1: Seat(), 2: Seat(character=MARTH)}, {1: 2, 2: 0}, seconds=180, minute=9, ended=False)
-    (folder / "main/Game_2.slp").write_bytes(other)
-    daemon.until(lambda: "Ann" in names(daemon))
-    players = daemon.get("/v1/stations/main/set")["players"]
-    assert {player["port"]: player.get("name") for player in players} == {2: None, 3: "Ann"}
-
-
-def over_games(daemon: DaemonProcess) -> int:
-    """How many games of the set are over."""
-    games = daemon.get("/v1/stations/main/set")["games"]
-    return sum(game["verdict"] != "playing" for game in games)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("ports", "hours"), [((0, 1, 2, 3), 0), ((0, 1), 2)], ids=["other ports", "break"])
-def test_names_after_a_test_game_are_those_of_the_next_set(folder: Path, ports: tuple[int, ...], hours: int) -> None:
-    tested = replay({port: Seat() for port in ports}, dict.fromkeys(ports, 0) | {0: 2}, seconds=60, minute=1)
-    file = folder / "main/Game_1.slp"
-    file.write_bytes(tested)
-    os.utime(file, (written := file.stat().st_mtime - 3600 * hours, written))
-    with daemon_in(folder) as daemon:
-        daemon.wait_ready()
-        token = codes(daemon)["main"]
-        daemon.until(lambda: over_games(daemon) == 1)
-        old = daemon.get("/v1/stations/main/set")
-        assert claim(daemon, token, "Ann", 0)[0] == 200
-        assert claim(daemon, token, "Bob", 1, phone=BOB)[0] == 200
-        game = replay({0: Seat(), 1: Seat(character=MARTH)}, {0: 2, 1: 0}, seconds=180, minute=9, ended=False)
-        (folder / "main/Game_2.slp").write_bytes(game)
-        daemon.until(lambda: daemon.get("/v1/stations/main/set")["setId"] != old["setId"])
-        daemon.until(lambda: names(daemon) == ["Ann", "Bob"])
-        ports_now = ask(daemon, "/v1/seats/main", authorization=f"Bearer {token}")[2]["ports"]
-        assert [port.get("name") for port in ports_now if port.get("claimed")] == ["Ann", "Bob"]
-
-
-def test_off_by_default(tmp_path: Path) -> None:
-    with running(tmp_path) as daemon:
-        assert daemon.get("/v1/seats") == {"on": False}
-        assert ask(daemon, "/v1/seats/main")[0] == 401
-        assert ask(daemon, "/v1/seat-codes")[0] == 409
+def test_off_by_default(empty_daemon: DaemonProcess) -> None:
+    assert empty_daemon.get("/v1/seats") == {"on": False}
+    assert ask(empty_daemon, "/v1/seats/main").status == 401
+    assert ask(empty_daemon, "/v1/seat-codes").status == 409

@@ -1,7 +1,4 @@
-"""The overlay and the dashboard show the score in time mode, from falls as they happen, also when joining late.
-
-The determinism rules are in `pages.py`.
-"""
+"""The overlay and the dashboard show the score in time mode, from falls as they happen, also when joining late."""
 
 from __future__ import annotations
 
@@ -11,10 +8,10 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from slpstream.formats.slippi.container import HEADER_BYTES
+from tests.browsers.pages import open_page
 from tests.daemons.process import running
 from tests.formats.slippi.timed_game import TimedGame
-from tests.marks import slow
-from tests.web.pages import LIKE_A_VIDEO, open_page, screenshot
+from tests.marks import release
 
 
 @pytest.fixture
@@ -31,7 +28,7 @@ def shows_scores(page: Page, *scores: str) -> None:
     assert page.locator(".player.out").count() == 0
 
 
-@pytest.mark.parametrize("stocks", [0, *slow(1, 99)])
+@pytest.mark.parametrize("stocks", [0, *release(1, 99)])
 def test_overlay_shows_the_scores(browser: Browser, folder: Path, stocks: int) -> None:
     game = TimedGame(players=4, stocks=stocks).fall(1, by=0).fall(3, by=0).fall(2)
     running_bytes = game.so_far()
@@ -47,14 +44,9 @@ def test_overlay_shows_the_scores(browser: Browser, folder: Path, stocks: int) -
             shows_scores(page, "2", "−1", "−1", "−1")
             late.page.goto(f"{daemon.url}/overlay/station")
             shows_scores(late.page, "2", "−1", "−1", "−1")
-            page.evaluate(LIKE_A_VIDEO)
-            if stocks == 0:
-                screenshot(page, "overlay-time-mode")
             late.page.goto(f"{daemon.url}/")
             expect(late.page.locator(".panel .player .stocks .hidden").first).to_have_text("Score 2")
             expect(late.page.locator(".panel .numbers tbody tr").first).to_have_text("Score2-1-1-1")
-            if stocks == 0:
-                screenshot(late.page, "dashboard-time-mode")
             file.write(finished[len(running_bytes) :])
             file.seek(0)
             file.write(finished[:HEADER_BYTES])

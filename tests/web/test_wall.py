@@ -6,29 +6,23 @@ The stations of most tests are made up: the page gets them in place of the daemo
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, ViewportSize, expect
 
-from tests.daemons.process import DaemonProcess, running
-from tests.oracles.slippi_js import MODULES
-from tests.project import IN_CI
-from tests.synthetic.match import synthetic_match
-from tests.web import javascript, setups
+from tests.browsers.axe import check_with_axe
+from tests.browsers.pages import PHONE, WIDE, WatchedPage, open_page
+from tests.daemons.process import DaemonProcess
+from tests.marks import release
+from tests.web import javascript
 from tests.web.javascript import needs_node
-from tests.web.pages import WatchedPage, open_page, screenshot
 
-WIDE = ViewportSize(width=1280, height=800)
 FULL_HD = ViewportSize(width=1920, height=1080)
-PHONE = ViewportSize(width=390, height=844)
-AXE = MODULES / "axe-core" / "axe.min.js"
 NAMES = (
     "Golden Guardians | Zain", "Captain Faceroll", "まりおとるいーじだいすき", "W" * 20, "i" * 24,
     "مرحبا بالعالم الكبير", "🦊🦅🐉 Wobbles 🦊🦅🐉", "Team Liquid | Hungrybox | TSM", "aMSa",
@@ -55,11 +49,6 @@ OVERLAPPING = """() => [...document.querySelectorAll(".side-player")].filter((pl
     player.scrollWidth > player.clientWidth + 1).map((player) => player.textContent)"""
 
 
-@pytest.fixture(scope="module")
-def browser(drawing_browser: Browser) -> Browser:
-    return drawing_browser
-
-
 def station(number: int, names: Sequence[str] = NAMES, **changes: Any) -> dict[str, Any]:
     """A station as `/v1/stations` describes it, with two players of a finished game."""
     players = [
@@ -81,13 +70,6 @@ def item(number: int, percents: tuple[float, float] = (134.7, 0.0)) -> dict[str,
     standings = {str(i): {"stocks": 2 - 2 * i, "percent": percent} for i, percent in enumerate(percents)}
     times = {"startedAt": "2025-02-03T14:05:06Z", "endedAt": f"2025-02-03T15:{number % 60:02}:06Z"}
     return {**game, **times, "station": f"s{number}", "reason": "game_end", "winners": [0], "standings": standings}
-
-
-@pytest.fixture(scope="module")
-def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
-    """A daemon whose pages are told of other stations than its own."""
-    with running(tmp_path_factory.mktemp("wall")) as daemon:
-        yield daemon
 
 
 @contextmanager
@@ -171,51 +153,22 @@ def test_order_and_filter(tmp_path: Path) -> None:
     assert found["attention"] == [each[3] for each in attention]
 
 
-@needs_node
-def test_late_frame_hardly_delays_those_after_it(tmp_path: Path) -> None:
-    """Every 30th of the sent frames arrives 90 ms late, together with those after them."""
-    script = """
+PACE = """
     const { Pacing } = await import("./dashboard/wall/pacing.js");
     const pacing = new Pacing();
     pacing.begin([60, 1]);
-    const arrivals = [];
-    for (let frame = 0; frame < 1200; frame += 3) {
-      const at = (frame * 1000) / 60 + (frame % 90 === 0 ? 90 : 0);
-      arrivals.push([Math.max(at, arrivals.at(-1)?.[0] ?? 0), frame]);
-    }
-    const held = [];
-    for (let picture = 0; picture < 1260; picture++) {
-      const now = (picture * 1000) / 60 + 1;
-      while (arrivals.length > 0 && arrivals[0][0] <= now) {
-        pacing.push({ frame: arrivals.shift()[1] });
+    const [arrivals, shown] = [[...given.arrivals], []];
+    for (let picture = 0; picture < given.pictures; picture++) {
+      const now = (picture * 1000) / 60 + 7;
+      while (arrivals.length > 0 && arrivals[0][1] <= now) {
+        pacing.push({ frame: arrivals.shift()[0] });
       }
       const frame = pacing.due(now);
-      if (frame !== null) {
-        held.push(now - (frame.frame * 1000) / 60);
-      }
-    }
-    return held;
-    """
-    held = sorted(javascript.run(script, {}, tmp_path))
-    assert len(held) == 400
-    assert held[len(held) // 2] < 20.0
-    assert held[-1] < 110.0
-
-
-@needs_node
-def test_missing_frames_delay_nothing(tmp_path: Path) -> None:
-    script = """
-    const { Pacing } = await import("./dashboard/wall/pacing.js");
-    const pacing = new Pacing();
-    pacing.begin([60, 1]);
-    const shown = [];
-    for (const [frame, now] of [[0, 0], [4, 66], [900, 133], [904, 200]]) {
-      pacing.push({ frame });
-      shown.push(pacing.due(now)?.frame ?? null, pacing.due(now + 50)?.frame ?? null);
+      if (frame !== null) shown.push([frame.frame, now - (frame.frame * 1000) / 60]);
     }
     return shown;
-    """
-    assert javascript.run(script, {}, tmp_path) == [0, None, 4, None, None, 900, None, 904]
+"""
+"""Pictures 60 times a second, for frames that arrive at their times; each shown frame and how long it was held back."""
 
 
 @needs_node
@@ -223,89 +176,57 @@ def test_missing_frames_delay_nothing(tmp_path: Path) -> None:
 def test_pacing_spreads_bursts_and_holds_single_frames_back_hardly(
     tmp_path: Path, burst: int, step: int, max_held_ms: float
 ) -> None:
-    """Frames arrive `burst` at a time, every `step`-th of them is sent, and pictures are drawn 60 times a second."""
-    script = """
-    const { Pacing } = await import("./dashboard/wall/pacing.js");
-    const { burst, step } = given;
-    const pacing = new Pacing();
-    pacing.begin([60, 1]);
-    const shown = [];
-    let sent = 0;
-    let next = 0;
-    for (let picture = 0; picture < 1200; picture++) {
-      const now = (picture * 1000) / 60 + 7;
-      for (; ((next + burst - 1) * 1000) / 60 <= now; next += burst) { // a burst arrives with its last frame
-        for (let frame = next; frame < next + burst; frame++) {
-          if (frame % step === 0) {
-            pacing.push({ frame });
-            sent += 1;
-          }
-        }
-      }
-      const frame = pacing.due(now);
-      if (frame !== null) {
-        shown.push([frame.frame, now - (frame.frame * 1000) / 60]);
-      }
-    }
-    return { sent, shown };
-    """
-    found = javascript.run(script, {"burst": burst, "step": step}, tmp_path)
-    settled = found["shown"][len(found["shown"]) // 4 :]
-    assert len(found["shown"]) >= 0.95 * found["sent"]
+    """Frames arrive `burst` at a time with the last one, and every `step`-th of them is sent."""
+    arrivals = [(frame, (frame - frame % burst + burst - 1) * 1000 / 60) for frame in range(0, 1200 - burst, step)]
+    found = javascript.run(PACE, {"arrivals": arrivals, "pictures": 1200}, tmp_path)
+    settled = found[len(found) // 4 :]
+    assert len(found) >= 0.95 * len(arrivals)
     assert max(held for _, held in settled) <= max_held_ms
     numbers = [frame for frame, _ in settled]
-    skipped = sum(after - before != step for before, after in pairwise(numbers))
-    assert skipped <= 0.02 * len(numbers)
+    assert sum(after - before != step for before, after in pairwise(numbers)) <= 0.02 * len(numbers)
 
 
 @needs_node
-def test_grid_has_all_stations_on_the_screen(tmp_path: Path) -> None:
-    script = """
-    globalThis.matchMedia = () => ({ addEventListener() {} });
-    const { gridOf } = await import("./dashboard/wall/wall.js");
-    return given.map(([size, place]) => gridOf(size, place));
-    """
-    places = [
-        ("auto", {"count": count, "width": width, "height": height, "gap": 8})
-        for count in (1, 8, 32, 64)
-        for width, height in ((1224, 700), (1900, 1060))
-    ]
-    grids = javascript.run(script, [*places, ("auto", {**places[0][1], "width": 366, "count": 64})], tmp_path)
-    *wide, phone = grids
-    for (_, place), grid in zip(places, wide, strict=True):
-        rows = -(-place["count"] // grid["columns"])
-        height = rows * grid["rowHeight"] + (rows - 1) * place["gap"]
-        assert height <= place["height"] or grid["rowHeight"] == 104, (place, grid)
-    assert [grid["columns"] for grid in wide[:2]] == [1, 1]
-    assert phone["columns"] == 2
+def test_late_frame_hardly_delays_those_after_it(tmp_path: Path) -> None:
+    """Every 30th of the sent frames arrives 90 ms late, together with those after them."""
+    times = [(frame, frame * 1000 / 60 + (90 if frame % 90 == 0 else 0)) for frame in range(0, 1200, 3)]
+    latest = accumulate((at for _, at in times), max)
+    arrivals = [(frame, at) for (frame, _), at in zip(times, latest, strict=True)]
+    held = sorted(each for _, each in javascript.run(PACE, {"arrivals": arrivals, "pictures": 1260}, tmp_path))
+    assert len(held) == 400
+    assert held[len(held) // 2] < 26.0
+    assert held[-1] < 116.0
 
 
-@pytest.mark.parametrize("count", [8, 32, 64])
-@pytest.mark.parametrize("viewport", [pytest.param(WIDE, id="1280"), pytest.param(PHONE, id="390")])
-def test_no_name_is_cut(browser: Browser, daemon: DaemonProcess, count: int, viewport: ViewportSize) -> None:
+@needs_node
+def test_missing_frames_delay_nothing(tmp_path: Path) -> None:
+    arrivals = [(0, 0), (4, 66), (900, 133), (904, 200)]
+    shown = javascript.run(PACE, {"arrivals": arrivals, "pictures": 20}, tmp_path)
+    assert [frame for frame, _ in shown] == [0, 4, 900, 904]
+
+
+@pytest.mark.parametrize(
+    ("count", "viewport"), [(32, WIDE), (8, PHONE), *release((8, WIDE), (64, WIDE), (32, PHONE), (64, PHONE))]
+)
+def test_no_name_is_cut(browser: Browser, empty_daemon: DaemonProcess, count: int, viewport: ViewportSize) -> None:
     stations = [station(number) for number in range(1, count + 1)]
     stations[0]["name"] = "Hauptbühne der Donaudampfschifffahrtsgesellschaft"
-    with made_up(browser, daemon, stations, viewport=viewport) as (watched, url):
+    with made_up(browser, empty_daemon, stations, viewport=viewport) as (watched, url):
         page = watched.page
         expect(page.locator(".tile")).to_have_count(count)
         expect(page.locator(".damage").filter(has_text="134%")).to_have_count(count)
-        assert page.evaluate(CUT) == []
-        assert page.evaluate(OVERLAPPING) == []
-        assert page.evaluate("document.documentElement.scrollWidth") == viewport["width"]
-        screenshot(page, f"wall-{count}-{viewport['width']}")
-        for size in ("large", "medium", "small"):
+        for size in ("auto", "large", "medium", "small"):
             page.evaluate("size => { location.hash = `#wall?size=${size}`; }", size)
-            page.wait_for_timeout(400)
-            assert page.evaluate(CUT) == [], size
-            assert page.evaluate(OVERLAPPING) == [], size
+            page.wait_for_function(f"() => ({CUT})().length === 0 && ({OVERLAPPING})().length === 0")
+        assert page.evaluate("document.documentElement.scrollWidth") == viewport["width"]
         watched.check(url)
 
 
-def test_filter_sort_and_address(browser: Browser, daemon: DaemonProcess) -> None:
+def test_filter_sort_and_address(browser: Browser, empty_daemon: DaemonProcess) -> None:
     stations = [station(number) for number in range(1, 13)]
     stations[6] |= {"state": "offline", "reason": "the folder is missing"}
     stations[2] |= {"state": "stalled", "reason": "the file does not grow"}
-    with made_up(browser, daemon, stations) as (watched, url):
+    with made_up(browser, empty_daemon, stations) as (watched, url):
         page = watched.page
         expect(page.locator(".tile")).to_have_count(12)
         assert names_of(page)[:3] == ["Setup 3", "Setup 7", "Setup 1"], "what needs attention comes first"
@@ -330,22 +251,23 @@ def test_filter_sort_and_address(browser: Browser, daemon: DaemonProcess) -> Non
         watched.check(url)
 
 
-def test_overview_of_many_stations_is_the_wall(browser: Browser, daemon: DaemonProcess) -> None:
-    with made_up(browser, daemon, [station(number) for number in range(17)], fragment="") as (watched, _):
+def test_overview_of_many_stations_is_the_wall(browser: Browser, empty_daemon: DaemonProcess) -> None:
+    with made_up(browser, empty_daemon, [station(number) for number in range(17)], fragment="") as (watched, _):
         expect(watched.page.locator(".tile")).to_have_count(17)
         expect(watched.page.locator(".lists")).to_be_hidden()
-    with made_up(browser, daemon, [station(number) for number in range(16)], fragment="") as (watched, _):
+    with made_up(browser, empty_daemon, [station(number) for number in range(16)], fragment="") as (watched, _):
         expect(watched.page.locator(".station")).to_have_count(16)
         watched.page.get_by_role("link", name="Venue wall").click()
         expect(watched.page.locator(".tile")).to_have_count(16)
 
 
-def test_keyboard_reaches_stations_and_their_scenes(browser: Browser, daemon: DaemonProcess) -> None:
+def test_keyboard_reaches_stations_and_their_scenes(browser: Browser, empty_daemon: DaemonProcess) -> None:
     with made_up(
         browser,
-        daemon,
+        empty_daemon,
         [station(number) for number in range(1, 4)],
         permissions=["clipboard-read", "clipboard-write"],
+        bypass_csp=True,
     ) as (watched, url):
         page = watched.page
         expect(page.locator(".tile")).to_have_count(3)
@@ -358,6 +280,7 @@ def test_keyboard_reaches_stations_and_their_scenes(browser: Browser, daemon: Da
         page.keyboard.press("Enter")
         menu = page.get_by_role("dialog", name="Scenes of Setup 1")
         expect(menu.get_by_role("link", name="Live")).to_be_focused()
+        check_with_axe(page)
         addresses = [link.get_attribute("href") for link in menu.get_by_role("link").all()]
         kinds = ("live", "versus", "game-result", "set-result", "up-next", "replay", "controller")
         assert addresses == [f"{url}/scenes/{kind}/s1" for kind in kinds]
@@ -376,9 +299,9 @@ def test_keyboard_reaches_stations_and_their_scenes(browser: Browser, daemon: Da
         expect(page.locator(".tile")).to_have_count(3)
 
 
-def test_phone_opens_a_scene_menu_and_a_station_with_one_tap_each(browser: Browser, daemon: DaemonProcess) -> None:
+def test_phone_opens_scenes_and_a_station_with_one_tap_each(browser: Browser, empty_daemon: DaemonProcess) -> None:
     stations = [station(number) for number in range(1, 6)]
-    with made_up(browser, daemon, stations, viewport=PHONE, has_touch=True) as (watched, _):
+    with made_up(browser, empty_daemon, stations, viewport=PHONE, has_touch=True) as (watched, _):
         page = watched.page
         page.get_by_role("button", name="Scenes of Setup 2").tap()
         menu = page.get_by_role("dialog")
@@ -395,71 +318,14 @@ def test_phone_opens_a_scene_menu_and_a_station_with_one_tap_each(browser: Brows
         expect(page.locator(".tile")).to_have_count(5)
 
 
-def test_projector_shows_nothing_but_stations(browser: Browser, daemon: DaemonProcess) -> None:
+def test_projector_shows_nothing_but_stations(browser: Browser, empty_daemon: DaemonProcess) -> None:
     stations = [station(number, ("Golden Guardians | Zain", "aMSa", "Captain Faceroll")) for number in range(1, 65)]
-    with made_up(browser, daemon, stations, fragment="#wall?clean=1", viewport=FULL_HD) as (watched, _):
+    with made_up(browser, empty_daemon, stations, fragment="#wall?clean=1", viewport=FULL_HD) as (watched, _):
         page = watched.page
         expect(page.locator(".tile")).to_have_count(64)
         expect(page.locator(".wall-bar")).to_be_hidden()
         expect(page.locator(".health")).to_be_hidden()
-        page.wait_for_timeout(500)
-        assert page.evaluate("document.documentElement.scrollHeight") <= FULL_HD["height"], "all are on the screen"
-        screenshot(page, "wall-projector")
+        page.wait_for_function("height => document.documentElement.scrollHeight <= height", arg=FULL_HD["height"])
         page.get_by_role("button", name="Leave full screen").focus()
         page.keyboard.press("Enter")
         expect(page.locator(".wall-bar")).to_be_visible()
-
-
-@pytest.mark.skipif(not AXE.is_file() and not IN_CI, reason="no axe-core; run: npm install --prefix tests/oracles")
-@pytest.mark.parametrize("scheme", ["dark", "light"])
-@pytest.mark.parametrize("viewport", [pytest.param(WIDE, id="1280"), pytest.param(PHONE, id="390")])
-def test_axe_finds_nothing(browser: Browser, daemon: DaemonProcess, viewport: ViewportSize, scheme: str) -> None:
-    stations = [station(number) for number in range(1, 13)]
-    stations[0] |= {"state": "offline", "reason": "the folder is missing"}
-    stations[1] |= {"state": "stalled", "reason": "the file does not grow"}
-    with made_up(browser, daemon, stations, viewport=viewport, color_scheme=scheme, bypass_csp=True) as (watched, _):
-        page = watched.page
-        expect(page.locator(".tile")).to_have_count(12)
-        page.evaluate(AXE.read_text(encoding="utf-8"))
-        for opens in (False, True):
-            if opens:
-                page.get_by_role("button", name="Scenes of Setup 3").click()
-            found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
-            assert found["passes"], "axe checked nothing"
-            assert [(each["id"], [node["html"] for node in each["nodes"]]) for each in found["violations"]] == []
-        screenshot(page, f"wall-{scheme}-{viewport['width']}")
-
-
-@pytest.mark.parametrize(("language", "sort"), [("ja", "並べ替え"), ("es", "Ordenar por")])
-def test_wall_in_other_languages(browser: Browser, daemon: DaemonProcess, language: str, sort: str) -> None:
-    with made_up(browser, daemon, [station(1), station(2)], locale=language) as (watched, _):
-        expect(watched.page.get_by_label(sort)).to_be_visible()
-
-
-def test_percents_of_a_finished_game_are_there_after_a_reload(browser: Browser, tmp_path: Path) -> None:
-    """And the recent games come in the order in which they ended, without those of other folders."""
-    state, folders, elsewhere = tmp_path / "state", [tmp_path / "main", tmp_path / "side"], tmp_path / "elsewhere"
-    for folder in (*folders, elsewhere):
-        folder.mkdir()
-    (elsewhere / "Game_9.slp").write_bytes(synthetic_match(seed=9, frames=300))
-    with running(elsewhere, state=state) as daemon:
-        daemon.until(lambda: len(daemon.get("/v1/games")["games"]) == 1)
-    source = tmp_path / "Game_1.slp"
-    source.write_bytes(synthetic_match(seed=3, stocks=1, stage_id=2))
-    ending = setups.ending(source)
-    (folders[1] / "old.slp").write_bytes(synthetic_match(seed=4, frames=300))
-    with running(*folders, state=state) as daemon, open_page(browser, viewport=WIDE) as watched:
-        daemon.wait_ready()
-        command = [sys.executable, "-m", "slpstream", "simulate", str(source), "--into", str(folders[0])]
-        subprocess.run([*command, "--speed", "20"], check=True, stdout=subprocess.DEVNULL)
-        daemon.until(lambda: len(daemon.get("/v1/games?order=ended&watched=true")["games"]) == 2)
-        page = watched.page
-        page.goto(f"{daemon.url}/")
-        card = page.locator(".station[data-station=main]")
-        for index, (percent, stocks) in ending.values.items():
-            shown = "out" if stocks == 0 else f"{int(percent)}%"
-            expect(card.locator(f".player[data-index='{index}'] .percent")).to_have_text(shown)
-        expect(page.locator(".games .game")).to_have_count(2)
-        newest = page.locator(".games .game").first
-        expect(newest).to_contain_text("main")
-        watched.check(daemon.url)

@@ -12,11 +12,12 @@ from pathlib import Path
 from PIL import Image
 from playwright.sync_api import Browser, Page, expect
 
+from tests.browsers.pages import open_page
+from tests.daemons.configuration import configuration
 from tests.daemons.process import DaemonProcess, running
 from tests.sets.games import FOX, MARTH, SHEIK, Seat, replay
 from tests.tournament.audit.fleet import Console, fixes, write_fleet
 from tests.tournament.bracket.startgg_double import EVENT, TOKEN, DoubleSet, Entrant, Player, StartggDouble
-from tests.web.pages import open_page
 
 PHONE = {"width": 390, "height": 700}
 HALF = {"width": 390, "height": 350}
@@ -96,9 +97,8 @@ def _image(page: Page) -> Image.Image:
 @contextmanager
 def _daemon(folder: Path, more: str) -> Iterator[DaemonProcess]:
     """A daemon with a station for each subfolder of `setups`."""
-    configuration = folder / "slpstream.toml"
-    configuration.write_text(f"{more}[[stations]]\nid = '*'\nfolder = '{folder / 'setups'}'\n")
-    with running(arguments=("--config", str(configuration))) as daemon:
+    stations = f"{more}[[stations]]\nid = '*'\nfolder = '{folder / 'setups'}'\n"
+    with running(arguments=configuration(folder, stations)) as daemon:
         daemon.wait_ready()
         yield daemon
 

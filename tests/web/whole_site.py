@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
-import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
+from tests.daemons.configuration import configuration
 from tests.daemons.process import DaemonProcess, running
+from tests.daemons.requests import correct_set
+from tests.sets.bundled_set import GAMES, add_game
 from tests.synthetic.match import synthetic_match
-from tests.web.test_scenes_boards import GAMES, add_game
 
 
 @contextmanager
@@ -20,9 +19,7 @@ def whole_site(folder: Path) -> Iterator[DaemonProcess]:
     folders = [folder / name for name in ("station", "playing", "next")]
     for each in folders:
         each.mkdir()
-    config = folder / "slpstream.toml"
-    config.write_text("[sets]\nbest_of = 5\n")
-    with running(*folders, arguments=("--config", str(config))) as daemon:
+    with running(*folders, arguments=configuration(folder, "[sets]\nbest_of = 5\n")) as daemon:
         daemon.wait_ready()
         for play in range(1, GAMES + 1):
             add_game(folders[0], play)
@@ -32,18 +29,7 @@ def whole_site(folder: Path) -> Iterator[DaemonProcess]:
             "casters": ["Vish", "Toph"], "players": {"0": {"pronouns": "he/him", "seed": 1}},
         }  # fmt: skip
         for name in ("playing", "next"):
-            _correct(daemon, name, patch)
+            correct_set(daemon, name, patch)
         daemon.until(lambda: daemon.get("/v1/stations/station/set").get("state") == "over")
         daemon.until(lambda: daemon.get("/v1/stations/playing/set")["games"] != [])
         yield daemon
-
-
-def _correct(daemon: DaemonProcess, station: str, patch: dict[str, Any]) -> None:
-    request = urllib.request.Request(
-        f"{daemon.url}/v1/stations/{station}/set",
-        json.dumps(patch).encode(),
-        {"content-type": "application/merge-patch+json"},
-        method="PATCH",
-    )
-    with urllib.request.urlopen(request, timeout=10) as response:
-        assert response.status == 200

@@ -11,8 +11,8 @@ import pytest
 
 from slpstream.store.reports import FILE_NAME, open_reports
 from tests.daemons.process import DaemonProcess
+from tests.sets.bundled_set import GAMES, add_game
 from tests.tournament.bracket.startgg_double import EVENT, TOKEN, DoubleSet, Entrant, Player, StartggDouble, Trouble
-from tests.web.test_scenes_boards import GAMES, add_game
 
 pytestmark = [pytest.mark.slow, pytest.mark.process]
 

@@ -1,0 +1,23 @@
+"""Configuration files for daemons, as arguments of `tests.daemons.process.running`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+def configuration(folder: Path, text: str) -> tuple[str, str]:
+    """The arguments of a daemon with this configuration file, which is written into a folder."""
+    path = folder / "slpstream.toml"
+    path.write_text(text, encoding="utf-8")
+    return "--config", str(path)
+
+
+def requiring_tokens(folder: Path) -> tuple[str, str]:
+    """The arguments of a daemon that requires tokens: `sesame` to read and `open` to operate."""
+    for name, token in (("token", "sesame"), ("operate", "open")):
+        (folder / name).write_text(f"{token}\n")
+    return configuration(
+        folder,
+        f"[server]\nrequire_token = true\ntoken_file = '{folder / 'token'}'\n"
+        f"operate_token_file = '{folder / 'operate'}'\n",
+    )
