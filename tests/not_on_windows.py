@@ -107,8 +107,9 @@ TESTS: Mapping[str, str] = {
     "sources/tail/test_watcher.py::test_root_deleted_and_recreated": _DELETED,
     "sources/tail/test_watcher.py::test_root_that_is_a_link": _LINKS,
     "system/test_files.py::test_start_and_size_of_a_file": _WORDS,
-    "system/test_metrics.py::test_daemon_exports_every_row": "figures of the process are those of Linux",
-    "system/test_metrics.py::test_page_of_a_few_samples": "figures of the process are those of Linux",
+    "system/test_metrics.py::test_daemon_exports_every_row_and_the_few_that_the_dashboard_asks_for": (
+        "figures of the process are those of Linux"
+    ),
     "web/test_server.py::test_bad_descriptor_is_raised": "a socket is no descriptor there",
     "web/test_server.py::test_port_in_use": _WORDS,
     "web/test_assets.py::test_files_that_cannot_be_opened_are_404": _FIFO,
