@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from slpstream import config
+from slpstream.config.bracket import event_slug
 from slpstream.model.errors import ConfigError
 from tests.project import ROOT
 
@@ -74,6 +75,7 @@ CHAT_ERRORS: list[tuple[dict[str, Any], str, str]] = [
 
 
 OBS = {"url": "ws://127.0.0.1:4455"}
+KILL = REQUIRED["situations"]
 MAIN = {"id": "main", "folder": "/x"}
 RULE_ERRORS: list[tuple[dict[str, Any], str, str]] = [
     ({"on": "game_start"}, "", "does nothing"),
@@ -165,6 +167,10 @@ def _spectated(id: str, port: int) -> dict[str, Any]:
         ),
         *(({"obs": {"url": url}}, "obs.url", "ws://") for url in OBS_ADDRESSES),
         ({"obs_rules": [{"on": "game_start", "scene": "A"}]}, "obs.url", "the address"),
+        ({"situations": [KILL, KILL]}, "situations[1].name", ""),
+        ({"situations": [KILL, {"name": "a\x1b", "query": "hit"}]}, "situations[1].name", ""),
+        ({"situations": [KILL, {"name": "", "query": "hit"}]}, "situations[1].name", ""),
+        ({"situations": [KILL, {"name": "hit"}]}, "situations[1].query", ""),
         ({"handover": {"replay_name": "{stgae}"}}, "handover.replay_name", "found {stgae}"),
         ({"handover": {"zip_name": "{stage}"}}, "handover.zip_name", "found {stage}"),
         ({"handover": {"folder": __file__}}, "handover.folder", "is a file"),
@@ -308,28 +314,15 @@ def test_state_folder(configured: str, environ: dict[str, str], platform: str, e
     assert found == Path(expected)
 
 
-def test_situations_need_different_names_that_can_be_printed() -> None:
-    kill = {"name": "kill", "query": "kill"}
-    rules = [{"on": "situation", "situation": "kill", "save_replay": True}, {"on": "situation", "scene": "A"}]
-    config.check({"obs": OBS, "obs_rules": rules, "situations": [kill]})
-    for second, key in (
-        (kill, "situations[1].name"),
-        ({"name": "a\x1b", "query": "hit"}, "situations[1].name"),
-        ({"name": "", "query": "hit"}, "situations[1].name"),
-        ({"name": "hit"}, "situations[1].query"),
-    ):
-        with pytest.raises(ConfigError) as refused:
-            config.check({"situations": [kill, second]})
-        assert refused.value.key == key
-
-
 def test_rules_for_obs_that_apply_are_accepted() -> None:
     rules = [
         {"on": "event", "event": "conversion_ended", "min_damage": 80, "kill": True, "save_replay": True},
         {"on": "station_idle", "after_seconds": 60, "station": "*", "scene": "A"},
         {"on": "game_start", "station": "main", "text": {"Score": "{{{player1}}} {score1}"}},
+        {"on": "situation", "situation": "kill", "save_replay": True},
+        {"on": "situation", "scene": "A"},
     ]
-    config.check({"obs": OBS, "obs_rules": rules, "stations": [{"id": "main", "folder": "/x"}]})
+    config.check({"obs": OBS, "obs_rules": rules, "stations": [MAIN], "situations": [KILL]})
     somewhere = {"on": "game_start", "station": "side", "scene": "A"}
     for stations in ([], [{"id": "*", "folder": "/x"}]):
         config.check({"obs": OBS, "obs_rules": [somewhere], "stations": stations})
@@ -396,3 +389,40 @@ def test_paths_of_secrets_may_begin_with_the_home_folder(
     (tmp_path / "secret").write_text("hidden\n")
     config.check(table)
     assert config.read_secret(Path("~/secret"), "key") == "hidden"
+
+
+EVENT = "tournament/the-big-one/event/melee-singles"
+
+
+@pytest.mark.parametrize(
+    ("bracket", "key", "what"),
+    [
+        ({"report": True}, "bracket.kind", "must be given"),
+        ({"kind": "start.gg"}, "bracket.events", "must be given for start.gg"),
+        ({"kind": "start.gg", "events": ["melee"]}, "bracket.events[0]", "expected tournament/NAME/event/NAME"),
+        ({"kind": "start.gg", "events": [EVENT], "report": True}, "bracket.token_file", "must be given to report"),
+        ({"kind": "start.gg", "events": [EVENT], "token_file": "/nowhere/x"}, "bracket.token_file", "cannot be read"),
+        ({"kind": "start.gg", "events": [EVENT], "url": "ftp://x"}, "bracket.url", "expected http"),
+        ({"kind": "webhook"}, "bracket.url", "must be given for a webhook"),
+        ({"kind": "webhook", "url": "http://x", "events": [EVENT]}, "bracket.events", "does not apply"),
+        ({"kind": "start.gg", "events": [EVENT], "stations": {"1": "c"}}, "bracket.stations.1", "no such station"),
+        ({"kind": "start.gg", "events": [EVENT], "stations": {"1": "a", "2": "a"}}, "bracket.stations.1", "twice"),
+        ({"kind": "start.gg", "events": [EVENT], "streams": {"x": "c"}}, "bracket.streams.x", "no such station"),
+        ({"kind": "start.gg", "events": [EVENT], "requests_per_minute": 81}, "bracket.requests_per_minute", "80"),
+    ],
+)
+def test_bracket_that_can_never_work(bracket: dict[str, Any], key: str, what: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        config.check({"bracket": bracket, "stations": [{"id": "a", "folder": "/a"}]})
+    assert caught.value.key == key
+    assert what in caught.value.expected
+
+
+@pytest.mark.parametrize(
+    "address", [EVENT, f"https://www.start.gg/{EVENT}", f"https://start.gg/{EVENT}/brackets/1?x=2"]
+)
+def test_address_of_an_event(address: str, tmp_path: Path) -> None:
+    assert event_slug(address) == EVENT
+    (tmp_path / "token").write_text("t")
+    made = {"kind": "start.gg", "events": [address], "token_file": str(tmp_path / "token"), "report": True}
+    assert config.check({"bracket": made}).bracket.confirm

@@ -26,6 +26,7 @@ from slpstream.sources.console import discovery
 from tests.daemons.process import DEADLINE_SECONDS, configured
 
 
+@pytest.mark.slow
 def test_daemon_is_found_by_dns_sd_and_withdrawn_when_it_stops(tmp_path: Path) -> None:
     zeroconf = pytest.importorskip("zeroconf", reason="zeroconf is not installed (extra `announce`)")
     name = f"Hall 3 {os.getpid()}"
