@@ -78,8 +78,6 @@ MARKS: Mapping[str, str] = {
     "outputs/test_daemon.py": "process",
     "outputs/test_outputs_page.py": "process",
     "redis": "redis process",
-    "redis/test_memory.py": "slow",
-    "redis/test_survival.py": "slow",
     "redis/test_untouched.py": "slow",
     "sets/test_properties.py": "fuzz",
     "simulate": "sweep",
