@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
 from urllib.parse import urlencode
 
 from websockets.exceptions import ConnectionClosed
@@ -93,6 +94,16 @@ class DaemonProcess:
         with urllib.request.urlopen(self.url + path, timeout=10) as response:
             body: bytes = response.read()
             return body.decode()
+
+    def not_ready(self) -> list[str]:
+        """The parts of the daemon that do not work, by `/readyz`."""
+        try:
+            found = self.get("/readyz")
+        except HTTPError as error:
+            with error:
+                found = json.load(error)
+        missing: list[str] = found["missing"]
+        return missing
 
     def until(self, condition: Callable[[], bool], seconds: float = 20.0) -> None:
         """Wait until a condition is true."""

@@ -17,17 +17,10 @@ from slpstream.model.messages import START, FramesMode
 from slpstream.model.topics import TOPICS, Topic
 from slpstream.outputs import jsonl
 from slpstream.outputs.jsonl import JsonLinesSink
-from tests.outputs.hooks import inline
 from tests.stream.fakes import FakeLog, FakeStation
 
 pytestmark = pytest.mark.trio
 ALL: frozenset[Topic] = frozenset(TOPICS)
-
-
-@pytest.fixture
-def autojump_clock(monkeypatch: pytest.MonkeyPatch) -> MockClock:
-    monkeypatch.setattr(trio.to_thread, "run_sync", inline)
-    return MockClock(autojump_threshold=0)
 
 
 class Disk:
@@ -112,7 +105,7 @@ async def run_sink(folder: Path, station: FakeStation, play: Callable[[], Any], 
 @pytest.mark.parametrize("frames", ["live", "finalized"])
 @pytest.mark.parametrize("topics", [ALL, frozenset({"game", "stats"}), frozenset({"event"})])
 async def test_file_equals_the_output_of_dump(
-    tmp_path: Path, frames: FramesMode, topics: frozenset[Topic], autojump_clock: MockClock
+    tmp_path: Path, frames: FramesMode, topics: frozenset[Topic], clock: MockClock
 ) -> None:
     station, logs, counted = FakeStation(), [FakeLog(1), FakeLog(2)], list[int]()
     await run_sink(
@@ -129,7 +122,7 @@ async def test_file_equals_the_output_of_dump(
     assert {path.name for path in tmp_path.glob("*/*")} == {f"{log.game_id}.jsonl" for log in logs}
 
 
-async def test_kill_at_any_step_neither_loses_nor_repeats_a_line(tmp_path: Path, autojump_clock: MockClock) -> None:
+async def test_kill_at_any_step_neither_loses_nor_repeats_a_line(tmp_path: Path, clock: MockClock) -> None:
     for seed in range(25):
         await run_with_kills(tmp_path, seed)
 
@@ -165,7 +158,7 @@ async def run_with_kills(folder: Path, seed: int) -> None:
 
 
 @pytest.mark.parametrize("torn", [b'{"type":"fra', b"\x00" * 5000, b'{"type":"frame"}\n', b"\n\n", b'"x"\n{"ty'])
-async def test_incomplete_or_invalid_lines_are_cut_off(tmp_path: Path, torn: bytes, autojump_clock: MockClock) -> None:
+async def test_incomplete_or_invalid_lines_are_cut_off(tmp_path: Path, torn: bytes, clock: MockClock) -> None:
     log = FakeLog(1)
     whole = dumped(log)
     folder = tmp_path / "main"
@@ -177,7 +170,7 @@ async def test_incomplete_or_invalid_lines_are_cut_off(tmp_path: Path, torn: byt
     assert lines(tmp_path, log) == whole
 
 
-async def test_file_without_a_complete_line_begins_anew(tmp_path: Path, autojump_clock: MockClock) -> None:
+async def test_file_without_a_complete_line_begins_anew(tmp_path: Path, clock: MockClock) -> None:
     log = FakeLog(1)
     (tmp_path / "main").mkdir()
     (tmp_path / "main" / f"{log.game_id}.jsonl").write_bytes(dumped(log)[0][:20])
@@ -188,7 +181,7 @@ async def test_file_without_a_complete_line_begins_anew(tmp_path: Path, autojump
     assert lines(tmp_path, log) == dumped(log)
 
 
-async def test_file_of_the_other_mode_is_renamed(tmp_path: Path, autojump_clock: MockClock) -> None:
+async def test_file_of_the_other_mode_is_renamed(tmp_path: Path, clock: MockClock) -> None:
     station, log = FakeStation(), FakeLog(1)
     game = station.begin(log)
     await run_sink(tmp_path, station, lambda: station.write(game, 9), frames="live")
@@ -198,9 +191,7 @@ async def test_file_of_the_other_mode_is_renamed(tmp_path: Path, autojump_clock:
     assert aside.read_bytes() == b"".join(m.json() + b"\n" for batch in log.batches[:9] for m in batch["live"])
 
 
-async def test_full_disk_loses_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, autojump_clock: MockClock
-) -> None:
+async def test_full_disk_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clock: MockClock) -> None:
     disk, station, log = Disk(monkeypatch), FakeStation(), FakeLog(1)
     output = sink(tmp_path)
     async with trio.open_nursery() as nursery:
@@ -221,7 +212,7 @@ async def test_full_disk_loses_nothing(
     assert lines(tmp_path, log) == dumped(log)
 
 
-async def test_missing_folder_loses_nothing(tmp_path: Path, autojump_clock: MockClock) -> None:
+async def test_missing_folder_loses_nothing(tmp_path: Path, clock: MockClock) -> None:
     (tmp_path / "main").write_text("not a folder")
     output, station, logs = sink(tmp_path), FakeStation(), [FakeLog(n) for n in range(3)]
     async with trio.open_nursery() as nursery:

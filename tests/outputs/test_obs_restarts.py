@@ -92,5 +92,5 @@ class Afternoon:
 
 
 @pytest.mark.parametrize("seed", range(4))
-async def test_no_scene_is_missed_or_changed_twice(autojump_clock: MockClock, seed: int) -> None:
+async def test_no_scene_is_missed_or_changed_twice(clock: MockClock, seed: int) -> None:
     await Afternoon(seed).run()

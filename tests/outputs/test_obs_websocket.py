@@ -20,7 +20,7 @@ async def test_authentication_of_the_documentation() -> None:
     assert authentication("supersecret", SALT, CHALLENGE) == expected("supersecret")
 
 
-async def test_set_of_three_games_has_every_scene_once(autojump_clock: MockClock) -> None:
+async def test_set_of_three_games_has_every_scene_once(clock: MockClock) -> None:
     production = Production()
     async with production.running():
         for number, score in enumerate(((0, 0), (1, 0), (1, 1)), 1):
@@ -37,7 +37,7 @@ async def test_set_of_three_games_has_every_scene_once(autojump_clock: MockClock
     assert production.outcomes["failed"] == production.outcomes["missed"] == 0
 
 
-async def test_conversions_save_the_replay_buffer(autojump_clock: MockClock) -> None:
+async def test_conversions_save_the_replay_buffer(clock: MockClock) -> None:
     production = Production()
     async with production.running():
         await production.play(1)
@@ -49,7 +49,7 @@ async def test_conversions_save_the_replay_buffer(autojump_clock: MockClock) -> 
         assert production.obs.saved_replays == 2
 
 
-async def test_sources_recording_and_chapters(autojump_clock: MockClock) -> None:
+async def test_sources_recording_and_chapters(clock: MockClock) -> None:
     start = Actions(
         in_scene="Game", show=("Logo",), hide=("Camera",), recording="start", chapter="{player1} on {stage}"
     )
@@ -72,7 +72,7 @@ async def test_sources_recording_and_chapters(autojump_clock: MockClock) -> None
         assert control.not_ready() == [], "OBS does what was asked for"
 
 
-async def test_obs_that_lacks_chapters_is_reported_and_the_rest_works(autojump_clock: MockClock) -> None:
+async def test_obs_that_lacks_chapters_is_reported_and_the_rest_works(clock: MockClock) -> None:
     production = Production(rules=[Rule(on="game_start", station="main", actions=Actions(scene="Game", chapter="x"))])
     async with production.running() as control:
         await production.play(1)
@@ -80,7 +80,7 @@ async def test_obs_that_lacks_chapters_is_reported_and_the_rest_works(autojump_c
         assert control.not_ready() == ["OBS: chapter: this OBS does not have CreateRecordChapter; a newer one may"]
 
 
-async def test_obs_that_is_away_gets_what_is_still_true(autojump_clock: MockClock) -> None:
+async def test_obs_that_is_away_gets_what_is_still_true(clock: MockClock) -> None:
     production = Production()
     async with production.running() as control:
         production.obs.kill()
@@ -99,7 +99,7 @@ async def test_obs_that_is_away_gets_what_is_still_true(autojump_clock: MockCloc
         assert production.reconnects == 1
 
 
-async def test_obs_that_was_started_again_shows_the_same_again(autojump_clock: MockClock) -> None:
+async def test_obs_that_was_started_again_shows_the_same_again(clock: MockClock) -> None:
     production = Production()
     async with production.running():
         await production.play(1)
@@ -113,7 +113,7 @@ async def test_obs_that_was_started_again_shows_the_same_again(autojump_clock: M
         assert production.obs.texts["Players"] == "Ann vs Bob"
 
 
-async def test_lost_connection_to_the_same_obs_changes_nothing(autojump_clock: MockClock) -> None:
+async def test_lost_connection_to_the_same_obs_changes_nothing(clock: MockClock) -> None:
     production = Production()
     async with production.running():
         await production.play(1)
@@ -126,7 +126,7 @@ async def test_lost_connection_to_the_same_obs_changes_nothing(autojump_clock: M
         assert asked == {"GetVersion", "GetSceneList", "GetVideoSettings", "GetStats"}
 
 
-async def test_producers_scene_is_respected_for_a_while(autojump_clock: MockClock) -> None:
+async def test_producers_scene_is_respected_for_a_while(clock: MockClock) -> None:
     production = Production()
     production.obs.scenes.append("Interview")
     async with production.running():
@@ -146,7 +146,7 @@ async def test_producers_scene_is_respected_for_a_while(autojump_clock: MockCloc
         assert production.obs.shown == ["Game", "Interview", "Break", "Interview", "Game"]
 
 
-async def test_producers_scene_while_the_daemon_was_away(autojump_clock: MockClock) -> None:
+async def test_producers_scene_while_the_daemon_was_away(clock: MockClock) -> None:
     production = Production()
     async with trio.open_nursery() as nursery:
         await nursery.start(production.obs.run)
@@ -165,9 +165,7 @@ async def test_producers_scene_while_the_daemon_was_away(autojump_clock: MockClo
 
 
 @pytest.mark.parametrize("transition_seconds", [0.0, 0.3, 5.0])
-async def test_own_changes_are_not_taken_for_the_producers(
-    autojump_clock: MockClock, transition_seconds: float
-) -> None:
+async def test_own_changes_are_not_taken_for_the_producers(clock: MockClock, transition_seconds: float) -> None:
     production = Production()
     production.obs.transition_seconds = transition_seconds
     async with production.running():
@@ -179,7 +177,7 @@ async def test_own_changes_are_not_taken_for_the_producers(
     assert production.obs.shown == ["Game", "Break"] * 5
 
 
-async def test_game_that_began_while_the_daemon_was_down_gets_its_scene(autojump_clock: MockClock) -> None:
+async def test_game_that_began_while_the_daemon_was_down_gets_its_scene(clock: MockClock) -> None:
     production = Production()
     async with trio.open_nursery() as nursery:
         await nursery.start(production.obs.run)
@@ -209,7 +207,7 @@ async def test_game_that_began_while_the_daemon_was_down_gets_its_scene(autojump
     assert production.obs.shown == ["Game", "Break", "Game", "Break"]
 
 
-async def test_game_that_is_still_read_is_no_news(autojump_clock: MockClock) -> None:
+async def test_game_that_is_still_read_is_no_news(clock: MockClock) -> None:
     production = Production()
     async with production.running():
         fake = production.fakes["main"]
@@ -219,7 +217,7 @@ async def test_game_that_is_still_read_is_no_news(autojump_clock: MockClock) -> 
         assert production.obs.shown == []
 
 
-async def test_set_of_yesterday_is_no_news(autojump_clock: MockClock) -> None:
+async def test_set_of_yesterday_is_no_news(clock: MockClock) -> None:
     production = Production()
     channel = production.fakes["main"].channel
     async with production.running():
@@ -228,7 +226,7 @@ async def test_set_of_yesterday_is_no_news(autojump_clock: MockClock) -> None:
         assert production.obs.shown == []
 
 
-async def test_station_on_air_takes_its_scene_and_texts_along(autojump_clock: MockClock) -> None:
+async def test_station_on_air_takes_its_scene_and_texts_along(clock: MockClock) -> None:
     texts = Actions(scene="Game", text={"Players": "{station}"})
     rules = [
         Rule(on="game_start", station="on-air", actions=texts),
@@ -258,7 +256,7 @@ async def test_station_on_air_takes_its_scene_and_texts_along(autojump_clock: Mo
     assert production.obs.shown == ["Game", "Break"]
 
 
-async def test_idle_station(autojump_clock: MockClock) -> None:
+async def test_idle_station(clock: MockClock) -> None:
     rules = [
         Rule(on="game_start", station="*", actions=Actions(scene="Game")),
         Rule(on="station_idle", station="*", after_seconds=60, actions=Actions(scene="Break")),
@@ -278,7 +276,7 @@ async def test_idle_station(autojump_clock: MockClock) -> None:
         assert production.obs.shown == ["Game", "Break", "Result"]
 
 
-async def test_wrong_password_is_corrected_in_its_file(autojump_clock: MockClock) -> None:
+async def test_wrong_password_is_corrected_in_its_file(clock: MockClock) -> None:
     production = Production(password="right")
     production.password = "wrong"
     async with production.running() as control:
@@ -291,7 +289,7 @@ async def test_wrong_password_is_corrected_in_its_file(autojump_clock: MockClock
         assert production.obs.shown == ["Game"]
 
 
-async def test_missing_password(autojump_clock: MockClock) -> None:
+async def test_missing_password(clock: MockClock) -> None:
     production = Production(password="right")
     production.password = None
     async with production.running() as control:
@@ -299,7 +297,7 @@ async def test_missing_password(autojump_clock: MockClock) -> None:
         assert control.not_ready() == ["OBS: OBS asks for a password: set obs.password_file"]
 
 
-async def test_kicked_client_stays_away_until_the_configuration_is_read_again(autojump_clock: MockClock) -> None:
+async def test_kicked_client_stays_away_until_the_configuration_is_read_again(clock: MockClock) -> None:
     production = Production()
     async with production.running() as control:
         await trio.sleep(5)
@@ -313,7 +311,7 @@ async def test_kicked_client_stays_away_until_the_configuration_is_read_again(au
         assert control.is_connected
 
 
-async def test_scene_that_does_not_exist_is_reported_until_it_does(autojump_clock: MockClock) -> None:
+async def test_scene_that_does_not_exist_is_reported_until_it_does(clock: MockClock) -> None:
     production = Production()
     production.obs.scenes.remove("Game")
     async with production.running() as control:
@@ -329,7 +327,7 @@ async def test_scene_that_does_not_exist_is_reported_until_it_does(autojump_cloc
         assert production.outcomes["failed"] == 1
 
 
-async def test_obs_that_is_not_ready_is_asked_again(autojump_clock: MockClock) -> None:
+async def test_obs_that_is_not_ready_is_asked_again(clock: MockClock) -> None:
     production = Production()
     async with production.running() as control:
         production.obs.not_ready = True
@@ -345,7 +343,7 @@ async def test_obs_that_is_not_ready_is_asked_again(autojump_clock: MockClock) -
         assert production.outcomes["failed"] == 0
 
 
-async def test_obs_that_is_not_ready_at_the_beginning(autojump_clock: MockClock) -> None:
+async def test_obs_that_is_not_ready_at_the_beginning(clock: MockClock) -> None:
     production = Production()
     production.obs.not_ready = True
     async with production.running() as control:
@@ -357,7 +355,7 @@ async def test_obs_that_is_not_ready_at_the_beginning(autojump_clock: MockClock)
         assert production.obs.shown == ["Game"]
 
 
-async def test_replay_buffer_that_is_off(autojump_clock: MockClock) -> None:
+async def test_replay_buffer_that_is_off(clock: MockClock) -> None:
     production = Production()
     production.obs.replay_buffer_runs = False
     async with production.running() as control:
@@ -370,7 +368,7 @@ async def test_replay_buffer_that_is_off(autojump_clock: MockClock) -> None:
         assert control.not_ready() == []
 
 
-async def test_what_cannot_be_read_is_as_good_as_nothing(autojump_clock: MockClock) -> None:
+async def test_what_cannot_be_read_is_as_good_as_nothing(clock: MockClock) -> None:
     production = Production()
     production.kept = {"desk": 7}
     async with production.running():
@@ -378,7 +376,7 @@ async def test_what_cannot_be_read_is_as_good_as_nothing(autojump_clock: MockClo
         assert production.obs.shown == ["Game"]
 
 
-async def test_wishes_of_rules_that_are_gone_are_forgotten(autojump_clock: MockClock) -> None:
+async def test_wishes_of_rules_that_are_gone_are_forgotten(clock: MockClock) -> None:
     production = Production()
     async with production.running():
         production.obs.kill()
@@ -391,7 +389,7 @@ async def test_wishes_of_rules_that_are_gone_are_forgotten(autojump_clock: MockC
         assert production.obs.texts == {"Players": "", "Score": ""}
 
 
-async def test_kept_state_does_not_grow(autojump_clock: MockClock) -> None:
+async def test_kept_state_does_not_grow(clock: MockClock) -> None:
     production = Production()
     sizes = []
     async with production.running():
@@ -402,7 +400,7 @@ async def test_kept_state_does_not_grow(autojump_clock: MockClock) -> None:
     assert sizes[-1] <= max(sizes[:5]) + 20
 
 
-async def test_texts_follow_the_set(autojump_clock: MockClock) -> None:
+async def test_texts_follow_the_set(clock: MockClock) -> None:
     production = Production()
     async with production.running():
         await production.play(1)
@@ -417,7 +415,7 @@ async def test_texts_follow_the_set(autojump_clock: MockClock) -> None:
         assert production.obs.texts["Score"] == "0 – 1", "also after a restart"
 
 
-async def test_text_of_an_event_stays_when_the_set_changes(autojump_clock: MockClock) -> None:
+async def test_text_of_an_event_stays_when_the_set_changes(clock: MockClock) -> None:
     said = Rule(
         on="event", station="main", event="conversion_ended", actions=Actions(text={"Score": "{damage} %"})
     )  # fmt: skip
@@ -430,7 +428,7 @@ async def test_text_of_an_event_stays_when_the_set_changes(autojump_clock: MockC
         assert production.obs.texts["Score"] == "42 %"
 
 
-async def test_messages_of_watched_stations_are_not_held_back(autojump_clock: MockClock) -> None:
+async def test_messages_of_watched_stations_are_not_held_back(clock: MockClock) -> None:
     production = Production("main", "side")
     async with production.running():
         channels = [production.fakes[name].channel for name in ("main", "side")]
@@ -438,7 +436,7 @@ async def test_messages_of_watched_stations_are_not_held_back(autojump_clock: Mo
     assert "live" in channels[0].unread_modes
 
 
-async def test_pause_is_no_idle_station(autojump_clock: MockClock) -> None:
+async def test_pause_is_no_idle_station(clock: MockClock) -> None:
     rules = [*RULES, Rule(on="station_idle", station="main", after_seconds=60, actions=Actions(scene="Result"))]
     production = Production(rules=rules)
     async with production.running():
@@ -457,7 +455,7 @@ async def test_pause_is_no_idle_station(autojump_clock: MockClock) -> None:
         assert production.obs.shown[3:] == ["Break"]
 
 
-async def test_set_that_the_operator_extends_is_over_twice(autojump_clock: MockClock) -> None:
+async def test_set_that_the_operator_extends_is_over_twice(clock: MockClock) -> None:
     production = Production()
     async with production.running():
         for number in (1, 2):
@@ -473,7 +471,7 @@ async def test_set_that_the_operator_extends_is_over_twice(autojump_clock: MockC
     assert production.obs.shown[3:] == ["Break", "Result", "Game", "Break", "Result"]
 
 
-async def test_what_people_change_in_obs_is_set_again_by_the_next_rule(autojump_clock: MockClock) -> None:
+async def test_what_people_change_in_obs_is_set_again_by_the_next_rule(clock: MockClock) -> None:
     rule = Rule(on="game_start", station="main", actions=Actions(in_scene="Game", show=("Logo",)))
     production = Production(rules=[rule])
     async with production.running():
@@ -501,7 +499,7 @@ async def test_clock_that_is_set_back_delays_a_scene_no_longer_than_ever() -> No
     assert [request.value for request in desk.due()] == ["Game"]
 
 
-async def test_situations_of_the_game_that_is_played(autojump_clock: MockClock) -> None:
+async def test_situations_of_the_game_that_is_played(clock: MockClock) -> None:
     rules = [
         Rule(on="situation", station="main", situation="kill", actions=Actions(save_replay=True)),
         Rule(on="situation", station="*", actions=Actions(scene="Game")),

@@ -25,12 +25,6 @@ from tests.outputs.hooks import EPOCH, inline
 SEEK_SPEED = 10.0
 
 
-@pytest.fixture
-def autojump_clock(monkeypatch: pytest.MonkeyPatch) -> MockClock:
-    monkeypatch.setattr(trio.to_thread, "run_sync", inline)
-    return MockClock(autojump_threshold=0)
-
-
 class Desk:
     """An output, the checks of all that it writes, and what can go wrong around it."""
 
@@ -95,7 +89,7 @@ class _File(CommunicationFile):
 
 
 @pytest.mark.trio
-async def test_mirrors_replays_and_returns(tmp_path: Path, nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+async def test_mirrors_replays_and_returns(tmp_path: Path, nursery: trio.Nursery, clock: MockClock) -> None:
     desk = Desk(tmp_path)
     nursery.start_soon(desk.output.run)
     game = desk.replay("game")
@@ -123,7 +117,7 @@ async def test_mirrors_replays_and_returns(tmp_path: Path, nursery: trio.Nursery
 
 
 @pytest.mark.trio
-async def test_newest_wish_counts(tmp_path: Path, nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+async def test_newest_wish_counts(tmp_path: Path, nursery: trio.Nursery, clock: MockClock) -> None:
     desk = Desk(tmp_path)
     nursery.start_soon(desk.output.run)
     game, clip = desk.replay("game"), Clip(desk.replay("other"), 0, 600)
@@ -146,7 +140,7 @@ async def test_newest_wish_counts(tmp_path: Path, nursery: trio.Nursery, autojum
 
 
 @pytest.mark.trio
-async def test_queue_between_sets(tmp_path: Path, nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+async def test_queue_between_sets(tmp_path: Path, nursery: trio.Nursery, clock: MockClock) -> None:
     desk = Desk(tmp_path)
     nursery.start_soon(desk.output.run)
     first, second = desk.replay("1"), desk.replay("2")
@@ -168,9 +162,7 @@ async def test_queue_between_sets(tmp_path: Path, nursery: trio.Nursery, autojum
 
 
 @pytest.mark.trio
-async def test_mirrored_game_goes_on_after_a_restart(
-    tmp_path: Path, nursery: trio.Nursery, autojump_clock: MockClock
-) -> None:
+async def test_mirrored_game_goes_on_after_a_restart(tmp_path: Path, nursery: trio.Nursery, clock: MockClock) -> None:
     desk = Desk(tmp_path)
     game = desk.replay("game")
     async with trio.open_nursery() as first:
@@ -188,9 +180,7 @@ async def test_mirrored_game_goes_on_after_a_restart(
 
 
 @pytest.mark.trio
-async def test_whole_seconds_of_the_file_differ(
-    tmp_path: Path, nursery: trio.Nursery, autojump_clock: MockClock
-) -> None:
+async def test_whole_seconds_of_the_file_differ(tmp_path: Path, nursery: trio.Nursery, clock: MockClock) -> None:
     desk = Desk(tmp_path)
     nursery.start_soon(desk.output.run)
     games = [desk.replay(name) for name in "abc"]
@@ -204,7 +194,7 @@ async def test_whole_seconds_of_the_file_differ(
 
 @pytest.mark.trio
 async def test_missing_file_is_never_written(
-    tmp_path: Path, nursery: trio.Nursery, autojump_clock: MockClock, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, nursery: trio.Nursery, clock: MockClock, capsys: pytest.CaptureFixture[str]
 ) -> None:
     desk = Desk(tmp_path)
     nursery.start_soon(desk.output.run)
@@ -225,7 +215,7 @@ async def test_missing_file_is_never_written(
 
 @pytest.mark.trio
 async def test_folder_that_cannot_be_written(
-    tmp_path: Path, nursery: trio.Nursery, autojump_clock: MockClock, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, nursery: trio.Nursery, clock: MockClock, capsys: pytest.CaptureFixture[str]
 ) -> None:
     desk = Desk(tmp_path)
     nursery.start_soon(desk.output.run)
@@ -247,7 +237,7 @@ async def test_folder_that_cannot_be_written(
 
 @pytest.mark.trio
 async def test_dolphin_that_never_reads(
-    tmp_path: Path, nursery: trio.Nursery, autojump_clock: MockClock, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, nursery: trio.Nursery, clock: MockClock, capsys: pytest.CaptureFixture[str]
 ) -> None:
     desk = Desk(tmp_path)
     accessed = [1.0]

@@ -7,7 +7,6 @@ import shutil
 import sqlite3
 import ssl
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,26 +18,12 @@ from slpstream.model.errors import SinkError
 from slpstream.outputs.delivery import MAX_REFUSALS, MAX_WAITING, signature
 from slpstream.outputs.post import PostResponse, post, target_of
 from slpstream.store.deliveries import Delivery, DeliveryStore
-from tests.outputs.hooks import ALL, EPOCH, Hook, inline, keys_of, open_store, unique
+from tests.outputs.hooks import ALL, EPOCH, Hook, keys_of, open_store, unique
 from tests.outputs.receivers import OK, SECRET, FakeReceiver, Request, real_receiver, verified
 from tests.project import IN_CI
 from tests.stream.fakes import FakeLog, FakeStation
 
 pytestmark = pytest.mark.trio
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[DeliveryStore]:
-    store = open_store(tmp_path)
-    yield store
-    store.close()
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> MockClock:
-    """A virtual clock."""
-    monkeypatch.setattr(trio.to_thread, "run_sync", inline)
-    return MockClock(autojump_threshold=0)
 
 
 async def until_accepted(receiver: FakeReceiver, count: int) -> None:

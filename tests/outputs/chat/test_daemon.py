@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Mapping
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
@@ -18,36 +15,8 @@ from slpstream.model.errors import ConfigError
 from slpstream.system.metrics import Metrics
 from tests.daemons.process import running
 from tests.outputs.chat.discord_double import valid
+from tests.outputs.http_server import Response, serving
 from tests.sets.games import BATTLEFIELD, MARTH, Seat, replay
-
-
-@contextmanager
-def webhook(messages: list[dict[str, Any]]) -> Iterator[str]:
-    """Serve a webhook during the block, and return its URL."""
-
-    class Requests(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            message = json.loads(self.rfile.read(int(self.headers["content-length"])))
-            if self.path == "/api/webhooks/1/secret" and valid(message):
-                messages.append(message)
-                self.send_response(204)
-            else:
-                self.send_response(400)
-            self.end_headers()
-
-        def log_message(self, format: str, *args: Any) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Requests)
-    server.daemon_threads = True
-    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}/api/webhooks/1/secret"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
 
 @pytest.mark.slow
@@ -55,8 +24,16 @@ def test_result_of_a_game_is_posted(tmp_path: Path) -> None:
     setup, url_file, config = tmp_path / "setup", tmp_path / "url", tmp_path / "slpstream.toml"
     setup.mkdir()
     messages: list[dict[str, Any]] = []
-    with webhook(messages) as url:
-        url_file.write_text(url + "\n")
+
+    def respond(method: str, path: str, headers: Mapping[str, str], body: bytes) -> Response:
+        message = json.loads(body)
+        if (method, path) != ("POST", "/api/webhooks/1/secret") or not valid(message):
+            return Response(400)
+        messages.append(message)
+        return Response(204)
+
+    with serving(respond) as address:
+        url_file.write_text(f"{address}/api/webhooks/1/secret\n")
         config.write_text(
             f"[[chat]]\nurl_file = '{url_file}'\nname = 'scores'\nlink = 'https://example.org/{{game_id}}'\n"
         )

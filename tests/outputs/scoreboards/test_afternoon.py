@@ -74,7 +74,7 @@ class Afternoon:
 
 @pytest.mark.trio
 @pytest.mark.parametrize("version", ["unnumbered", "entrants", "screen"])
-async def test_score_is_right_in_the_end(version: Version, autojump_clock: MockClock) -> None:
+async def test_score_is_right_in_the_end(version: Version, clock: MockClock) -> None:
     for seed in range(10):
         afternoon = Afternoon(seed, version)
         for _ in range(3):

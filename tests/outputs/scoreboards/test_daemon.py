@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import urllib.error
-import urllib.request
 from pathlib import Path
 
 import pytest
@@ -16,20 +14,10 @@ from slpstream.daemon.outputs import Outputs
 from slpstream.model.errors import ConfigError
 from slpstream.stream import OnAir
 from slpstream.system.metrics import Metrics
-from tests.daemons.process import DaemonProcess, running
-from tests.outputs.hooks import inline
+from tests.daemons.process import running
 from tests.outputs.scoreboards.helper_double import HelperDouble, served
 from tests.outputs.scoreboards.sets import Station, game, player
 from tests.sets.games import MARTH, Seat, replay
-
-
-def readiness(daemon: DaemonProcess) -> str:
-    try:
-        with urllib.request.urlopen(daemon.url + "/readyz", timeout=10) as response:
-            return str(response.read().decode())
-    except urllib.error.HTTPError as error:
-        with error:
-            return error.read().decode()
 
 
 @pytest.mark.slow
@@ -53,9 +41,9 @@ def test_every_kind_shows_the_game_of_a_station(tmp_path: Path) -> None:
             (setup / "Game_1.slp").write_bytes(replay(seats, {0: 0, 1: 2}, seconds=60, minute=0))
             daemon.until(lambda: (folder / "name2.txt").exists() and (folder / "name2.txt").read_text() == "Altea", 60)
             daemon.until(lambda: double.score == [0, 1] and double.names == [["Vixen"], ["Altea"]], 60)
-            daemon.until(lambda: "scoreboard melee-stream-tool: " in readiness(daemon), 60)
+            daemon.until(lambda: "scoreboard melee-stream-tool: " in str(daemon.not_ready()), 60)
             texts.mkdir()
-            daemon.until(lambda: "scoreboard" not in readiness(daemon), 60)
+            daemon.until(lambda: "scoreboard" not in str(daemon.not_ready()), 60)
             info = json.loads((texts / "ScoreboardInfo.json").read_bytes())
             assert [info["p1Score"], info["p2Score"]] == double.score
             assert json.loads((tmp_path / "streamcontrol.json").read_bytes())["left"] == info["p1Character"] == "Fox"
@@ -65,10 +53,7 @@ def test_every_kind_shows_the_game_of_a_station(tmp_path: Path) -> None:
 
 
 @pytest.mark.trio
-async def test_scoreboards_of_the_station_on_air(
-    tmp_path: Path, autojump_clock: MockClock, nursery: trio.Nursery, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(trio.to_thread, "run_sync", inline)  # the virtual clock does not wait for threads
+async def test_scoreboards_of_the_station_on_air(tmp_path: Path, clock: MockClock, nursery: trio.Nursery) -> None:
     folders = [tmp_path / "one", tmp_path / "two"]
     boards = [Scoreboard(kind="text", station="on-air", path=str(folder)) for folder in folders]
     on_air = OnAir()

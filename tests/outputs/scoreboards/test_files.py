@@ -45,20 +45,6 @@ def read(path: Path) -> dict[str, Any]:
     return found
 
 
-@pytest.fixture
-def replaced(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The names of the files that are replaced during the test."""
-    done: list[str] = []
-    real = Path.replace
-
-    def replace(path: Path, target: Path) -> Path:
-        done.append(Path(target).name)
-        return real(path, target)
-
-    monkeypatch.setattr(Path, "replace", replace)
-    return done
-
-
 def test_stream_tool_gets_the_set_and_keeps_what_its_user_typed(tmp_path: Path, replaced: list[str]) -> None:
     info = tmp_path / FILE_NAME
     info.write_text(json.dumps(TYPED))
@@ -217,7 +203,7 @@ def test_replacing_waits_for_a_reader_that_has_the_file_open(tmp_path: Path, mon
 
 
 @pytest.mark.trio
-async def test_failure_is_logged_once_and_repaired(tmp_path: Path, autojump_clock: MockClock) -> None:
+async def test_failure_is_logged_once_and_repaired(tmp_path: Path, clock: MockClock) -> None:
     tool = MeleeStreamTool(tmp_path / "Texts")
 
     async def update(shown: Board | None) -> bool:

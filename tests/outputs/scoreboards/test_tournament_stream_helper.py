@@ -56,7 +56,7 @@ async def desk(double: HelperDouble) -> AsyncIterator[Desk]:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_singles_with_a_character_change_and_a_restart(version: Version, autojump_clock: MockClock) -> None:
+async def test_singles_with_a_character_change_and_a_restart(version: Version, clock: MockClock) -> None:
     double, station = HelperDouble(version), Station()
     async with desk(double) as here:
         await here.show(station.play(game(1, VIXEN, ALTEA)))
@@ -85,7 +85,7 @@ async def test_singles_with_a_character_change_and_a_restart(version: Version, a
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_doubles_and_singles_after_them(version: Version, autojump_clock: MockClock) -> None:
+async def test_doubles_and_singles_after_them(version: Version, clock: MockClock) -> None:
     double, station = HelperDouble(version), Station()
     team = (
         player(0, "A", FOX, 1, team=0),
@@ -104,9 +104,7 @@ async def test_doubles_and_singles_after_them(version: Version, autojump_clock: 
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_score_goes_to_the_player_after_the_teams_were_swapped_in_it(
-    version: Version, autojump_clock: MockClock
-) -> None:
+async def test_score_goes_to_the_player_after_the_teams_were_swapped_in_it(version: Version, clock: MockClock) -> None:
     double, station = HelperDouble(version), Station()
     async with desk(double) as here:
         await here.show(station.play(game(1, VIXEN, ALTEA)))
@@ -125,7 +123,7 @@ async def test_score_goes_to_the_player_after_the_teams_were_swapped_in_it(
         assert (double.names, double.score) == ([["Vixen"], ["Altea"]], [2, 1])
 
 
-async def test_operator_corrects_names_score_and_sides(autojump_clock: MockClock) -> None:
+async def test_operator_corrects_names_score_and_sides(clock: MockClock) -> None:
     double, station = HelperDouble(), Station()
     async with desk(double) as here:
         await here.show(station.play(game(1, VIXEN, ALTEA, winners=[0])))
@@ -139,7 +137,7 @@ async def test_operator_corrects_names_score_and_sides(autojump_clock: MockClock
         assert double.characters == [[("Marth", 0)], [("Fox", 1)]]
 
 
-async def test_names_from_a_bracket_stay_and_decide_the_sides(autojump_clock: MockClock) -> None:
+async def test_names_from_a_bracket_stay_and_decide_the_sides(clock: MockClock) -> None:
     double, station = HelperDouble(), Station()
     double.name(1, "ALTEA")
     double.name(2, "Vixen the Great")
@@ -153,7 +151,7 @@ async def test_names_from_a_bracket_stay_and_decide_the_sides(autojump_clock: Mo
         assert (double.state["best_of"], double.state["match"]) == (5, "Losers Final")
 
 
-async def test_name_that_somebody_typed_over_ours_stays(autojump_clock: MockClock) -> None:
+async def test_name_that_somebody_typed_over_ours_stays(clock: MockClock) -> None:
     double, station = HelperDouble(), Station()
     async with desk(double) as here:
         await here.show(station.play(game(1, VIXEN, ALTEA)))
@@ -163,7 +161,7 @@ async def test_name_that_somebody_typed_over_ours_stays(autojump_clock: MockCloc
         assert (double.names, double.score) == ([["The Vixen"], ["Altea"]], [1, 0])
 
 
-async def test_failure_between_two_sets_does_not_make_names_stay(autojump_clock: MockClock) -> None:
+async def test_failure_between_two_sets_does_not_make_names_stay(clock: MockClock) -> None:
     double, station = HelperDouble(), Station()
     async with desk(double) as here:
         await here.show(station.play(game(1, VIXEN, ALTEA, winners=[0], match="one")))
@@ -174,7 +172,7 @@ async def test_failure_between_two_sets_does_not_make_names_stay(autojump_clock:
         assert (double.names, double.score) == ([["Carol"], ["Dave"]], [0, 0])
 
 
-async def test_next_set_replaces_the_names_that_were_written_from_here(autojump_clock: MockClock) -> None:
+async def test_next_set_replaces_the_names_that_were_written_from_here(clock: MockClock) -> None:
     double, station = HelperDouble(), Station()
     async with desk(double) as here:
         await here.show(station.play(game(1, VIXEN, ALTEA, winners=[0], match="one")))
@@ -182,7 +180,7 @@ async def test_next_set_replaces_the_names_that_were_written_from_here(autojump_
         assert (double.names, double.score) == ([["Carol"], ["Dave"]], [0, 0])
 
 
-async def test_another_daemon_goes_on_with_its_names(autojump_clock: MockClock) -> None:
+async def test_another_daemon_goes_on_with_its_names(clock: MockClock) -> None:
     double, station = HelperDouble(), Station()
     async with desk(double) as here:
         await here.show(station.play(game(1, VIXEN, ALTEA, winners=[1])))
@@ -194,7 +192,7 @@ async def test_another_daemon_goes_on_with_its_names(autojump_clock: MockClock) 
         assert (double.names, double.score) == ([["Carol"], ["Dave"]], [1, 0])
 
 
-async def test_score_that_somebody_changed_in_it_stays_until_the_next_change(autojump_clock: MockClock) -> None:
+async def test_score_that_somebody_changed_in_it_stays_until_the_next_change(clock: MockClock) -> None:
     double, station = HelperDouble(), Station()
     async with desk(double) as here:
         await here.show(station.play(game(1, VIXEN, ALTEA, winners=[0])))
@@ -205,7 +203,7 @@ async def test_score_that_somebody_changed_in_it_stays_until_the_next_change(aut
         assert double.score == [2, 0]
 
 
-async def test_half_written_state_is_read_again(autojump_clock: MockClock) -> None:
+async def test_half_written_state_is_read_again(clock: MockClock) -> None:
     double, station = HelperDouble("unnumbered"), Station()
     double.half_reads = 3
     async with desk(double) as here:
@@ -214,7 +212,7 @@ async def test_half_written_state_is_read_again(autojump_clock: MockClock) -> No
         assert double.score == [1, 0]
 
 
-async def test_wrong_answers_are_logged_once_and_repaired(autojump_clock: MockClock) -> None:
+async def test_wrong_answers_are_logged_once_and_repaired(clock: MockClock) -> None:
     double, station = HelperDouble("entrants"), Station()
     broken = True
 
@@ -256,7 +254,7 @@ async def test_wrong_answers_are_logged_once_and_repaired(autojump_clock: MockCl
         (200, b'{"score": {"2": {"team": {"1": {"score": "x"}}}}}', "no scoreboard 2"),
     ],
 )
-async def test_strange_states_are_refused(status: int, body: bytes, what: str, autojump_clock: MockClock) -> None:
+async def test_strange_states_are_refused(status: int, body: bytes, what: str, clock: MockClock) -> None:
     async def send(method: str, path: str, _: bytes) -> PostResponse:
         return PostResponse(404, "") if path.endswith("-get") else PostResponse(status, "", body)
 
@@ -264,7 +262,7 @@ async def test_strange_states_are_refused(status: int, body: bytes, what: str, a
         await TournamentStreamHelper("http://127.0.0.1:5000", 2, send=send).update(None)
 
 
-async def test_score_that_is_not_shown_is_an_error(autojump_clock: MockClock) -> None:
+async def test_score_that_is_not_shown_is_an_error(clock: MockClock) -> None:
     """TSH can be told not to let others change its score."""
     double, station = HelperDouble(), Station()
 

@@ -16,13 +16,13 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Literal
 
 import trio
 
 from slpstream.model.errors import SinkError
 from slpstream.tournament.bracket.interface import Connection, Headers, HttpAnswer
+from tests.outputs.http_server import Response, serving
 
 TOKEN = "a-token"
 EVENT = "tournament/the-big-one/event/melee-singles"
@@ -394,34 +394,15 @@ class StartggDouble:
     @contextmanager
     def served(self) -> Iterator[str]:
         """Serve it over HTTP on 127.0.0.1. Returns the URL."""
-        double = self
 
-        class Gateway(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["content-length"]))
-                assert self.path == "/gql/alpha"
-                assert self.headers["content-type"] == "application/json"
-                answered = double.answer({k.lower(): v for k, v in self.headers.items()}, body)
-                if answered is None:
-                    self.close_connection = True
-                    return
-                self.send_response(answered[0])
-                self.send_header("content-length", str(len(answered[1])))
-                self.end_headers()
-                self.wfile.write(answered[1])
+        def respond(method: str, path: str, headers: Mapping[str, str], body: bytes) -> Response | None:
+            assert (method, path) == ("POST", "/gql/alpha")
+            assert headers["content-type"] == "application/json"
+            answered = self.answer(headers, body)
+            return None if answered is None else Response(*answered)
 
-            def log_message(self, *args: Any) -> None:
-                pass
-
-        server = ThreadingHTTPServer(("127.0.0.1", 0), Gateway)
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_address[1]}/gql/alpha"
-        finally:
-            server.shutdown()
-            thread.join()
-            server.server_close()
+        with serving(respond) as address:
+            yield f"{address}/gql/alpha"
 
 
 def _winner_id(found: DoubleSet) -> int | None:
