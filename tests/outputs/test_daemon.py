@@ -19,6 +19,7 @@ from slpstream.store.deliveries import FILE_NAME
 from slpstream.system.metrics import Metrics
 from tests.daemons.process import DaemonProcess, running
 from tests.outputs.receivers import SECRET, RealReceiver, real_receiver, verified
+from tests.redis.redis_process import free_port
 from tests.synthetic.match import synthetic_match
 
 FRAMES = 400
@@ -145,29 +146,24 @@ def test_outputs_are_complete_after_a_kill_while_the_receiver_is_down(tmp_path: 
             assert (setup.jsonl / name).read_bytes() == data
 
 
-def test_daemon_is_not_ready_while_an_output_cannot_write(tmp_path: Path) -> None:
+def test_daemon_is_not_ready_while_its_outputs_do_not_work(tmp_path: Path) -> None:
     (tmp_path / "setup").mkdir()
     (tmp_path / "jsonl").mkdir()
     (tmp_path / "jsonl" / "setup").write_text("not a folder")
     config = tmp_path / "slpstream.toml"
-    config.write_text(f"[[jsonl]]\nfolder = '{tmp_path / 'jsonl'}'\n")
+    config.write_text(
+        f"[[jsonl]]\nfolder = '{tmp_path / 'jsonl'}'\n"
+        f"[obs]\nurl = 'ws://127.0.0.1:{free_port()}'\n[[obs_rules]]\non = 'game_start'\nscene = 'Game'\n"
+    )
     with running(tmp_path / "setup", arguments=("--config", str(config))) as daemon:
         daemon.wait_ready()
-
-        def reasons() -> list[str]:
-            import urllib.error
-            import urllib.request
-
-            try:
-                with urllib.request.urlopen(daemon.url + "/readyz", timeout=10):
-                    return []
-            except urllib.error.HTTPError as error:
-                with error:
-                    return [error.read().decode()]
-
-        until(daemon, lambda: any("JSON lines" in reason for reason in reasons()))
+        until(daemon, lambda: "OBS: Connection refused" in daemon.not_ready())
+        until(daemon, lambda: any("JSON lines" in reason for reason in daemon.not_ready()))
         (tmp_path / "jsonl" / "setup").unlink()
-        until(daemon, lambda: not reasons())
+        until(daemon, lambda: daemon.not_ready() == ["OBS: Connection refused"])
+        assert "slpstream_obs_connected 0.0" in daemon.text("/metrics")
+        lines = [line for line in daemon.lines if line.get("event") == "OBS cannot be used; trying again"]
+        assert len(lines) == 1, "each reason is logged once"
 
 
 def config_error(make_config: Callable[[Path], Config], tmp_path: Path) -> str:
@@ -195,7 +191,7 @@ def test_locked_database_of_deliveries_is_a_configuration_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The database is locked if another daemon uses it, for instance."""
-    monkeypatch.setattr("slpstream.store.database._BUSY_MILLISECONDS", 10)
+    monkeypatch.setattr("slpstream.store.database.BUSY_MILLISECONDS", 10)
     (tmp_path / "key").write_bytes(SECRET)
     outputs = Outputs(
         Config(webhooks=[Webhook(url="https://example.org/", secret_file=str(tmp_path / "key"))]), Metrics()

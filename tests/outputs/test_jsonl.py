@@ -13,9 +13,8 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from slpstream.model.messages import START, FramesMode
+from slpstream.model.messages import FramesMode
 from slpstream.model.topics import TOPICS, Topic
-from slpstream.outputs import jsonl
 from slpstream.outputs.jsonl import JsonLinesSink
 from tests.stream.fakes import FakeLog, FakeStation
 
@@ -59,8 +58,8 @@ class FileOnDisk:
             raise OSError(errno.EIO, os.strerror(errno.EIO))
         self._file.truncate(size)
 
-    def fileno(self) -> int:
-        return int(self._file.fileno())
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
 
     def __enter__(self) -> FileOnDisk:
         return self
@@ -157,28 +156,28 @@ async def run_with_kills(folder: Path, seed: int) -> None:
         assert lines(folder, log, name) == dumped(log, frames), (seed, log.game_id)
 
 
-@pytest.mark.parametrize("torn", [b'{"type":"fra', b"\x00" * 5000, b'{"type":"frame"}\n', b"\n\n", b'"x"\n{"ty'])
-async def test_incomplete_or_invalid_lines_are_cut_off(tmp_path: Path, torn: bytes, clock: MockClock) -> None:
+@pytest.mark.parametrize(
+    ("complete", "torn"),
+    [
+        (0, b'{"type":"game_start","ga'),
+        (9, b'{"type":"fra'),
+        (9, b"\x00" * 5000),
+        (9, b'{"type":"frame"}\n'),
+        (9, b"\n\n"),
+        (9, b'"x"\n{"ty'),
+    ],
+)
+async def test_incomplete_or_invalid_lines_are_cut_off(
+    tmp_path: Path, complete: int, torn: bytes, clock: MockClock
+) -> None:
     log = FakeLog(1)
     whole = dumped(log)
-    folder = tmp_path / "main"
-    folder.mkdir()
-    (folder / f"{log.game_id}.jsonl").write_bytes(b"".join(whole[:9]) + torn)
+    (tmp_path / "main").mkdir()
+    (tmp_path / "main" / f"{log.game_id}.jsonl").write_bytes(b"".join(whole[:complete]) + torn)
     station = FakeStation()
     station.archived(log)
     await run_sink(tmp_path, station, lambda: None)
     assert lines(tmp_path, log) == whole
-
-
-async def test_file_without_a_complete_line_begins_anew(tmp_path: Path, clock: MockClock) -> None:
-    log = FakeLog(1)
-    (tmp_path / "main").mkdir()
-    (tmp_path / "main" / f"{log.game_id}.jsonl").write_bytes(dumped(log)[0][:20])
-    assert jsonl._resume(tmp_path / "main", "live")[0].cursor == (log.game_id, "live", START, None)
-    station = FakeStation()
-    station.archived(log)
-    await run_sink(tmp_path, station, lambda: None)
-    assert lines(tmp_path, log) == dumped(log)
 
 
 async def test_file_of_the_other_mode_is_renamed(tmp_path: Path, clock: MockClock) -> None:

@@ -65,6 +65,7 @@ class Afternoon:
     async def _restart_obs(self) -> None:
         obs = self.production.obs
         obs.kill()
+        obs.texts = dict.fromkeys(obs.texts, "")
         await trio.sleep(self._chance.choice((0, 2, 60)))
         for _ in range(self._chance.randint(0, 2)):
             await self._play_on()

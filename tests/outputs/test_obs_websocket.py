@@ -9,15 +9,10 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 
 from slpstream.outputs.obs_websocket import Actions, Rule
 from slpstream.outputs.obs_websocket.desk import Desk, WishKey
-from slpstream.outputs.obs_websocket.session import Answer, ObsEvent, authentication
-from tests.outputs.obs_double import CHALLENGE, SALT, expected
+from slpstream.outputs.obs_websocket.session import Answer, ObsEvent
 from tests.outputs.obs_scene import RESPECT_SECONDS, RULES, Production
 
 pytestmark = pytest.mark.trio
-
-
-async def test_authentication_of_the_documentation() -> None:
-    assert authentication("supersecret", SALT, CHALLENGE) == expected("supersecret")
 
 
 async def test_set_of_three_games_has_every_scene_once(clock: MockClock) -> None:
@@ -97,20 +92,6 @@ async def test_obs_that_is_away_gets_what_is_still_true(clock: MockClock) -> Non
         assert production.obs.saved_replays == 0, "that moment is over"
         assert production.outcomes["missed"] == 1
         assert production.reconnects == 1
-
-
-async def test_obs_that_was_started_again_shows_the_same_again(clock: MockClock) -> None:
-    production = Production()
-    async with production.running():
-        await production.play(1)
-        await trio.sleep(100)
-        production.obs.kill()
-        production.obs.texts["Players"] = ""
-        await trio.sleep(3)
-        production.obs.start()
-        await trio.sleep(10)
-        assert production.obs.shown == ["Game", "Game"]
-        assert production.obs.texts["Players"] == "Ann vs Bob"
 
 
 async def test_lost_connection_to_the_same_obs_changes_nothing(clock: MockClock) -> None:
@@ -207,21 +188,13 @@ async def test_game_that_began_while_the_daemon_was_down_gets_its_scene(clock: M
     assert production.obs.shown == ["Game", "Break", "Game", "Break"]
 
 
-async def test_game_that_is_still_read_is_no_news(clock: MockClock) -> None:
+async def test_replay_that_is_copied_and_set_of_yesterday_are_no_news(clock: MockClock) -> None:
     production = Production()
+    fake = production.fakes["main"]
     async with production.running():
-        fake = production.fakes["main"]
+        fake.channel.publish_set({"setId": "of yesterday", "gameId": "old", "state": "over", "sides": []})
         copied = fake.begin(production.game(7), aside=True)
         fake.write_all(copied)
-        await wait_all_tasks_blocked()
-        assert production.obs.shown == []
-
-
-async def test_set_of_yesterday_is_no_news(clock: MockClock) -> None:
-    production = Production()
-    channel = production.fakes["main"].channel
-    async with production.running():
-        channel.publish_set({"setId": "old", "gameId": "old", "state": "over", "sides": []})
         await trio.sleep(10)
         assert production.obs.shown == []
 
@@ -276,25 +249,21 @@ async def test_idle_station(clock: MockClock) -> None:
         assert production.obs.shown == ["Game", "Break", "Result"]
 
 
-async def test_wrong_password_is_corrected_in_its_file(clock: MockClock) -> None:
+@pytest.mark.parametrize(
+    ("password", "problem"),
+    [("wrong", "the password is wrong"), (None, "OBS asks for a password: set obs.password_file")],
+)
+async def test_password_is_corrected_in_its_file(password: str | None, problem: str, clock: MockClock) -> None:
     production = Production(password="right")
-    production.password = "wrong"
+    production.password = password
     async with production.running() as control:
         await trio.sleep(60)
-        assert control.not_ready() == ["OBS: the password is wrong"]
+        assert control.not_ready() == [f"OBS: {problem}"]
         await production.play(1)
         production.password = "right"
         await trio.sleep(60)
         assert control.not_ready() == []
         assert production.obs.shown == ["Game"]
-
-
-async def test_missing_password(clock: MockClock) -> None:
-    production = Production(password="right")
-    production.password = None
-    async with production.running() as control:
-        await trio.sleep(5)
-        assert control.not_ready() == ["OBS: OBS asks for a password: set obs.password_file"]
 
 
 async def test_kicked_client_stays_away_until_the_configuration_is_read_again(clock: MockClock) -> None:
@@ -329,7 +298,12 @@ async def test_scene_that_does_not_exist_is_reported_until_it_does(clock: MockCl
 
 async def test_obs_that_is_not_ready_is_asked_again(clock: MockClock) -> None:
     production = Production()
+    production.obs.not_ready = True
     async with production.running() as control:
+        await trio.sleep(10)
+        assert "not ready" in control.not_ready()[0]
+        production.obs.not_ready = False
+        await trio.sleep(10)
         production.obs.not_ready = True
         await production.play(1)
         await production.conversion(99, kill=True)
@@ -341,18 +315,6 @@ async def test_obs_that_is_not_ready_is_asked_again(clock: MockClock) -> None:
         assert production.obs.saved_replays == 1
         assert control.not_ready() == []
         assert production.outcomes["failed"] == 0
-
-
-async def test_obs_that_is_not_ready_at_the_beginning(clock: MockClock) -> None:
-    production = Production()
-    production.obs.not_ready = True
-    async with production.running() as control:
-        await production.play(1)
-        await trio.sleep(10)
-        assert "not ready" in control.not_ready()[0]
-        production.obs.not_ready = False
-        await trio.sleep(10)
-        assert production.obs.shown == ["Game"]
 
 
 async def test_replay_buffer_that_is_off(clock: MockClock) -> None:

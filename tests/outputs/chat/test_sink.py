@@ -151,17 +151,6 @@ async def test_outage_and_rate_limit_delay_messages_and_keep_their_order(
     ]
 
 
-async def test_deleted_webhook_is_tried_once(store: DeliveryStore, clock: MockClock) -> None:
-    double, station = DiscordDouble(), Station()
-    double.deleted = True
-    async with room(store, double) as here:
-        here.begin(1)
-        await here.show(station.play(game(1, VIXEN, ALTEA, winners=[1])), 600.0)
-        assert here.sink.gone
-        await here.show(station.play(game(2, VIXEN, ALTEA, winners=[1])), 600.0)
-    assert double.requests == 1
-
-
 @pytest.mark.parametrize(
     ("response", "status", "retry_after"),
     [

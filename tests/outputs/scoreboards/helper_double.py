@@ -24,6 +24,7 @@ from tests.outputs.http_server import Response, serving
 
 Version = Literal["unnumbered", "entrants", "screen"]
 """Very old, with one scoreboard without a number; older, with `/score` in the order of entrants; newer."""
+VERSIONS: tuple[Version, ...] = ("unnumbered", "entrants", "screen")
 NAMES = {characters()[id].name for id in range(26)}
 PLAYER_KEYS: dict[str, type] = {"gamerTag": str, "prefix": str, "pronoun": str, "mains": dict}
 

@@ -10,9 +10,9 @@ from trio.testing import MockClock
 
 from slpstream.outputs.scoreboards.tournament_stream_helper import CHECK_SECONDS
 from slpstream.sets import PlayedGame
-from tests.outputs.scoreboards.helper_double import HelperDouble, Version
+from tests.outputs.scoreboards.desk import desk
+from tests.outputs.scoreboards.helper_double import VERSIONS, HelperDouble, Version
 from tests.outputs.scoreboards.sets import Station, game, player
-from tests.outputs.scoreboards.test_tournament_stream_helper import Desk
 
 SETTLED = 10 * CHECK_SECONDS
 PEOPLE = ("Ann", "Bob", "Carol", "Dave", "Eve", "Frank")
@@ -73,21 +73,18 @@ class Afternoon:
 
 
 @pytest.mark.trio
-@pytest.mark.parametrize("version", ["unnumbered", "entrants", "screen"])
+@pytest.mark.parametrize("version", VERSIONS)
 async def test_score_is_right_in_the_end(version: Version, clock: MockClock) -> None:
     for seed in range(10):
         afternoon = Afternoon(seed, version)
         for _ in range(3):
-            async with trio.open_nursery() as nursery:
-                desk = Desk(afternoon.double)
-                nursery.start_soon(desk.board.run)
+            async with desk(afternoon.double) as here:
                 for _ in range(30):
-                    desk.followed.set_changed("main", afternoon.station.payload)
+                    here.followed.set_changed("main", afternoon.station.payload)
                     await trio.sleep(afternoon.random.choice((0.05, 1.0, 5.0, 20.0)))
                     if afternoon.step():
                         break
                 afternoon.double.away = False
-                desk.followed.set_changed("main", afternoon.station.payload)
+                here.followed.set_changed("main", afternoon.station.payload)
                 await trio.sleep(SETTLED)
-                nursery.cancel_scope.cancel()
             afternoon.check()

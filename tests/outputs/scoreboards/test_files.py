@@ -21,7 +21,7 @@ from slpstream.outputs.scoreboards.scoreboard import RETRY_SECONDS, Scoreboard
 from slpstream.outputs.scoreboards.streamcontrol import StreamControl
 from slpstream.outputs.scoreboards.text_files import TextScoreboard
 from slpstream.system.replaced_files import replace_file
-from tests.outputs.scoreboards.sets import DONKEY_KONG, MARTH, SHEIK, Station, game, player
+from tests.outputs.scoreboards.sets import DONKEY_KONG, SHEIK, Station, game, player
 
 VIXEN, ALTEA = player(0, "Vixen", DONKEY_KONG, 3), player(1, "Altea", SHEIK, 4)
 # The keys of the file that is shipped with Melee Stream Tool, commit 1b0afae, with what its user has typed.
@@ -85,13 +85,6 @@ def test_stream_tool_has_all_keys_in_a_new_file(tmp_path: Path) -> None:
     assert (found["p1Name"], found["p1Character"], found["p2Character"]) == ("", "Random", "Fox")
 
 
-def test_stream_tool_with_doubles(tmp_path: Path) -> None:
-    team = (player(0, "A", team=0), player(1, "B", team=0), player(2, "C", MARTH, team=1), player(3, "D", team=1))
-    assert MeleeStreamTool(tmp_path).update(board(Station().play(game(1, *team))))
-    found = read(tmp_path / FILE_NAME)
-    assert [found[key] for key in ("p1Name", "p2Name", "p2Character")] == ["A & B", "C & D", "Marth"]
-
-
 def test_streamcontrol_with_a_mapping(tmp_path: Path) -> None:
     path = tmp_path / "streamcontrol.json"
     path.write_text('{"timestamp": "99999999999", "cTitle1": "Ann", "p1": "x"}')
@@ -126,11 +119,6 @@ def test_text_files_all_exist_and_are_emptied(tmp_path: Path, replaced: list[str
     assert TextScoreboard(folder, {}).update(board(station.correct(round=None))), "also after a restart"
     assert replaced == ["round.txt"]
     assert (folder / "round.txt").read_text() == ""
-
-
-def test_text_files_with_names_of_their_own(tmp_path: Path) -> None:
-    assert TextScoreboard(tmp_path, {"P1 Name.txt": "name1"}).update(board(Station().play(game(1, VIXEN, ALTEA))))
-    assert [path.name for path in tmp_path.iterdir()] == ["P1 Name.txt"]
 
 
 def test_half_written_file_is_left_alone_and_a_damaged_one_is_replaced(tmp_path: Path) -> None:

@@ -2,57 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from typing import Any
-
 import pytest
 import trio
-from structlog.testing import capture_logs
 from trio.testing import MockClock
 
 from slpstream.model.errors import SinkError
 from slpstream.outputs.post import PostResponse
 from slpstream.outputs.scoreboards.followed_station import FollowedStation
 from slpstream.outputs.scoreboards.scoreboard import Scoreboard
-from slpstream.outputs.scoreboards.tournament_stream_helper import CHECK_SECONDS, TournamentStreamHelper
-from tests.outputs.scoreboards.helper_double import HelperDouble, Version
+from slpstream.outputs.scoreboards.tournament_stream_helper import TournamentStreamHelper
+from tests.outputs.scoreboards.desk import SETTLED, desk
+from tests.outputs.scoreboards.helper_double import VERSIONS, HelperDouble, Version
 from tests.outputs.scoreboards.sets import FALCO, FOX, MARTH, PEACH, SHEIK, Station, game, player
 
 pytestmark = pytest.mark.trio
-VERSIONS: tuple[Version, ...] = ("unnumbered", "entrants", "screen")
-SETTLED = 4 * CHECK_SECONDS
 VIXEN, ALTEA = player(0, "Vixen", FOX, 1), player(1, "Altea", MARTH, 0)
-
-
-class Desk:
-    """A scoreboard that follows one station."""
-
-    def __init__(self, double: HelperDouble) -> None:
-        self.followed = FollowedStation("main")
-        helper = TournamentStreamHelper("http://127.0.0.1:5000", double.number, send=double)
-        self.outcomes: list[str] = []
-        self.board = Scoreboard(
-            "tsh", self.followed, helper.update, check_seconds=CHECK_SECONDS, on_outcome=self.outcomes.append
-        )
-
-    async def show(self, payload: dict[str, Any]) -> None:
-        """Publish a set, and wait until everything has happened."""
-        self.followed.set_changed("main", payload)
-        await trio.sleep(SETTLED)
 
 
 def trouble(board: Scoreboard) -> str:
     return board.trouble or ""
-
-
-@asynccontextmanager
-async def desk(double: HelperDouble) -> AsyncIterator[Desk]:
-    async with trio.open_nursery() as nursery:
-        here = Desk(double)
-        nursery.start_soon(here.board.run)
-        yield here
-        nursery.cancel_scope.cancel()
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -172,14 +140,6 @@ async def test_failure_between_two_sets_does_not_make_names_stay(clock: MockCloc
         assert (double.names, double.score) == ([["Carol"], ["Dave"]], [0, 0])
 
 
-async def test_next_set_replaces_the_names_that_were_written_from_here(clock: MockClock) -> None:
-    double, station = HelperDouble(), Station()
-    async with desk(double) as here:
-        await here.show(station.play(game(1, VIXEN, ALTEA, winners=[0], match="one")))
-        await here.show(station.play(game(2, player(0, "Carol"), player(1, "Dave"), match="two")))
-        assert (double.names, double.score) == ([["Carol"], ["Dave"]], [0, 0])
-
-
 async def test_another_daemon_goes_on_with_its_names(clock: MockClock) -> None:
     double, station = HelperDouble(), Station()
     async with desk(double) as here:
@@ -210,38 +170,6 @@ async def test_half_written_state_is_read_again(clock: MockClock) -> None:
         await here.show(station.play(game(1, VIXEN, ALTEA, winners=[0])))
         assert here.outcomes == ["updated"]
         assert double.score == [1, 0]
-
-
-async def test_wrong_answers_are_logged_once_and_repaired(clock: MockClock) -> None:
-    double, station = HelperDouble("entrants"), Station()
-    broken = True
-
-    async def send(method: str, path: str, body: bytes) -> PostResponse:
-        if broken and path == "/score":
-            return PostResponse(500, "", b"<h1>Internal Server Error</h1>")
-        return await double(method, path, body)
-
-    followed = FollowedStation("main")
-    outcomes: list[str] = []
-    helper = TournamentStreamHelper("http://127.0.0.1:5000", send=send)
-    board = Scoreboard("tsh", followed, helper.update, check_seconds=CHECK_SECONDS, on_outcome=outcomes.append)
-    with capture_logs() as logs:
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(board.run)
-            followed.set_changed("main", station.play(game(1, VIXEN, ALTEA, winners=[0])))
-            await trio.sleep(SETTLED)
-            assert "status 500 for /score" in trouble(board)
-            broken = False
-            await trio.sleep(SETTLED)
-            assert not trouble(board)
-            nursery.cancel_scope.cancel()
-    assert double.score == [1, 0]
-    assert outcomes[0] == "failed"
-    assert outcomes[-1] == "updated"
-    assert [(line["log_level"], line["event"]) for line in logs] == [
-        ("error", "scoreboard cannot be updated; trying again"),
-        ("info", "scoreboard is updated again"),
-    ]
 
 
 @pytest.mark.parametrize(
