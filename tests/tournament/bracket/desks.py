@@ -22,7 +22,11 @@ from tests.tournament.bracket.virtual_time import now
 ALICE, BOB = Player("Alice", "TSM"), Player("Bob", code="BOB#123")
 KEY = ("setup-1", "a" * 32)
 NAMES = {f"setup-{number}": f"Setup {number}" for number in (1, 2, 3)}
-AUTOMATIC = Wishes(dry_run=False, rules=Rules(confirm=False), hold_seconds=0.0)
+
+
+def wishes(*, dry_run: bool = False, confirm: bool = False, **more: Any) -> Wishes:
+    """A desk that reports by itself and at once, unless told otherwise."""
+    return Wishes(dry_run=dry_run, rules=Rules(confirm=confirm), hold_seconds=0.0, **more)
 
 
 def event(**changes: Any) -> StartggDouble:
@@ -50,15 +54,15 @@ def played(winners: str, *, named: bool = True, best_of: int = 3) -> dict[str, A
 async def running(
     double: StartggDouble,
     folder: Path,
-    wishes: Wishes = AUTOMATIC,
     *,
     token: str = "a-token",
     describe: Callable[[str, str, BracketSet], Any] | None = None,
     outcomes: list[str] | None = None,
     history: Callable[[str | None, int], Sequence[StationSet]] = lambda station, since_ms: (),
     damaged: bool = False,
+    **wished: Any,
 ) -> AsyncIterator[BracketDesk]:
-    """A desk at work. `history` returns the sets of stations since a time."""
+    """A desk at work, with what is `wished`. `history` returns the sets of stations since a time."""
 
     async def sets_since(station: str | None, since_ms: int) -> Sequence[StationSet]:
         await trio.lowlevel.checkpoint()
@@ -69,7 +73,7 @@ async def running(
     around = Surroundings(lambda: NAMES, sets_since, describe)
     note = (outcomes or []).append
     desk = BracketDesk(
-        "start.gg", bracket, bracket, store, wishes, around, wall_clock=now, on_outcome=note, damaged=damaged
+        "start.gg", bracket, bracket, store, wishes(**wished), around, wall_clock=now, on_outcome=note, damaged=damaged
     )
     async with trio.open_nursery() as nursery:
         nursery.start_soon(desk.run)

@@ -98,6 +98,12 @@ class StartggDouble:
         self.phases: list[int] | None = [1, 2]
         """The ids of the phases of the event."""
         self.trouble: Callable[[str], Trouble] = lambda operation: ""
+        self.instead: Callable[[str, Mapping[str, Any]], tuple[int, bytes] | None] = lambda operation, variables: None
+        """The answer to an operation with its variables that is not carried out; `None` if it is."""
+        self.odd: dict[str, Mapping[str, Any]] = {}
+        """Odd members of sets in answers, by the key of the set."""
+        self.odd_stations: list[Any] = []
+        """What is listed after the stations."""
         self.admin = True
         self.requests: list[tuple[str, Mapping[str, Any]]] = []
         """Operation and variables of each request that was carried out."""
@@ -166,11 +172,14 @@ class StartggDouble:
     def _carry_out(self, kind: str, operation: str, request: Mapping[str, Any]) -> tuple[int, bytes]:
         query, variables = request["query"], request["variables"]
         _check(query, variables)
+        other = self.instead(operation, variables)
+        if other is not None:
+            return other
         self.requests.append((operation, variables))
         try:
             if kind == "mutation" and not self.admin:
                 raise Error("You do not have permission to report sets in this tournament")
-            renamed = self._start_pool(variables["setId"]) if kind == "mutation" else None
+            renamed = self.start_pool(variables["setId"]) if kind == "mutation" else None
             data = getattr(self, f"_do_{operation.lower()}")(**variables)
         except Error as error:
             return 200, json.dumps({"errors": [{"message": str(error)}], "data": None}).encode()
@@ -186,7 +195,7 @@ class StartggDouble:
             answer["actionRecords"] = {"delete": {"sets": list(renamed)}, "update": {"sets": list(renamed.values())}}
         return 200, json.dumps(answer).encode()
 
-    def _start_pool(self, set_id: Any) -> dict[str, int]:
+    def start_pool(self, set_id: Any) -> dict[str, int]:
         """The first mutation of a pool gives its sets other ids."""
         found = self.by_id(set_id)
         renamed: dict[str, int] = {}
@@ -214,6 +223,7 @@ class StartggDouble:
 
     def _do_stations(self, slug: str, page: int, perPage: int) -> Any:
         listed = [{"id": id, "identifier": name, "number": number} for id, (number, name) in self.stations.items()]
+        listed += self.odd_stations
         return {"tournament": {"stations": _paged(listed, page, perPage)}}
 
     def _do_streamqueue(self, tournamentId: Any) -> Any:
@@ -372,6 +382,7 @@ class StartggDouble:
                 "bracketType": "DOUBLE_ELIMINATION",
                 "phase": {"id": 1, "name": "Pools", "groupCount": len({each.group for each in self.sets.values()})},
             },
+            **self.odd.get(found.key, {}),
         }
 
     # In place of a network.

@@ -11,10 +11,8 @@ import trio.testing
 
 from slpstream.model.errors import ActRefused
 from slpstream.tournament.bracket.interface import BracketSet, Refused
-from slpstream.tournament.bracket.queue import Rules
 from slpstream.tournament.bracket.startgg.client import StartggBracket
 from tests.tournament.bracket.desks import (
-    AUTOMATIC,
     KEY,
     event,
     games,
@@ -24,7 +22,7 @@ from tests.tournament.bracket.desks import (
     running,
     until,
 )
-from tests.tournament.bracket.startgg_double import EVENT, DoubleSet, Entrant, Error, Player, StartggDouble
+from tests.tournament.bracket.startgg_double import EVENT, DoubleSet, Entrant, Player, StartggDouble
 from tests.tournament.bracket.venue import set_payload
 from tests.tournament.bracket.virtual_time import in_virtual_time, now
 from tests.tournament.handover.validator import STARTGG
@@ -48,8 +46,7 @@ async def test_each_game_and_then_the_set_is_reported(tmp_path: Path) -> None:
 @in_virtual_time
 async def test_nothing_is_sent_in_a_dry_run_and_what_would_be_is_shown(tmp_path: Path) -> None:
     double = event(station=501, state=6)
-    wishes = AUTOMATIC._replace(dry_run=True, start=True, assign=True, call=True)
-    async with running(double, tmp_path, wishes) as desk:
+    async with running(double, tmp_path, dry_run=True, start=True, assign=True, call=True) as desk:
         await play(desk, played("00"))
         await trio.sleep(300)
         (entry,) = desk.entries
@@ -65,7 +62,7 @@ async def test_nothing_is_sent_in_a_dry_run_and_what_would_be_is_shown(tmp_path:
 @in_virtual_time
 async def test_a_person_confirms_exactly_what_is_sent(tmp_path: Path) -> None:
     double = event()
-    async with running(double, tmp_path, AUTOMATIC._replace(rules=Rules(confirm=True))) as desk:
+    async with running(double, tmp_path, confirm=True) as desk:
         desk.set_changed("setup-1", played("0"))
         desk.set_changed("setup-1", played("00"))
         await until(lambda: [entry.state for entry in desk.entries] == ["confirm"])
@@ -82,28 +79,6 @@ async def test_a_person_confirms_exactly_what_is_sent(tmp_path: Path) -> None:
         await desk.confirm(KEY)
         await until(lambda: double.sets["one"].state == 3)
     assert double.sets["one"].winner == 0
-
-
-@pytest.mark.parametrize(
-    "trouble", ["429", "500", "html", "half", "unknown", "null", "lost_before", "lost_after", "repeat"]
-)
-@in_virtual_time
-async def test_every_answer_that_is_none(tmp_path: Path, trouble: Any) -> None:
-    double = event()
-    left = [4]
-
-    def sometimes(operation: str) -> Any:
-        if operation != "Report" or not left[0]:
-            return ""
-        left[0] -= 1
-        return trouble
-
-    double.trouble = sometimes
-    async with running(double, tmp_path) as desk:
-        await play(desk, played("00"))
-        await until(lambda: [entry.state for entry in desk.entries] == ["done"], 3600)
-        assert desk.trouble is None
-    assert len(double.sets["one"].completions) == 1
 
 
 @in_virtual_time
@@ -138,18 +113,6 @@ async def test_a_token_that_may_not(tmp_path: Path, fault: str) -> None:
         if fault == "no rights":
             double.admin = True
             await until(lambda: [entry.state for entry in desk.entries] == ["done"], 1200)
-
-
-@in_virtual_time
-async def test_rights_taken_away_later(tmp_path: Path) -> None:
-    double = event()
-    async with running(double, tmp_path) as desk:
-        double.admin = False
-        await play(desk, played("00"))
-        await until(lambda: desk.trouble is not None)
-        assert desk.waiting == 1
-        double.admin = True
-        await until(lambda: not desk.waiting)
 
 
 @pytest.mark.parametrize(("winner", "state"), [(1, "done"), (0, "conflict")])
@@ -242,19 +205,6 @@ async def test_players_without_names_are_for_a_person(tmp_path: Path) -> None:
 
 
 @in_virtual_time
-async def test_two_sets_of_the_same_players_are_for_a_person(tmp_path: Path) -> None:
-    double = event()
-    double.add(DoubleSet("two", 77, 5, list(double.sets["one"].entrants), round="Round Robin"))
-    async with running(double, tmp_path) as desk:
-        await play(desk, played("00"))
-        await until(lambda: [entry.state for entry in desk.entries] == ["ask"])
-        await trio.sleep(300)
-        assert reports(double) == []
-        await desk.drop(KEY)
-        assert desk.waiting == 0
-
-
-@in_virtual_time
 async def test_friendlies_are_not_taken_for_a_later_set(tmp_path: Path) -> None:
     double = event()
     both = list(double.sets["one"].entrants)
@@ -298,8 +248,7 @@ async def test_sets_are_assigned_called_and_started(tmp_path: Path) -> None:
     double = event()
     double.stations[502] = (2, "Setup 2")
     double.add(DoubleSet("two", 77, 5, [Entrant(21, [Player("C")]), Entrant(22, [Player("D")])], station=502))
-    wishes = AUTOMATIC._replace(call=True, start=True, assign=True)
-    async with running(double, tmp_path, wishes) as desk:
+    async with running(double, tmp_path, call=True, start=True, assign=True) as desk:
         desk.set_changed("setup-1", played(""))
         await until(lambda: double.sets["one"].state == 2)
         assert double.sets["one"].station == 501
@@ -325,8 +274,7 @@ async def test_the_next_set_in_the_queue_of_a_stream_is_expected_at_its_station(
         pair = [Entrant(10 * number + side, [Player(f"{key} {side}")]) for side in (1, 2)]
         double.add(DoubleSet(key, 70 + number, 5, list(pair), stream="BTSmelee"))
     double.queue = {"Other": ["one"], "BTSmelee": ["final", "two", "three"]}
-    wishes = AUTOMATIC._replace(streams={"btsmelee": "setup-2"})
-    async with running(double, tmp_path, wishes) as desk:
+    async with running(double, tmp_path, streams={"btsmelee": "setup-2"}) as desk:
         assert [player.name for player in desk.expected("setup-2")] == ["two 1", "two 2"]
         assert not desk.expected("setup-1")
         double.complete_by_hand("two", 0, [], [2, 0])
@@ -341,24 +289,14 @@ async def test_the_next_set_in_the_queue_of_a_stream_is_expected_at_its_station(
 async def test_a_queue_that_start_gg_refuses_to_show_stops_nothing(tmp_path: Path) -> None:
     double = event()
 
-    def refuse(tournamentId: Any) -> Any:
-        raise Error("You do not see stream queues")
-
-    double._do_streamqueue = refuse  # type: ignore[method-assign]
-    async with running(double, tmp_path, AUTOMATIC._replace(streams={"BTSmelee": "setup-2"})) as desk:
+    refusal = 200, b'{"errors": [{"message": "You do not see stream queues"}], "data": null}'
+    double.instead = lambda operation, variables: refusal if operation == "StreamQueue" else None
+    async with running(double, tmp_path, streams={"BTSmelee": "setup-2"}) as desk:
         desk.set_changed("setup-1", played("0"))
         await trio.sleep(1)
         desk.set_changed("setup-1", played("00"))
         await until(lambda: double.sets["one"].state == 3)
         assert desk.connected
-
-
-@in_virtual_time
-async def test_queues_are_asked_for_only_if_a_stream_is_configured(tmp_path: Path) -> None:
-    double = event()
-    async with running(double, tmp_path):
-        await trio.sleep(120)
-    assert "StreamQueue" not in {operation for operation, _ in double.requests}
 
 
 @in_virtual_time
@@ -393,17 +331,6 @@ async def test_details_are_given_once(tmp_path: Path) -> None:
             desk.set_changed("setup-1", played(winners))
             await trio.sleep(60)
     assert given == [(*KEY, "Melee Singles", 3)]
-
-
-@in_virtual_time
-async def test_limit_of_requests_is_kept(tmp_path: Path) -> None:
-    double = event()
-    bracket = StartggBracket(double.connection(per_minute=80))
-    async with trio.open_nursery() as nursery:
-        for _ in range(300):
-            nursery.start_soon(bracket.read, "preview_4_1")
-    assert double.throttled == 0
-    assert trio.current_time() > 300 * 60 / 80 - 1
 
 
 @in_virtual_time

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import trio
 
-from slpstream.tournament.bracket.queue import Entry, Rules
-from tests.tournament.bracket.desks import AUTOMATIC, KEY, event, games, play, reports, running, until
+from slpstream.tournament.bracket.queue import Entry
+from tests.tournament.bracket.desks import KEY, event, games, play, reports, running, until
 from tests.tournament.bracket.pools import ALICE, BOB, CARL, DORA
 from tests.tournament.bracket.receiver import Receiver, desk_of
 from tests.tournament.bracket.startgg_double import DoubleSet, Entrant, Player, StartggDouble
@@ -154,7 +154,7 @@ async def test_a_person_looks_at_names_that_contradict_a_person(
 @in_virtual_time
 async def test_a_confirmation_does_not_outlast_a_change_of_names(tmp_path: Path) -> None:
     double = singles()
-    async with running(double, tmp_path, AUTOMATIC._replace(rules=Rules(confirm=True))) as desk:
+    async with running(double, tmp_path, confirm=True) as desk:
         await play(desk, played("00"))
         await until(lambda: [each.state for each in desk.entries] == ["confirm"])
         double.trouble = lambda operation: "unreachable" if operation == "Report" else ""

@@ -16,8 +16,7 @@ from slpstream.sets.scores import SetScore, SetSide
 from slpstream.store.reports import open_reports
 from slpstream.system.metrics import Metrics
 from slpstream.tournament.bracket.desk import BracketDesk, StationSet, entries
-from slpstream.tournament.bracket.queue import Rules
-from tests.tournament.bracket.desks import AUTOMATIC, event, play, played, reports, running, until
+from tests.tournament.bracket.desks import event, play, played, reports, running, until
 from tests.tournament.bracket.virtual_time import in_virtual_time, now
 
 LATE = "it was over before slpstream saw it"
@@ -140,7 +139,7 @@ async def test_after_a_damaged_queue_the_sets_of_a_day_are_for_a_person(tmp_path
 @in_virtual_time
 async def test_a_result_from_a_dry_run_is_for_a_person_afterwards(tmp_path: Path) -> None:
     double, history = event(), History()
-    async with running(double, tmp_path, AUTOMATIC._replace(dry_run=True), history=history) as desk:
+    async with running(double, tmp_path, dry_run=True, history=history) as desk:
         await play(desk, played("00"))
         await until(lambda: states(desk)["a"][0] == "confirm")
     async with running(double, tmp_path, history=history) as desk:
@@ -154,9 +153,9 @@ async def test_a_result_from_a_dry_run_is_for_a_person_afterwards(tmp_path: Path
 async def test_finished_sets_are_forgotten_here_as_in_the_store(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(entries, "_MAX_FINISHED", 3)
+    monkeypatch.setattr(entries, "MAX_FINISHED", 3)
     double = event()
-    async with running(double, tmp_path, AUTOMATIC._replace(rules=Rules())) as desk:
+    async with running(double, tmp_path, confirm=True) as desk:
         await play(desk, played("00"))
         for number in range(6):
             friendly = played("00", named=False)
@@ -164,7 +163,7 @@ async def test_finished_sets_are_forgotten_here_as_in_the_store(
         await trio.sleep(100)
         kept = sorted(states(desk))
     assert kept == ["3", "4", "5", "a"]
-    async with running(double, tmp_path, AUTOMATIC._replace(rules=Rules())) as desk:
+    async with running(double, tmp_path, confirm=True) as desk:
         assert sorted(states(desk)) == kept
 
 
