@@ -11,8 +11,7 @@ from playwright.sync_api import Browser, expect
 
 from tests.daemons.process import DaemonProcess, running
 from tests.project import IN_CI
-from tests.tournament.controllers.hands import analog, box, with_inputs
-from tests.tournament.controllers.test_planted import moved
+from tests.tournament.controllers.hands import analog, box, moved, with_inputs
 from tests.web.pages import open_page, screenshot
 from tests.web.test_dashboard import AXE, WIDE, serious
 

@@ -23,8 +23,7 @@ from slpstream.daemon.tournament.controllers import DaemonControllers
 from slpstream.stream import Channel
 from tests.daemons.process import DaemonProcess, running
 from tests.daemons.station import running_station
-from tests.tournament.controllers.hands import Inputs, analog, box, with_inputs
-from tests.tournament.controllers.test_planted import moved
+from tests.tournament.controllers.hands import Inputs, analog, box, moved, with_inputs
 
 BEFORE = 1_700_000_000
 PLAYERS = {0: analog(1, change=partial(moved, 9, -7)), 1: box(2, travel=False), 2: analog(3)}

@@ -7,11 +7,12 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from slpstream.api import open_replay
 from slpstream.tournament.controllers.report import ControllerFinding, ControllerReport
 from tests.marks import slow
-from tests.tournament.controllers.hands import FIRST, Inputs, Player, Point, analog, box, with_inputs
+from tests.tournament.controllers.hands import FIRST, Inputs, Player, Point, analog, box, moved, with_inputs
 
 PORTS = (0, 1, 2)
 
@@ -24,10 +25,6 @@ def report_of(players: Mapping[int, Player], folder: Path) -> ControllerReport:
 
 def findings(report: ControllerReport) -> dict[int, list[ControllerFinding]]:
     return {player.player_index: player.findings for player in report.players}
-
-
-def moved(dx: int, dy: int, number: int, point: Point) -> Point:
-    return point[0] + dx, point[1] + dy
 
 
 def drifting(number: int, point: Point) -> Point:
@@ -65,11 +62,11 @@ def pressed(player: Player, change: Callable[[int, Inputs], Inputs]) -> Player:
 def stuttering(number: int, inputs: Inputs) -> Inputs:
     """Y is held for 25 frames of 100, and comes up in the 13th."""
     at = (number - FIRST) % 100
-    return inputs._replace(buttons=0x800 if at < 25 and at != 12 else 0)
+    return replace(inputs, buttons=0x800 if at < 25 and at != 12 else 0)
 
 
 def never_released(number: int, inputs: Inputs) -> Inputs:
-    return inputs._replace(right=max(9, inputs.right))
+    return replace(inputs, right=max(9, inputs.right))
 
 
 def slow_tilts(player: Player) -> Player:
@@ -80,7 +77,7 @@ def slow_tilts(player: Player) -> Player:
 
 HEALTH: Mapping[str, tuple[str, Callable[[int], Player]]] = {
     "off-centre": ("rest", lambda seed: analog(seed, change=partial(moved, 9, -7))),
-    "off-centre box": ("rest", lambda seed: [i._replace(stick=moved(0, 8, 0, i.stick)) for i in box(seed)]),
+    "off-centre box": ("rest", lambda seed: [replace(i, stick=moved(0, 8, 0, i.stick)) for i in box(seed)]),
     "drift": ("drift", lambda seed: analog(seed, change=drifting)),
     "drift, mirrored": ("drift", lambda seed: analog(seed, change=partial(mirrored, drifting))),
     "short rim": ("rim", lambda seed: analog(seed, change=shortened)),
@@ -94,12 +91,12 @@ RULES: Mapping[str, tuple[str, Callable[[int], Player]]] = {
     "goomwave": ("goomwave", lambda seed: analog(seed, change=clamped)),
     "tilt rounding": (
         "tilt_rounding",
-        lambda seed: [i._replace(stick=rounded_up(0, i.stick)) for i in slow_tilts(analog(seed))],
+        lambda seed: [replace(i, stick=rounded_up(0, i.stick)) for i in slow_tilts(analog(seed))],
     ),
     "tilt rounding, mirrored": (
         "tilt_rounding",
         lambda seed: [
-            i._replace(stick=mirrored(rounded_up, 0, (-i.stick[0], -i.stick[1]))) for i in slow_tilts(analog(seed))
+            replace(i, stick=mirrored(rounded_up, 0, (-i.stick[0], -i.stick[1]))) for i in slow_tilts(analog(seed))
         ],
     ),
 }
@@ -142,7 +139,7 @@ def test_offset_is_measured(tmp_path: Path) -> None:
 
 def test_c_stick_off_centre(tmp_path: Path) -> None:
     c_stick = analog(6, change=partial(moved, 10, 0))
-    player = [a._replace(c_stick=b.stick) for a, b in zip(analog(7), c_stick, strict=True)]
+    player = [replace(a, c_stick=b.stick) for a, b in zip(analog(7), c_stick, strict=True)]
     found = findings(report_of({0: player}, tmp_path))[0]
     assert [(finding.check, finding.part) for finding in found] == [("rest", "C-stick")]
 
@@ -156,7 +153,7 @@ def test_repeated_sdi(tmp_path: Path) -> None:
 
 
 def test_box_c_stick_points(tmp_path: Path) -> None:
-    player = [inputs._replace(c_stick=(-64, 0) if i % 500 < 4 else (0, 0)) for i, inputs in enumerate(box(9))]
+    player = [replace(inputs, c_stick=(-64, 0) if i % 500 < 4 else (0, 0)) for i, inputs in enumerate(box(9))]
     found = findings(report_of({1: player}, tmp_path))[1]
     assert [(finding.check, finding.confidence) for finding in found] == [("disallowed_cstick", "medium")]
 
