@@ -31,8 +31,7 @@ from slpstream.system.metrics import Metrics
 from slpstream.tournament.bracket.interface import SetContext
 from slpstream.tournament.handover.handed_set import HandedSet
 from tests.sets.games import DAY, NO_CONTEST, Seat, replay
-from tests.tournament.handover.test_handed_set import document
-from tests.tournament.handover.validator import problems
+from tests.tournament.handover.validator import document, problems
 
 TIMEOUT_SECONDS = 20.0
 ANN_AND_BOB = {0: Seat("Ann", "ANN#1"), 1: Seat("Bob", "BOB#2")}

@@ -37,45 +37,27 @@ def best_of_three() -> dict[str, Any]:
     }
 
 
+def reported(number: int, winner: int, scores: tuple[int, int], stage: int, *picks: tuple[int, int]) -> dict[str, Any]:
+    """A game as start.gg gets it, with the entrants and characters that were picked."""
+    return {
+        "gameNum": number,
+        "winnerId": f"{{entrant{winner}}}",
+        "entrant1Score": scores[0],
+        "entrant2Score": scores[1],
+        "stageId": stage,
+        "selections": [{"entrantId": f"{{entrant{who}}}", "characterId": character} for who, character in picks],
+    }
+
+
 def test_best_of_three() -> None:
     assert bracket_set(best_of_three()) == {
         "setId": "{setId}",
         "isDQ": False,
         "winnerId": "{entrant2}",
         "gameData": [
-            {
-                "gameNum": 1,
-                "winnerId": "{entrant1}",
-                "entrant1Score": 2,
-                "entrant2Score": 0,
-                "stageId": 19,
-                "selections": [
-                    {"entrantId": "{entrant1}", "characterId": 6},
-                    {"entrantId": "{entrant2}", "characterId": 14},
-                ],
-            },
-            {
-                "gameNum": 2,
-                "winnerId": "{entrant2}",
-                "entrant1Score": 0,
-                "entrant2Score": 1,
-                "stageId": 20,
-                "selections": [
-                    {"entrantId": "{entrant2}", "characterId": 14},
-                    {"entrantId": "{entrant1}", "characterId": 6},
-                ],
-            },
-            {
-                "gameNum": 3,
-                "winnerId": "{entrant2}",
-                "entrant1Score": 0,
-                "entrant2Score": 3,
-                "stageId": 5,
-                "selections": [
-                    {"entrantId": "{entrant1}", "characterId": 6},
-                    {"entrantId": "{entrant2}", "characterId": 9},
-                ],
-            },
+            reported(1, 1, (2, 0), 19, (1, 6), (2, 14)),
+            reported(2, 2, (0, 1), 20, (2, 14), (1, 6)),
+            reported(3, 2, (0, 3), 5, (1, 6), (2, 9)),
         ],
     }
 
