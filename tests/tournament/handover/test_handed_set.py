@@ -16,11 +16,17 @@ from slpstream.tournament.bracket.interface import SetContext
 from slpstream.tournament.clock_skew import ClockSkew, clock_skew
 from slpstream.tournament.handover.archive import write_zip, write_zip_file
 from slpstream.tournament.handover.handed_set import Templates
-from tests.replays import SLP, needs_shared
+from tests.replays import replay as recorded
+from tests.replays import replay_path
 from tests.sets.games import DAY, MARTH, Seat, replay
 from tests.tournament.handover.setups import ANN, BOB, Setup
 from tests.tournament.handover.validator import copied, document, problems
 
+REPLAYS = (
+    "short_pre_frames_3.17", "ranked_3.14", "rollbacks_3.18", "ice_climbers_3.18",
+    "FodPlatforms", "ranked_game1_tiebreak", "unranked_game1", "v3.18",
+)  # fmt: skip
+"""Our own, and real ones, which may be missing."""
 STARTGG: Mapping[str, Any] = {
     "tournament": {"name": "The Weekly", "location": "Hall 3"},
     "event": {"id": 1, "name": "Melee Singles", "slug": "tournament/the-weekly/event/melee-singles"},
@@ -300,11 +306,9 @@ def test_templates(setup: Setup) -> None:
     assert handed.members[0].name == "1 {stage}, Bob Battlefield 20260314100000.slp"
 
 
-@needs_shared
-@pytest.mark.parametrize("name", ["FodPlatforms", "ranked_game1_tiebreak", "unranked_game1", "v3.18"])
-def test_real_replay_in_a_zip(setup: Setup, name: str) -> None:
-    data = (SLP / f"{name}.slp").read_bytes()
-    game_id = setup.add(data)
+@pytest.mark.parametrize("name", [name for name in REPLAYS if replay_path(name).exists()])
+def test_replay_of_a_console_in_a_zip(setup: Setup, name: str) -> None:
+    game_id = setup.add(recorded(name))
     setup.rules = Rules(best_of=1)
     players = setup.payload()["players"]
     setup.correct(games={game_id: {"winner": players[0]["playerIndex"]}})
