@@ -24,11 +24,10 @@ from tests.tournament.bracket.desks import (
 )
 from tests.tournament.bracket.startgg_double import EVENT, DoubleSet, Entrant, Player, StartggDouble
 from tests.tournament.bracket.venue import set_payload
-from tests.tournament.bracket.virtual_time import in_virtual_time, now
+from tests.tournament.bracket.virtual_time import now
 from tests.tournament.handover.validator import STARTGG
 
 
-@in_virtual_time
 async def test_each_game_and_then_the_set_is_reported(tmp_path: Path) -> None:
     double = event()
     async with running(double, tmp_path) as desk:
@@ -43,7 +42,6 @@ async def test_each_game_and_then_the_set_is_reported(tmp_path: Path) -> None:
     assert double.sets["final"].entrants[0] is not None
 
 
-@in_virtual_time
 async def test_nothing_is_sent_in_a_dry_run_and_what_would_be_is_shown(tmp_path: Path) -> None:
     double = event(station=501, state=6)
     async with running(double, tmp_path, dry_run=True, start=True, assign=True, call=True) as desk:
@@ -59,7 +57,6 @@ async def test_nothing_is_sent_in_a_dry_run_and_what_would_be_is_shown(tmp_path:
     assert not [operation for operation, _ in double.requests if operation in ("Report", "Call", "Start", "Assign")]
 
 
-@in_virtual_time
 async def test_a_person_confirms_exactly_what_is_sent(tmp_path: Path) -> None:
     double = event()
     async with running(double, tmp_path, confirm=True) as desk:
@@ -81,7 +78,6 @@ async def test_a_person_confirms_exactly_what_is_sent(tmp_path: Path) -> None:
     assert double.sets["one"].winner == 0
 
 
-@in_virtual_time
 async def test_a_silent_hour(tmp_path: Path) -> None:
     double = event()
     async with running(double, tmp_path) as desk:
@@ -99,7 +95,6 @@ async def test_a_silent_hour(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("fault", ["wrong token", "no rights"])
-@in_virtual_time
 async def test_a_token_that_may_not(tmp_path: Path, fault: str) -> None:
     double = event()
     double.admin = fault != "no rights"
@@ -116,7 +111,6 @@ async def test_a_token_that_may_not(tmp_path: Path, fault: str) -> None:
 
 
 @pytest.mark.parametrize(("winner", "state"), [(1, "done"), (0, "conflict")])
-@in_virtual_time
 async def test_a_set_that_somebody_else_reported(tmp_path: Path, winner: int, state: str) -> None:
     double = event()
     async with running(double, tmp_path) as desk:
@@ -139,7 +133,6 @@ async def test_a_set_that_somebody_else_reported(tmp_path: Path, winner: int, st
     assert (found.winner, found.resets, len(found.completions)) == (1, 1, 2)
 
 
-@in_virtual_time
 async def test_a_correction_that_would_reset_later_sets_asks_again(tmp_path: Path) -> None:
     double = event()
     async with running(double, tmp_path) as desk:
@@ -159,7 +152,6 @@ async def test_a_correction_that_would_reset_later_sets_asks_again(tmp_path: Pat
     assert double.sets["one"].resets == 1
 
 
-@in_virtual_time
 async def test_games_of_a_reported_set_are_corrected_without_a_reset(tmp_path: Path) -> None:
     double = event()
     async with running(double, tmp_path) as desk:
@@ -174,7 +166,6 @@ async def test_games_of_a_reported_set_are_corrected_without_a_reset(tmp_path: P
     assert found.resets == 0
 
 
-@in_virtual_time
 async def test_somebody_enters_games_while_the_set_goes_on(tmp_path: Path) -> None:
     double = event()
     async with running(double, tmp_path) as desk:
@@ -189,7 +180,6 @@ async def test_somebody_enters_games_while_the_set_goes_on(tmp_path: Path) -> No
     assert double.sets["one"].winner == 1
 
 
-@in_virtual_time
 async def test_players_without_names_are_for_a_person(tmp_path: Path) -> None:
     double = event(station=501, state=6)
     async with running(double, tmp_path) as desk:
@@ -204,7 +194,6 @@ async def test_players_without_names_are_for_a_person(tmp_path: Path) -> None:
     assert double.sets["one"].winner == 1
 
 
-@in_virtual_time
 async def test_friendlies_are_not_taken_for_a_later_set(tmp_path: Path) -> None:
     double = event()
     both = list(double.sets["one"].entrants)
@@ -219,7 +208,6 @@ async def test_friendlies_are_not_taken_for_a_later_set(tmp_path: Path) -> None:
     assert reports(double) == []
 
 
-@in_virtual_time
 async def test_the_bracket_knows_a_longer_set(tmp_path: Path) -> None:
     double = event(total_games=5)
     async with running(double, tmp_path) as desk:
@@ -230,7 +218,6 @@ async def test_the_bracket_knows_a_longer_set(tmp_path: Path) -> None:
         assert all("winnerId" not in sent for sent in reports(double))
 
 
-@in_virtual_time
 async def test_a_set_left_behind_is_for_a_person(tmp_path: Path) -> None:
     double = event(total_games=5)
     async with running(double, tmp_path) as desk:
@@ -243,7 +230,6 @@ async def test_a_set_left_behind_is_for_a_person(tmp_path: Path) -> None:
     assert double.sets["one"].winner == 1
 
 
-@in_virtual_time
 async def test_sets_are_assigned_called_and_started(tmp_path: Path) -> None:
     double = event()
     double.stations[502] = (2, "Setup 2")
@@ -267,7 +253,6 @@ async def test_sets_are_assigned_called_and_started(tmp_path: Path) -> None:
             await desk.act("assign", "77", "nowhere")
 
 
-@in_virtual_time
 async def test_the_next_set_in_the_queue_of_a_stream_is_expected_at_its_station(tmp_path: Path) -> None:
     double = event()
     for number, key in enumerate(("two", "three"), 2):
@@ -285,7 +270,6 @@ async def test_the_next_set_in_the_queue_of_a_stream_is_expected_at_its_station(
         await until(lambda: [player.name for player in desk.expected("setup-2")] == ["Bob", "Alice"], 2000)
 
 
-@in_virtual_time
 async def test_a_queue_that_start_gg_refuses_to_show_stops_nothing(tmp_path: Path) -> None:
     double = event()
 
@@ -299,7 +283,6 @@ async def test_a_queue_that_start_gg_refuses_to_show_stops_nothing(tmp_path: Pat
         assert desk.connected
 
 
-@in_virtual_time
 async def test_long_lists_and_doubles(tmp_path: Path) -> None:
     """400 sets in doubles are read in pages, of which start.gg refuses those that are too large."""
     double = StartggDouble(now)
@@ -318,7 +301,6 @@ async def test_long_lists_and_doubles(tmp_path: Path) -> None:
     assert double.throttled == 0
 
 
-@in_virtual_time
 async def test_details_are_given_once(tmp_path: Path) -> None:
     double = event()
     given: list[tuple[str, str, str, int | None]] = []
@@ -333,14 +315,12 @@ async def test_details_are_given_once(tmp_path: Path) -> None:
     assert given == [(*KEY, "Melee Singles", 3)]
 
 
-@in_virtual_time
 async def test_unknown_events_are_named() -> None:
     bracket = StartggBracket(event().connection(("tournament/other/event/x",)))
     with pytest.raises(Refused, match="no event tournament/other/event/x"):
         await bracket.check()
 
 
-@in_virtual_time
 async def test_the_replays_of_a_set_get_what_their_readers_need_about_the_bracket(tmp_path: Path) -> None:
     double = event(stream="BTSmelee")
     async with running(double, tmp_path) as desk:
@@ -366,7 +346,6 @@ async def test_the_replays_of_a_set_get_what_their_readers_need_about_the_bracke
         assert desk.context_of(*KEY) == context
 
 
-@in_virtual_time
 async def test_the_result_of_a_crew_battle_is_reported_without_games(tmp_path: Path) -> None:
     """Its players change, and its score is the stocks left, whatever the length of the set in the bracket."""
     double = event(entrants=[Entrant(11, [Player("b1"), Player("b2")]), Entrant(12, [Player("r1"), Player("r2")])])
@@ -389,7 +368,6 @@ async def test_the_result_of_a_crew_battle_is_reported_without_games(tmp_path: P
     assert ["gameData" in sent for sent in reports(double)] == [False]
 
 
-@in_virtual_time
 async def test_single_phase_has_no_siblings_and_unknown_phases_have_none_said() -> None:
     double = event()
     bracket = StartggBracket(double.connection())

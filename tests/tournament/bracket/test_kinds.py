@@ -18,10 +18,8 @@ from slpstream.tournament.bracket.webhook import WebhookResults
 from tests.outputs.receivers import SECRET, real_receiver, verified
 from tests.tournament.bracket.desks import played, until
 from tests.tournament.bracket.receiver import Receiver, desk_of
-from tests.tournament.bracket.virtual_time import in_virtual_time
 
 
-@in_virtual_time
 async def test_a_webhook_gets_each_result_once(tmp_path: Path) -> None:
     receiver = Receiver()
     receiver.answers = ["no answer within 10 s", 503, 429, 204]

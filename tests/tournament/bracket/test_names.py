@@ -15,7 +15,6 @@ from tests.tournament.bracket.pools import ALICE, BOB, CARL, DORA
 from tests.tournament.bracket.receiver import Receiver, desk_of
 from tests.tournament.bracket.startgg_double import DoubleSet, Entrant, Player, StartggDouble
 from tests.tournament.bracket.venue import set_payload
-from tests.tournament.bracket.virtual_time import in_virtual_time
 
 
 def singles() -> StartggDouble:
@@ -34,7 +33,6 @@ def entry_of(entries: Sequence[Entry]) -> Entry:
     return entry
 
 
-@in_virtual_time
 async def test_names_swapped_after_a_game_was_reported(tmp_path: Path) -> None:
     double = singles()
     async with running(double, tmp_path) as desk:
@@ -47,7 +45,6 @@ async def test_names_swapped_after_a_game_was_reported(tmp_path: Path) -> None:
     assert double.sets["one"].winner == 0, "Bob is the first entrant"
 
 
-@in_virtual_time
 async def test_names_swapped_after_the_report_are_for_a_person(tmp_path: Path) -> None:
     double = singles()
     async with running(double, tmp_path) as desk:
@@ -64,7 +61,6 @@ async def test_names_swapped_after_the_report_are_for_a_person(tmp_path: Path) -
         await until(lambda: not entry_of([*desk.entries]).changed)
 
 
-@in_virtual_time
 async def test_names_swapped_while_the_report_is_on_its_way(tmp_path: Path) -> None:
     double = singles()
     async with running(double, tmp_path) as desk:
@@ -76,7 +72,6 @@ async def test_names_swapped_while_the_report_is_on_its_way(tmp_path: Path) -> N
         assert entry_of([*desk.entries]).changed
 
 
-@in_virtual_time
 async def test_names_of_other_players_are_for_a_person(tmp_path: Path) -> None:
     double = singles()
     async with running(double, tmp_path) as desk:
@@ -94,7 +89,6 @@ async def test_names_of_other_players_are_for_a_person(tmp_path: Path) -> None:
     assert double.sets["two"].winner == 0
 
 
-@in_virtual_time
 async def test_names_of_other_players_after_the_report_are_for_a_person(tmp_path: Path) -> None:
     double = singles()
     async with running(double, tmp_path) as desk:
@@ -110,7 +104,6 @@ async def test_names_of_other_players_after_the_report_are_for_a_person(tmp_path
         await until(lambda: not entry_of([*desk.entries]).changed)
 
 
-@in_virtual_time
 async def test_names_taken_away_after_a_game_are_for_a_person(tmp_path: Path) -> None:
     double = singles()
     async with running(double, tmp_path) as desk:
@@ -130,7 +123,6 @@ async def test_names_taken_away_after_a_game_are_for_a_person(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("one", "other", "state"), [(ALICE, BOB, "done"), (BOB, ALICE, "confirm"), (CARL, BOB, "confirm")]
 )
-@in_virtual_time
 async def test_a_person_looks_at_names_that_contradict_a_person(
     tmp_path: Path, one: Player, other: Player, state: str
 ) -> None:
@@ -151,7 +143,6 @@ async def test_a_person_looks_at_names_that_contradict_a_person(
     assert double.sets["one"].winner == 1
 
 
-@in_virtual_time
 async def test_a_confirmation_does_not_outlast_a_change_of_names(tmp_path: Path) -> None:
     double = singles()
     async with running(double, tmp_path, confirm=True) as desk:
@@ -164,7 +155,6 @@ async def test_a_confirmation_does_not_outlast_a_change_of_names(tmp_path: Path)
         await until(lambda: [each.state for each in desk.entries] == ["confirm"])
 
 
-@in_virtual_time
 async def test_a_webhook_gets_the_names_that_were_corrected(tmp_path: Path) -> None:
     receiver = Receiver()
     with desk_of(receiver, tmp_path) as desk:

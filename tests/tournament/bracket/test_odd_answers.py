@@ -17,10 +17,9 @@ from tests.tournament.bracket.desks import KEY, event, games, play, played, repo
 from tests.tournament.bracket.pools import ALICE, BOB, CARL, DORA, ONE, TWO, at, payload, pools
 from tests.tournament.bracket.startgg_double import DoubleSet, Entrant, Player, StartggDouble
 from tests.tournament.bracket.venue import set_payload
-from tests.tournament.bracket.virtual_time import in_virtual_time, now
+from tests.tournament.bracket.virtual_time import now
 
 
-@in_virtual_time
 async def test_a_score_that_contradicts_games_in_the_bracket_is_for_a_person(tmp_path: Path) -> None:
     double = pools()
     async with running(double, tmp_path) as desk:
@@ -38,7 +37,6 @@ async def test_a_score_that_contradicts_games_in_the_bracket_is_for_a_person(tmp
     assert double.sets["one"].winner == 0
 
 
-@in_virtual_time
 async def test_a_correction_without_games_is_refused_if_the_winner_stays(tmp_path: Path) -> None:
     double = pools()
     async with running(double, tmp_path) as desk:
@@ -51,7 +49,6 @@ async def test_a_correction_without_games_is_refused_if_the_winner_stays(tmp_pat
         assert at(desk, ONE).changed
 
 
-@in_virtual_time
 async def test_a_first_game_of_somebody_else_is_not_taken_for_a_score(tmp_path: Path) -> None:
     """A report without games has the score in their place, here 1–2, and Bob has won the first game there."""
     double = pools()
@@ -64,7 +61,6 @@ async def test_a_first_game_of_somebody_else_is_not_taken_for_a_score(tmp_path: 
 
 
 @pytest.mark.parametrize("status", [400, 403])
-@in_virtual_time
 async def test_one_refused_set_does_not_hold_up_the_others(tmp_path: Path, status: int) -> None:
     double = pools()
     refusal = status, b'{"success": false, "message": "Invalid value for selections"}'
@@ -121,7 +117,6 @@ def test_a_player_called_null_keeps_the_name() -> None:
     assert station_of({"id": 1, "number": "4", "identifier": 5}).number == 4
 
 
-@in_virtual_time
 async def test_odd_sets_and_stations_are_left_out_of_lists(tmp_path: Path) -> None:
     double = pools()
     double.odd["one"] = {"slots": {}}
@@ -136,7 +131,6 @@ async def test_odd_sets_and_stations_are_left_out_of_lists(tmp_path: Path) -> No
         assert refused.value.kind == "unknown", "others go on"
 
 
-@in_virtual_time
 async def test_a_dropped_set_is_left_alone(tmp_path: Path) -> None:
     """Also if it was completed or deleted in the bracket, and was going to be looked at."""
     double = pools()
@@ -158,7 +152,6 @@ async def test_a_dropped_set_is_left_alone(tmp_path: Path) -> None:
         assert len([operation for operation, _ in double.requests if operation == "Set"]) == asked
 
 
-@in_virtual_time
 async def test_a_set_without_both_entrants_is_asked_for_now_and_then(tmp_path: Path) -> None:
     double = pools()
     async with running(double, tmp_path, confirm=True) as desk:
@@ -181,7 +174,6 @@ def full_house() -> StartggDouble:
     return double
 
 
-@in_virtual_time
 async def test_a_pool_that_is_started_on_the_site_delays_little(tmp_path: Path) -> None:
     double = full_house()
 
@@ -201,7 +193,6 @@ async def test_a_pool_that_is_started_on_the_site_delays_little(tmp_path: Path) 
         assert len({entry.set_id for entry in desk.entries}) == 30
 
 
-@in_virtual_time
 async def test_sets_that_others_complete_during_a_restart_are_recognised(tmp_path: Path) -> None:
     double = pools()
     async with running(double, tmp_path, confirm=True) as desk:
@@ -217,7 +208,6 @@ async def test_sets_that_others_complete_during_a_restart_are_recognised(tmp_pat
         assert "Set" not in [operation for operation, _ in double.requests[begin:]]
 
 
-@in_virtual_time
 async def test_a_conflict_is_looked_at_only_after_changes(tmp_path: Path) -> None:
     double = event()
     async with running(double, tmp_path) as desk:
@@ -233,7 +223,6 @@ async def test_a_conflict_is_looked_at_only_after_changes(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("token", ["tök", "ab\u200bc", "ab\x01c"])
-@in_virtual_time
 async def test_a_token_that_cannot_be_one(tmp_path: Path, token: str) -> None:
     double = event()
     async with running(double, tmp_path, token=token) as desk:

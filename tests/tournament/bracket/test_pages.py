@@ -6,13 +6,11 @@ import trio
 
 from slpstream.tournament.bracket.startgg.client import StartggBracket
 from tests.tournament.bracket.startgg_double import DoubleSet, Entrant, Player, StartggDouble, Trouble
-from tests.tournament.bracket.virtual_time import in_virtual_time
 
 SETS = 100
 COMPLETED = 3
 
 
-@in_virtual_time
 async def test_open_sets_are_all_found_while_others_are_completed() -> None:
     """They move forward in the list, possibly to a page that has been read."""
     double = StartggDouble(trio.current_time)

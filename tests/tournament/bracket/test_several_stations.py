@@ -11,11 +11,9 @@ from slpstream.model.errors import ActRefused
 from tests.tournament.bracket.desks import play, reports, running, until
 from tests.tournament.bracket.pools import ALICE, BOB, CARL, DORA, ONE, THREE, TWO, at, payload, pools
 from tests.tournament.bracket.startgg_double import Player
-from tests.tournament.bracket.virtual_time import in_virtual_time
 
 
 @pytest.mark.parametrize("reason", ["outage", "person"])
-@in_virtual_time
 async def test_a_set_waits_for_the_reports_of_its_players_on_other_stations(tmp_path: Path, reason: str) -> None:
     double = pools()
     async with running(double, tmp_path, confirm=reason == "person") as desk:
@@ -40,7 +38,6 @@ async def test_a_set_waits_for_the_reports_of_its_players_on_other_stations(tmp_
     assert double.sets["final"].winner == 0
 
 
-@in_virtual_time
 async def test_a_friendly_of_others_does_not_wait(tmp_path: Path) -> None:
     double = pools()
     async with running(double, tmp_path, confirm=True) as desk:
@@ -50,7 +47,6 @@ async def test_a_friendly_of_others_does_not_wait(tmp_path: Path) -> None:
         assert at(desk, ONE).state == "confirm"
 
 
-@in_virtual_time
 async def test_a_set_that_moves_to_another_station(tmp_path: Path) -> None:
     double = pools()
     async with running(double, tmp_path) as desk:
@@ -71,7 +67,6 @@ async def test_a_set_that_moves_to_another_station(tmp_path: Path) -> None:
     assert at(desk, ONE).state == "dropped"
 
 
-@in_virtual_time
 async def test_a_set_that_is_over_is_not_taken_over(tmp_path: Path) -> None:
     double = pools()
     async with running(double, tmp_path, confirm=True) as desk:
@@ -82,7 +77,6 @@ async def test_a_set_that_is_over_is_not_taken_over(tmp_path: Path) -> None:
             await desk.assign_entry(TWO, "1", swapped=False)
 
 
-@in_virtual_time
 async def test_a_set_is_not_assigned_while_its_report_is_on_its_way(tmp_path: Path) -> None:
     double = pools()
     async with running(double, tmp_path, confirm=True) as desk:
@@ -98,7 +92,6 @@ async def test_a_set_is_not_assigned_while_its_report_is_on_its_way(tmp_path: Pa
             await desk.assign_entry(ONE, "2", swapped=False)
 
 
-@in_virtual_time
 async def test_a_set_dropped_while_its_report_is_on_its_way_stays_dropped(tmp_path: Path) -> None:
     double = pools()
     async with running(double, tmp_path) as desk:
