@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import msgspec
 import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
@@ -348,17 +347,6 @@ async def test_wishes_of_rules_that_are_gone_are_forgotten(clock: MockClock) -> 
         assert production.obs.texts == {"Players": "", "Score": ""}
 
 
-async def test_kept_state_does_not_grow(clock: MockClock) -> None:
-    production = Production()
-    sizes = []
-    async with production.running():
-        for number in range(1, 40):
-            await production.play(number)
-            await production.end()
-            sizes.append(len(msgspec.json.encode(production.kept)))
-    assert sizes[-1] <= max(sizes[:5]) + 20
-
-
 async def test_texts_follow_the_set(clock: MockClock) -> None:
     production = Production()
     async with production.running():
@@ -385,14 +373,6 @@ async def test_text_of_an_event_stays_when_the_set_changes(clock: MockClock) -> 
         production.show_set("main", (1, 0))
         await trio.sleep(1)
         assert production.obs.texts["Score"] == "42 %"
-
-
-async def test_messages_of_watched_stations_are_not_held_back(clock: MockClock) -> None:
-    production = Production("main", "side")
-    async with production.running():
-        channels = [production.fakes[name].channel for name in ("main", "side")]
-        assert ["live" in channel.unread_modes for channel in channels] == [False, True]
-    assert "live" in channels[0].unread_modes
 
 
 async def test_pause_is_no_idle_station(clock: MockClock) -> None:
@@ -428,18 +408,6 @@ async def test_set_that_the_operator_extends_is_over_twice(clock: MockClock) -> 
         production.show_set("main", (3, 0), over=True)
         await trio.sleep(5)
     assert production.obs.shown[3:] == ["Break", "Result", "Game", "Break", "Result"]
-
-
-async def test_what_people_change_in_obs_is_set_again_by_the_next_rule(clock: MockClock) -> None:
-    rule = Rule(on="game_start", station="main", actions=Actions(in_scene="Game", show=("Logo",)))
-    production = Production(rules=[rule])
-    async with production.running():
-        for number in (1, 2):
-            await production.play(number)
-            assert production.obs.items["Game", "Logo"][1] is True
-            production.obs.items["Game", "Logo"][1] = False
-            await production.end()
-            assert production.obs.items["Game", "Logo"][1] is False, "until the next rule"
 
 
 async def test_clock_that_is_set_back_delays_a_scene_no_longer_than_ever() -> None:

@@ -12,13 +12,13 @@ import trio
 
 from slpstream.daemon.gateway.games import BrokerGames
 from slpstream.model.errors import CursorGone, NoSuchGame
-from slpstream.model.messages import START, FramesMode, LogMessage
+from slpstream.model.messages import START, FramesMode
 from slpstream.outputs.redis.streams import MODES, EventKeys, StationKeys
 from slpstream.store import GameKey, GamesQuery
 from slpstream.web.games import FramesQuery, InvalidQuery
 from slpstream.web.schemas import GameList
 from tests.redis.gateways import Follower, Gateway, hold_back
-from tests.redis.ingest import Ingest, broker_client, expected, of_game, until, until_stored
+from tests.redis.ingest import Ingest, broker_client, expected, until, until_stored
 from tests.redis.redis_process import RedisProcess
 from tests.stream.fakes import Client, FakeLog, FakeStation, LineEncoding, subscription
 
@@ -255,31 +255,6 @@ async def test_games_in_the_broker(broker: RedisProcess) -> None:
 
 
 @pytest.mark.trio
-async def test_slower_gateway_accepts_cursors_of_a_faster_one(
-    broker: RedisProcess, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The subscriber has received a game that the slower gateway has not read yet."""
-    station, logs = FakeStation(), [FakeLog(n) for n in range(3)]
-    ingest = Ingest(broker.url, "slower", station)
-    async with ingest.running():
-        one, two = Gateway(broker.url, "slower"), Gateway(broker.url, "slower")
-        async with one.running("main"), two.running("main"):
-            follower = Follower()
-            gate = hold_back(two, monkeypatch)
-            for log in logs[:2]:
-                async with follower.at(one) as connection:
-                    station.play(log)
-                    await until(lambda c=connection: len(c.log) >= len(log.whole()))  # type: ignore[misc]  # noqa: B023
-            async with follower.at(two) as connection:
-                await trio.sleep(0.05)
-                assert connection.error is None
-                gate.set()
-                station.play(logs[2])
-                await until(lambda: len(connection.log) >= len(logs[2].whole()))
-            assert follower.lines == [line for log in logs for line in expected(log)]
-
-
-@pytest.mark.trio
 async def test_invalid_entries_of_other_programs_are_ignored(broker: RedisProcess) -> None:
     station, log = FakeStation(), FakeLog(1, batches=40)
     ingest = Ingest(broker.url, "others", station)
@@ -309,44 +284,6 @@ async def test_invalid_entries_of_other_programs_are_ignored(broker: RedisProces
             assert gateway.feed.connected
         async with Gateway(broker.url, "others").running("main") as late, follower.at(late) as connection:
             assert connection.error is None
-
-
-@pytest.mark.trio
-@pytest.mark.parametrize("seed", range(2))
-async def test_two_games_at_the_same_time(broker: RedisProcess, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two files of a station grow at once: each log is complete and in order, live, read back, and for late joiners."""
-    monkeypatch.setattr("slpstream.outputs.redis.sink.MIN_TURN_SECONDS", 0.01)
-    event, chance = f"both-{seed}", random.Random(seed)
-    station, logs = FakeStation(), [FakeLog(n, batches=50, seed=seed) for n in range(2)]
-    ingest = Ingest(broker.url, event, station)
-    async with ingest.running(), broker_client(broker.url) as client:
-        async with Gateway(broker.url, event, chance.choice((1, 1 << 20))).running("main") as gateway:
-            followers = [Follower(mode) for mode in MODES]
-            async with followers[0].at(gateway) as live, followers[1].at(gateway) as finalized:
-                games = [station.begin(log) for log in logs]
-                station.write(games[0])  # a game is known after its first message
-                while games:
-                    game = chance.choice(games)
-                    if not station.write(game, chance.choice((1, 4))):
-                        games.remove(game)
-                    await trio.sleep(chance.choice((0, 0.005, 0.02)))
-                for mode, connection in zip(MODES, (live, finalized), strict=True):
-                    count = sum(len(log.whole(mode)) for log in logs)
-                    await until(lambda c=connection, n=count: len(c.log) >= n)  # type: ignore[misc]
-            for follower in followers:
-                for log in logs:
-                    assert of_game(follower.lines, log) == expected(log, mode=follower.mode)
-        turns = await client.hgetall(StationKeys(event, "main").turns("live"))
-        assert len(turns) > 2
-        async with Gateway(broker.url, event, 1).running("main") as late:
-            channel = late.hub.channels["main"]
-            for mode in MODES:
-                for log in logs:
-                    game, position, read = await channel.locate(log.game_id), START, list[LogMessage]()
-                    while found := await game.log_reader.messages(mode, position):
-                        read += found
-                        position = read[-1].position
-                    assert [message.json("main") for message in read] == expected(log, mode=mode)
 
 
 @pytest.mark.trio

@@ -48,12 +48,6 @@ def test_daemon_without_a_broker_does_not_import_redis(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout.splitlines()[-1:]) == (0, ["LOADED []"]), done.stderr
 
 
-def test_help_does_not_import_redis() -> None:
-    for arguments in (["serve", "--help"], ["gateway", "--help"]):
-        done = run(_BLOCKED.format(arguments=arguments))
-        assert (done.returncode, done.stdout.splitlines()[-1:]) == (0, ["LOADED []"]), done.stderr
-
-
 def test_broker_without_the_extra_is_a_configuration_error(tmp_path: Path) -> None:
     config = tmp_path / "slpstream.toml"
     config.write_text('[fanout]\nurl = "redis://localhost"\n')

@@ -105,18 +105,6 @@ async def test_results_of_old_replays_are_not_posted(store: DeliveryStore, clock
         assert double.contents == ["game 1: Vixen"]
 
 
-async def test_set_in_progress_at_the_first_start_is_followed_from_there(
-    store: DeliveryStore, clock: MockClock
-) -> None:
-    double, station = DiscordDouble(), Station()
-    async with room(store, double) as here:
-        here.begin(2)
-        await here.show(station.play(game(1, VIXEN, ALTEA, winners=[1]), game(2, VIXEN, ALTEA)))
-        assert double.contents == []
-        await here.show(station.play(game(2, VIXEN, ALTEA, winners=[1])))
-        assert double.contents == ["game 2: Altea", "set: Altea 2-0"]
-
-
 async def test_restart_posts_what_ended_meanwhile_and_nothing_twice(store: DeliveryStore, clock: MockClock) -> None:
     double, station = DiscordDouble(), Station()
     async with room(store, double) as here:

@@ -8,6 +8,7 @@ import pytest
 import trio
 from trio.testing import MockClock
 
+from slpstream.formats.slippi.names import characters
 from slpstream.outputs.scoreboards.tournament_stream_helper import CHECK_SECONDS
 from slpstream.sets import PlayedGame
 from tests.outputs.scoreboards.desk import desk
@@ -31,10 +32,11 @@ class Afternoon:
         self.station.play(self._game(None))
 
     def _game(self, winner: int | None) -> PlayedGame:
-        players = [
-            player(port, name, self.random.randrange(26), self.random.randrange(4))
-            for port, name in zip((0, 1), self.pair, strict=True)
-        ]
+        picks = [(self.random.randrange(26), self.random.randrange(4)) for _ in self.pair]
+        players = [player(port, name, *pick) for port, (name, pick) in enumerate(zip(self.pair, picks, strict=True))]
+        self.characters = {
+            name: (characters()[id].name, colour) for name, (id, colour) in zip(self.pair, picks, strict=True)
+        }
         winners = None if winner is None else [winner]
         return game(self.numbers, *players, winners=winners, match=str(self.sets))
 
@@ -65,11 +67,13 @@ class Afternoon:
         return False
 
     def check(self) -> None:
-        """Each name is shown once, with the score of that player."""
+        """Each name is shown once, with the score and the character of that player."""
         payload = self.station.payload
         expected = {side["name"]: side["score"] for side in payload["sides"]}
         shown = {names[0]: score for names, score in zip(self.double.names, self.double.score, strict=True)}
         assert shown == expected
+        of_players = {names[0]: of[0] for names, of in zip(self.double.names, self.double.characters, strict=True)}
+        assert of_players == self.characters
 
 
 @pytest.mark.trio

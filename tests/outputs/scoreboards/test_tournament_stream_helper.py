@@ -71,26 +71,6 @@ async def test_doubles_and_singles_after_them(version: Version, clock: MockClock
         assert double.score == [1, 0]
 
 
-@pytest.mark.parametrize("version", VERSIONS)
-async def test_score_goes_to_the_player_after_the_teams_were_swapped_in_it(version: Version, clock: MockClock) -> None:
-    double, station = HelperDouble(version), Station()
-    async with desk(double) as here:
-        await here.show(station.play(game(1, VIXEN, ALTEA)))
-        double.swap_teams()
-        await here.show(station.play(game(1, VIXEN, ALTEA, winners=[0]), game(2, player(0, "Vixen", FALCO), ALTEA)))
-        assert double.names == [["Altea"], ["Vixen"]]
-        assert double.score == [0, 1]
-        assert double.characters == [[("Marth", 0)], [("Falco", 0)]]
-        posted = double.requests.count("POST /score")
-        await here.show(station.play(game(2, player(0, "Vixen", FALCO), ALTEA, winners=[0])))
-        assert double.score == [0, 2]
-        if version != "unnumbered":  # which does not tell that its teams are swapped
-            assert double.requests.count("POST /score") == posted + 1, "the order is known by now"
-        double.swap_teams()
-        await here.show(station.correct(score={"1": 1}))
-        assert (double.names, double.score) == ([["Vixen"], ["Altea"]], [2, 1])
-
-
 async def test_operator_corrects_names_score_and_sides(clock: MockClock) -> None:
     double, station = HelperDouble(), Station()
     async with desk(double) as here:
@@ -127,29 +107,6 @@ async def test_name_that_somebody_typed_over_ours_stays(clock: MockClock) -> Non
         await here.show(station.play(game(1, VIXEN, ALTEA, winners=[0])))
         await here.show(station.correct(names={"0": "Vix"}))
         assert (double.names, double.score) == ([["The Vixen"], ["Altea"]], [1, 0])
-
-
-async def test_failure_between_two_sets_does_not_make_names_stay(clock: MockClock) -> None:
-    double, station = HelperDouble(), Station()
-    async with desk(double) as here:
-        await here.show(station.play(game(1, VIXEN, ALTEA, winners=[0], match="one")))
-        double.away = True
-        await here.show(station.play(game(2, player(0, "Carol"), player(1, "Dave"), match="two")))
-        double.away = False
-        await trio.sleep(SETTLED)
-        assert (double.names, double.score) == ([["Carol"], ["Dave"]], [0, 0])
-
-
-async def test_another_daemon_goes_on_with_its_names(clock: MockClock) -> None:
-    double, station = HelperDouble(), Station()
-    async with desk(double) as here:
-        await here.show(station.play(game(1, VIXEN, ALTEA, winners=[1])))
-    sent = double.requests.count("POST /score")
-    async with desk(double) as here:
-        await here.show(station.payload)
-        assert double.requests.count("POST /score") == sent, "it shows that score already"
-        await here.show(station.play(game(2, player(2, "Carol"), player(3, "Dave"), winners=[2])))
-        assert (double.names, double.score) == ([["Carol"], ["Dave"]], [1, 0])
 
 
 async def test_score_that_somebody_changed_in_it_stays_until_the_next_change(clock: MockClock) -> None:

@@ -78,22 +78,6 @@ async def test_a_person_confirms_exactly_what_is_sent(tmp_path: Path) -> None:
     assert double.sets["one"].winner == 0
 
 
-async def test_a_silent_hour(tmp_path: Path) -> None:
-    double = event()
-    async with running(double, tmp_path) as desk:
-        double.trouble = lambda operation: "unreachable"
-        await play(desk, played("00"))
-        await trio.sleep(3600)
-        assert desk.trouble is not None
-        assert desk.trouble.startswith("does not answer")
-        assert desk.waiting == 1
-        assert desk.lag_seconds > 3000
-        double.trouble = lambda operation: ""
-        await until(lambda: not desk.waiting)
-        assert desk.connected
-    assert len(double.sets["one"].completions) == 1
-
-
 @pytest.mark.parametrize("fault", ["wrong token", "no rights"])
 async def test_a_token_that_may_not(tmp_path: Path, fault: str) -> None:
     double = event()

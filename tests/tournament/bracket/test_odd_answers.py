@@ -13,10 +13,8 @@ from slpstream.model.errors import ActRefused
 from slpstream.tournament.bracket.interface import HttpAnswer, Refused
 from slpstream.tournament.bracket.startgg.answers import bracket_set_of, content, station_of
 from slpstream.tournament.bracket.startgg.client import StartggBracket
-from tests.tournament.bracket.desks import KEY, event, games, play, played, reports, running, until
+from tests.tournament.bracket.desks import event, play, running, until
 from tests.tournament.bracket.pools import ALICE, BOB, CARL, DORA, ONE, TWO, at, payload, pools
-from tests.tournament.bracket.startgg_double import DoubleSet, Entrant, Player, StartggDouble
-from tests.tournament.bracket.venue import set_payload
 from tests.tournament.bracket.virtual_time import now
 
 
@@ -47,17 +45,6 @@ async def test_a_correction_without_games_is_refused_if_the_winner_stays(tmp_pat
         with pytest.raises(ActRefused, match="has this winner already"):
             await desk.correct(ONE, reset_dependents=False)
         assert at(desk, ONE).changed
-
-
-async def test_a_first_game_of_somebody_else_is_not_taken_for_a_score(tmp_path: Path) -> None:
-    """A report without games has the score in their place, here 1–2, and Bob has won the first game there."""
-    double = pools()
-    async with running(double, tmp_path) as desk:
-        double.sets["one"].games = [{"gameNum": 1, "winnerId": "12"}]
-        over = payload(ONE, ALICE, BOB, "011")
-        await play(desk, {**over, "games": over["games"][:1]}, ONE[0])
-        await until(lambda: at(desk, ONE).state == "conflict")
-    assert reports(double) == []
 
 
 @pytest.mark.parametrize("status", [400, 403])
@@ -152,47 +139,6 @@ async def test_a_dropped_set_is_left_alone(tmp_path: Path) -> None:
         assert len([operation for operation, _ in double.requests if operation == "Set"]) == asked
 
 
-async def test_a_set_without_both_entrants_is_asked_for_now_and_then(tmp_path: Path) -> None:
-    double = pools()
-    async with running(double, tmp_path, confirm=True) as desk:
-        await play(desk, payload(ONE, ALICE, BOB, "00"), ONE[0])
-        await until(lambda: at(desk, ONE).state == "confirm")
-        double.sets["one"].entrants[1] = None
-        await desk.confirm(ONE)
-        begin = len(double.requests)
-        await trio.sleep(600)
-        asked = [operation for operation, _ in double.requests[begin:]].count("Set")
-        assert 5 <= asked <= 25
-
-
-def full_house() -> StartggDouble:
-    """A pool of 30 sets that has not been started."""
-    double = StartggDouble(now)
-    for number in range(30):
-        pair = [Entrant(1000 * side + number, [Player(f"{name}{number}")]) for side, name in ((1, "A"), (2, "B"))]
-        double.add(DoubleSet(f"{number}", f"preview_{number}", 4, list(pair)))
-    return double
-
-
-async def test_a_pool_that_is_started_on_the_site_delays_little(tmp_path: Path) -> None:
-    double = full_house()
-
-    def of(number: int, winners: str) -> dict[str, Any]:
-        return set_payload(f"{number}", [[Player(f"A{number}")], [Player(f"B{number}")]], games(winners))
-
-    async with running(double, tmp_path) as desk:
-        for number in range(30):
-            desk.set_changed(f"setup-{number + 1}", of(number, ""))
-        await until(lambda: [entry.state for entry in desk.entries] == ["following"] * 30)
-        double.start_pool("preview_0")
-        begin = len(double.requests)
-        for number in range(30):
-            desk.set_changed(f"setup-{number + 1}", of(number, "00"))
-        await until(lambda: all(each.state == 3 for each in double.sets.values()))
-        assert len(double.requests) - begin < 150
-        assert len({entry.set_id for entry in desk.entries}) == 30
-
-
 async def test_sets_that_others_complete_during_a_restart_are_recognised(tmp_path: Path) -> None:
     double = pools()
     async with running(double, tmp_path, confirm=True) as desk:
@@ -205,20 +151,6 @@ async def test_sets_that_others_complete_during_a_restart_are_recognised(tmp_pat
         await until(lambda: at(desk, ONE).state == "done")
         begin = len(double.requests)
         await trio.sleep(2000)
-        assert "Set" not in [operation for operation, _ in double.requests[begin:]]
-
-
-async def test_a_conflict_is_looked_at_only_after_changes(tmp_path: Path) -> None:
-    double = event()
-    async with running(double, tmp_path) as desk:
-        await play(desk, played("0"))
-        await until(lambda: len(double.sets["one"].games) == 1)
-        double.complete_by_hand("one", 0, [{"gameNum": n, "winnerId": "11"} for n in (1, 2)], [2, 0])
-        desk.set_changed(KEY[0], played("00"))
-        await until(lambda: [entry.state for entry in desk.entries] == ["conflict"])
-        await trio.sleep(60)
-        begin = len(double.requests)
-        await trio.sleep(4000)
         assert "Set" not in [operation for operation, _ in double.requests[begin:]]
 
 

@@ -98,14 +98,6 @@ async def test_sets_whose_games_are_read_later_do_not_damage_the_current_set(tmp
         await until(lambda: double.sets["one"].state == 3)
 
 
-async def test_a_new_set_brings_those_before_it(tmp_path: Path) -> None:
-    double, history = event(), History()
-    async with running(double, tmp_path, history=history) as desk:
-        history.add("a", "00")
-        desk.set_changed("setup-1", history.add("b", ""))
-        await until(lambda: states(desk).get("a") == ("done", ""))
-
-
 async def test_a_clock_that_was_set_back_hides_no_set(tmp_path: Path) -> None:
     double, history = event(), History()
     store = open_reports(tmp_path / "reports.sqlite3")

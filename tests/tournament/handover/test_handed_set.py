@@ -242,15 +242,6 @@ def test_replay_that_is_gone_is_left_out_with_the_document(setup: Setup) -> None
     assert told == ["Game_000.slp left out: it is not there any more"]
 
 
-def test_set_without_any_replay_left_makes_no_zip(setup: Setup, tmp_path: Path) -> None:
-    setup.play("00")
-    for path in setup.folder.glob("*.slp"):
-        path.unlink()
-    with pytest.raises(FileNotFoundError, match="none of its replays"):
-        write_zip_file(tmp_path / "a.zip", setup.handed())
-    assert not (tmp_path / "a.zip").exists()
-
-
 def test_replay_that_is_there_and_cannot_be_read_makes_no_zip(setup: Setup) -> None:
     setup.play("00")
 

@@ -233,31 +233,6 @@ def test_names_after_test_games_are_those_of_the_next_set(minutes: float, ports:
     assert (station.claimed, station.record) == ({}, [{}, {1: "Ann", 2: "Bobby"}, {}]), "they have played their set"
 
 
-def test_names_after_test_games_are_those_of_other_people_whom_the_replay_names() -> None:
-    station = Station(best_of=5)
-    station.begin(1, 2, tags={1: "AA", 2: "BB"})
-    station.end(winner=1)
-    station.claim("c", 1, "Cyd")
-    station.claim("d", 2, "Dan")
-    station.begin(1, 2, tags={1: "CC", 2: "DD"})
-    assert station.claimed == station.shown == {1: "Cyd", 2: "Dan"}
-    assert station.record[0] == {1: "AA", 2: "BB"}
-
-
-def test_people_of_test_games_keep_their_names_and_lose_their_seats() -> None:
-    station = Station(best_of=5)
-    station.claim("a", 1, "Ann")
-    station.begin(1, 2, 3)
-    station.claim("b", 2, "Bob")
-    station.end(winner=1)
-    station.claim("b", 2, "Bobby")
-    station.claim("c", 3, "Cyd")
-    station.claim("d", 1, "Dan", take_over=True)
-    station.begin(1, 2, 3, 4)
-    assert station.claimed == station.shown == {1: "Dan", 3: "Cyd"}
-    assert station.record == [{1: "Ann", 2: "Bobby"}, {1: "Dan", 3: "Cyd"}]
-
-
 def test_late_names_of_a_set_that_goes_on_are_its_own() -> None:
     station = Station(best_of=5)
     station.play(winner=1)
@@ -266,16 +241,6 @@ def test_late_names_of_a_set_that_goes_on_are_its_own() -> None:
     station.play(winner=1)
     station.begin(1, 2, 3)
     assert (station.claimed, station.record) == ({}, [{1: "Ann", 2: "Bob"}, {}])
-
-
-def test_late_names_of_a_set_that_the_operator_ends_are_its_own() -> None:
-    station = Station(best_of=5)
-    station.play(winner=1)
-    station.claim("a", 1, "Ann")
-    station.correct(score={"0": 3})
-    assert station.payload["state"] == "over"
-    station.begin(1, 2)
-    assert (station.claimed, station.record) == ({}, [{1: "Ann"}, {}])
 
 
 def test_operator_divides_the_games_anew() -> None:
