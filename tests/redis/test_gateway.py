@@ -87,41 +87,6 @@ async def test_late_joiner_gets_a_snapshot(broker: RedisProcess) -> None:
             assert {"settings", "frame", "stats", "cursor"} <= set(snapshot)
 
 
-@pytest.mark.slow
-@pytest.mark.trio
-@pytest.mark.parametrize("mode", MODES)
-async def test_any_frame_of_any_game_is_found(broker: RedisProcess, mode: FramesMode) -> None:
-    event = f"positions-{mode}"
-    station, logs = FakeStation(ring_bytes=1 << 22), [FakeLog(n, batches=300) for n in range(3)]
-    ingest = Ingest(broker.url, event, station)
-    async with ingest.running(), broker_client(broker.url) as client:
-        for log in logs:
-            station.play(log)
-        await until_stored(client, event, {("main", m): sum(len(log.whole(m)) for log in logs) for m in MODES})
-        chance = random.Random(mode)
-        async with Gateway(broker.url, event, 1).running("main") as gateway:
-            channel = gateway.hub.channels["main"]
-            for number, log in enumerate(logs):
-                whole = log.whole(mode)
-                rest = [line for later in logs[number + 1 :] for line in expected(later, mode=mode)]
-                index = chance.randrange(len(whole))
-                follower = Follower(mode)
-                follower.cursor = str(whole[index].cursor)
-                remaining = expected(log, mode=mode)[index + 1 :] + rest
-                async with follower.at(gateway) as connection:
-                    await until(lambda c=connection, r=remaining: len(c.log) >= len(r))  # type: ignore[misc]
-                assert follower.lines == remaining
-                game = await channel.locate(log.game_id)
-                for frame in (-5, 0, chance.randrange(300), 299):
-                    position = await game.log_reader.find_frame(mode, frame)
-                    first = next(i for i, m in enumerate(whole) if m.frame is not None and m.frame >= frame)
-                    assert (await game.log_reader.messages(mode, position))[0] == whole[first]
-                with pytest.raises(CursorGone):
-                    await game.log_reader.find_frame(mode, 300)
-            with pytest.raises(NoSuchGame):
-                await channel.locate("f" * 32)
-
-
 @pytest.mark.trio
 async def test_trimmed_messages_are_reported_as_gone(broker: RedisProcess) -> None:
     station, logs = FakeStation(ring_bytes=1 << 22), [FakeLog(n, batches=500) for n in range(3)]

@@ -12,6 +12,9 @@ import trio
 from structlog.testing import capture_logs
 from trio.testing import MockClock
 
+from slpstream.config import Config
+from slpstream.config import Scoreboard as ScoreboardConfig
+from slpstream.daemon.outputs import Outputs
 from slpstream.model.errors import SinkError
 from slpstream.outputs.scoreboards.board import Board, board_of
 from slpstream.outputs.scoreboards.files import JsonFile
@@ -20,6 +23,8 @@ from slpstream.outputs.scoreboards.melee_stream_tool import DEFAULTS, FILE_NAME,
 from slpstream.outputs.scoreboards.scoreboard import RETRY_SECONDS, Scoreboard
 from slpstream.outputs.scoreboards.streamcontrol import StreamControl
 from slpstream.outputs.scoreboards.text_files import TextScoreboard
+from slpstream.stream import OnAir
+from slpstream.system.metrics import Metrics
 from slpstream.system.replaced_files import replace_file
 from tests.outputs.scoreboards.sets import DONKEY_KONG, SHEIK, Station, game, player
 
@@ -217,3 +222,25 @@ async def test_failure_is_logged_once_and_repaired(tmp_path: Path, clock: MockCl
     assert [line["event"] for line in logs] == [
         "scoreboard cannot be updated; trying again", "scoreboard is updated again",
     ]  # fmt: skip
+
+
+@pytest.mark.trio
+async def test_scoreboards_of_the_station_on_air(tmp_path: Path, clock: MockClock, nursery: trio.Nursery) -> None:
+    folders = [tmp_path / "one", tmp_path / "two"]
+    boards = [ScoreboardConfig(kind="text", station="on-air", path=str(folder)) for folder in folders]
+    on_air = OnAir()
+    outputs = Outputs(Config(scoreboards=boards), Metrics(), on_air=on_air)
+    outputs.set_changed("a", Station().play(game(1, player(0, "Ann"), player(1))))
+    outputs.set_changed("b", Station().play(game(1, player(0, "Bob"), player(1))))
+
+    def names() -> list[str]:
+        return [path.read_text() for folder in folders for path in folder.glob("name1.txt")]
+
+    nursery.start_soon(outputs.run)
+    await trio.sleep(5)
+    assert names() == ["", ""]
+    for station, name in (("a", "Ann"), ("b", "Bob")):
+        on_air.put(station, "operator", 0.0)
+        await trio.sleep(5)
+        assert names() == [name, name]
+    nursery.cancel_scope.cancel()

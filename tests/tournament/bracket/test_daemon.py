@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from slpstream.store.reports import FILE_NAME, open_reports
 from tests.daemons.process import DaemonProcess
 from tests.tournament.bracket.startgg_double import EVENT, TOKEN, DoubleSet, Entrant, Player, StartggDouble, Trouble
 from tests.web.test_scenes_boards import GAMES, add_game
@@ -82,29 +80,3 @@ def test_a_killed_daemon_reports_a_set_once(tmp_path: Path) -> None:
     counted = [game for game in played["games"] if game["counts"]]
     ids = [str(entrant.id) for entrant in found.entrants if entrant is not None]
     assert [ids.index(game["winnerId"]) for game in games] == [order[game["winner"]] for game in counted]
-
-
-def test_sets_that_were_played_while_no_daemon_ran(tmp_path: Path) -> None:
-    """They are taken up when their files were read, each as it was, and not as parts."""
-    station = tmp_path / "setup-1"
-    station.mkdir()
-    double = one_set()
-    state = tmp_path / "state"
-    state.mkdir()
-    with closing(open_reports(state / FILE_NAME)) as store:
-        store.note_alive("start.gg", int(time.time() - 3600) * 1000)
-    for play in range(1, GAMES + 1):
-        add_game(station, play)
-    queues = []
-    with double.served() as url:
-        arguments = configured(tmp_path, url, "report = true\n")
-        for _ in range(2):
-            daemon = DaemonProcess(station, arguments=arguments, state=state)
-            try:
-                daemon.wait_ready()
-                wait(lambda: len(daemon.get("/v1/bracket")["queue"]) == 2)  # noqa: B023 -- waits at once
-                queues.append([(each["setId"], each["score"]) for each in daemon.get("/v1/bracket")["queue"]])
-            finally:
-                daemon.kill()
-    assert sorted(sum(score) for _, score in queues[0]) == [2, 3]
-    assert sorted(queues[0]) == sorted(queues[1])

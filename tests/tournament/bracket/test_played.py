@@ -30,15 +30,3 @@ def test_why_games_are_left_out() -> None:
         assert played is not None
         reasons.append(games_left_out(played))
     assert reasons == [None, "score", "length", "crew"]
-
-
-def test_a_crew_battle_is_between_crews() -> None:
-    payload = set_payload("1", PLAYERS, [PlayedGame(random.Random(1), 0)])
-    named = [{**side, "name": name} for side, name in zip(payload["sides"], ("Red", "Blue"), strict=True)]
-    played = played_set({**payload, "crewBattle": {"crews": []}, "sides": named})
-    next_players = set_payload("1", [[Player("two")], [Player("other")]], [PlayedGame(random.Random(1), 0)])
-    later = played_set({**next_players, "crewBattle": {"crews": []}, "sides": named})
-    assert played is not None
-    assert later is not None
-    assert (played.names, played.games, later.who == played.who) == (("Red", "Blue"), None, True)
-    assert played.players != later.players
