@@ -209,22 +209,3 @@ async def test_full_disk_loses_nothing(tmp_path: Path, monkeypatch: pytest.Monke
         assert output.not_ready() == []
         nursery.cancel_scope.cancel()
     assert lines(tmp_path, log) == dumped(log)
-
-
-async def test_missing_folder_loses_nothing(tmp_path: Path, clock: MockClock) -> None:
-    (tmp_path / "main").write_text("not a folder")
-    output, station, logs = sink(tmp_path), FakeStation(), [FakeLog(n) for n in range(3)]
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(output.follow, station.channel)
-        await trio.sleep(10)
-        [reason] = output.not_ready()
-        assert reason.startswith("JSON lines: ")
-        for log in logs[:2]:
-            station.play(log)
-        await trio.sleep(60)
-        (tmp_path / "main").unlink()
-        station.play(logs[2])
-        await trio.sleep(60)
-        assert output.not_ready() == []
-        nursery.cancel_scope.cancel()
-    assert [lines(tmp_path, log) for log in logs] == [dumped(log) for log in logs]

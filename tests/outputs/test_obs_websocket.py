@@ -141,49 +141,6 @@ async def test_producers_scene_while_the_daemon_was_away(clock: MockClock) -> No
     assert production.obs.shown == ["Game", "Result"]
 
 
-@pytest.mark.parametrize("transition_seconds", [0.0, 0.3, 5.0])
-async def test_own_changes_are_not_taken_for_the_producers(clock: MockClock, transition_seconds: float) -> None:
-    production = Production()
-    production.obs.transition_seconds = transition_seconds
-    async with production.running():
-        for number in range(1, 6):
-            await production.play(number)
-            await trio.sleep(1)
-            await production.end()
-            await trio.sleep(1)
-    assert production.obs.shown == ["Game", "Break"] * 5
-
-
-async def test_game_that_began_while_the_daemon_was_down_gets_its_scene(clock: MockClock) -> None:
-    production = Production()
-    async with trio.open_nursery() as nursery:
-        await nursery.start(production.obs.run)
-        production.obs.start()
-        async with production.daemon():
-            await production.play(1)
-            await production.end()
-            await trio.sleep(20)
-        production.restart_stations()
-        await production.play(2)
-        await production.conversion(100, kill=True)
-        async with production.daemon():
-            await trio.sleep(5)
-            assert production.obs.shown == ["Game", "Break", "Game"]
-            assert production.obs.saved_replays == 0, "it was not seen to happen"
-            await production.conversion(100, kill=True)
-            assert production.obs.saved_replays == 1
-        production.restart_stations()
-        await production.play(2)
-        async with production.daemon():
-            await trio.sleep(50)
-            assert production.obs.shown == ["Game", "Break", "Game"], "not again"
-        production.restart_stations()  # the game ended while the daemon was down
-        async with production.daemon():
-            await trio.sleep(50)
-        nursery.cancel_scope.cancel()
-    assert production.obs.shown == ["Game", "Break", "Game", "Break"]
-
-
 async def test_replay_that_is_copied_and_set_of_yesterday_are_no_news(clock: MockClock) -> None:
     production = Production()
     fake = production.fakes["main"]

@@ -54,14 +54,6 @@ def test_a_name_sits_at_one_port_alone() -> None:
     assert station.shown == {2: "Ann"}
 
 
-def test_swap_before_the_first_game() -> None:
-    station = ann_and_bob()
-    station.swap("b", 1)
-    assert station.shown == {1: "Bob", 2: "Ann"}
-    station.play(winner=1)
-    assert station.scores == {"Bob": 1, "Ann": 0}
-
-
 def test_swap_between_games_waits_for_the_next_game_and_keeps_the_score() -> None:
     station = ann_and_bob(best_of=5)
     station.play(winner=1)
@@ -76,15 +68,6 @@ def test_swap_between_games_waits_for_the_next_game_and_keeps_the_score() -> Non
     assert station.scores == {"Ann": 2, "Bob": 0}
     station.play(winner=1)
     assert station.scores == {"Ann": 2, "Bob": 1}
-
-
-def test_swap_during_a_game_is_shown_at_once() -> None:
-    station = ann_and_bob(best_of=5)
-    station.begin(1, 2)
-    station.swap("a", 2)
-    assert station.shown == {1: "Bob", 2: "Ann"}
-    station.end(winner=1)
-    assert station.scores == {"Bob": 1, "Ann": 0}
 
 
 def test_seats_follow_players_whom_the_set_recognises() -> None:
