@@ -82,7 +82,6 @@ TESTS: Mapping[str, str] = {
         "Windows ends a process at once, without SIGTERM"
     ),
     "outputs/test_daemon.py::test_result_is_shown_and_posted_while_other_outputs_do_not_work": _WORDS,
-    "outputs/test_webhook.py::test_damaged_store_is_set_aside": _MODES,
     "outputs/test_webhook.py::test_failures_without_a_response": "Wine has no text for a refused connection",
     "sources/tail/test_folder.py::test_all_descriptors_are_closed": "descriptors are counted in /proc/self",
     "sources/tail/test_folder.py::test_deleted_file_is_read_to_its_end_and_lost": _DELETED,

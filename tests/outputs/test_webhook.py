@@ -388,17 +388,6 @@ async def test_store_is_bounded(store: DeliveryStore) -> None:
     assert store.progress("hook", "main") is None
 
 
-async def test_damaged_store_is_set_aside(tmp_path: Path) -> None:
-    open_store(tmp_path).close()
-    path = tmp_path / "deliveries.sqlite3"
-    assert path.stat().st_mode & 0o077 == 0
-    path.write_bytes(b"not a database" * 1000)
-    store = open_store(tmp_path)
-    assert store.count("hook") == 0
-    store.close()
-    assert len(list(tmp_path.glob("*.damaged-*"))) == 1
-
-
 async def test_errors_of_sqlite_become_sink_errors(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     with sqlite3.connect(tmp_path / "deliveries.sqlite3") as other:

@@ -150,17 +150,19 @@ def test_messages_arrive_once_and_in_order_despite_kills(tmp_path: Path, subscri
         ]
         following = [pool.submit(each.follow, number, over) for number, each in enumerate(followers)]
 
-        def until(games: float) -> None:
+        def wait(condition: Callable[[], bool]) -> None:
             deadline = time.monotonic() + TIMEOUT_SECONDS
-            while min(follower.games for follower in followers) < games:
+            while not condition():
                 assert time.monotonic() < deadline, sorted(follower.games for follower in followers)
                 time.sleep(0.05)
+
+        def until(games: float) -> None:
+            wait(lambda: min(follower.games for follower in followers) >= games)
 
         def play(number: int) -> list[subprocess.Popen[bytes]]:
             return [simulate(games[station][number], tmp_path / station) for station in STATIONS]
 
-        while not all(follower.connections for follower in followers):
-            time.sleep(0.05)
+        wait(lambda: all(follower.connections for follower in followers))
         starting = []
         for begin in range(0, 2 * rounds, 2):
             writers = play(begin)
@@ -192,7 +194,7 @@ def test_messages_arrive_once_and_in_order_despite_kills(tmp_path: Path, subscri
         time.sleep(0.5)  # time for messages that are sent twice by mistake
         for follower in followers:
             assert follower.reader.lines == follower.expected
-            assert follower.connections > 1
+        wait(lambda: all(follower.connections > 1 for follower in followers))
         for venue in venues:
             venue.process.until(lambda v=venue: "slpstream_broker_connected 1.0" in v.process.text("/metrics"))  # type: ignore[misc]
         compare([venue.process for venue in venues], gateways[0].process)

@@ -32,7 +32,7 @@ def daemon(fleet: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Da
     configuration.write_text(f'[[stations]]\nid = "*"\nfolder = "{fleet}"\n')
     with running(arguments=("--config", str(configuration))) as daemon:
         daemon.wait_ready()
-        daemon.until(lambda: sum(each["games"] for each in daemon.get("/v1/audit")["setups"]) == 2 * SETUPS)
+        daemon.until(lambda: sum(each["games"] for each in daemon.get("/v1/audit")["setups"]) == 2 * SETUPS, 60)
         yield daemon
 
 
@@ -88,11 +88,11 @@ def test_difference_goes_away_when_it_is_corrected(tmp_path: Path) -> None:
     configuration.write_text(f'[[stations]]\nid = "*"\nfolder = "{tmp_path / "fleet"}"\n')
     with running(arguments=("--config", str(configuration))) as daemon:
         daemon.wait_ready()
-        daemon.until(lambda: found(daemon) == {("02", "stocks", None)})
+        daemon.until(lambda: found(daemon) == {("02", "stocks", None)}, 60)
         (tmp_path / "fleet" / "02" / "Game_9.slp").write_bytes(game(USUAL, 9, seconds=150.0))
-        daemon.until(lambda: found(daemon) == set())
+        daemon.until(lambda: found(daemon) == set(), 60)
         [change] = daemon.get("/v1/audit")["findings"]
         assert change["words"] == "setup 02 has changed: stocks 4, before 3"
         write_setup(tmp_path / "fleet" / "04", Console(rows={**USUAL.rows, "is_pal": True}))
-        daemon.until(lambda: found(daemon) == {("04", "region", None)}, seconds=40.0)
-        daemon.until(lambda: metric(daemon) == {("04", "region", 1.0)}, seconds=40.0)
+        daemon.until(lambda: found(daemon) == {("04", "region", None)}, 60)
+        daemon.until(lambda: metric(daemon) == {("04", "region", 1.0)}, 60)
