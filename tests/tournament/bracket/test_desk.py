@@ -22,7 +22,7 @@ from tests.tournament.bracket.desks import (
     running,
     until,
 )
-from tests.tournament.bracket.startgg_double import EVENT, DoubleSet, Entrant, Player, StartggDouble
+from tests.tournament.bracket.startgg_double import EVENT, DoubleSet, Entrant, Player, StartggDouble, Trouble
 from tests.tournament.bracket.venue import set_payload
 from tests.tournament.bracket.virtual_time import now
 from tests.tournament.handover.validator import STARTGG
@@ -283,6 +283,28 @@ async def test_long_lists_and_doubles(tmp_path: Path) -> None:
         await play(desk, set_payload(KEY[1], teams, games("00")))
         await until(lambda: double.sets["7"].state == 3)
     assert double.throttled == 0
+
+
+async def test_open_sets_are_all_found_while_others_are_completed() -> None:
+    """They move forward in the list, possibly to a page that has been read."""
+    double = StartggDouble(now)
+    for number in range(100):
+        entrants = [Entrant(number * 2 + side, [Player(f"Player {number}-{side}")]) for side in (0, 1)]
+        double.add(DoubleSet(f"set-{number}", number, 400, [*entrants]))
+    open_before = [str(each.id) for each in double.sets.values()]
+
+    def complete_first(operation: str) -> Trouble:
+        if operation == "Sets" and any(asked == "Sets" for asked, _ in double.requests):
+            for each in [each for each in double.sets.values() if each.state == 1][:3]:
+                each.state = 3
+        return ""
+
+    double.trouble = complete_first
+    found = [each.id for each in await StartggBracket(double.connection()).open_sets()]
+    still_open = {str(each.id) for each in double.sets.values() if each.state == 1}
+    assert 0 < len(still_open) < 100
+    assert still_open <= set(found) <= set(open_before)
+    assert len(found) == len(set(found))
 
 
 async def test_details_are_given_once(tmp_path: Path) -> None:

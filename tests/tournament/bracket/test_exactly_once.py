@@ -17,6 +17,7 @@ from slpstream.tournament.bracket.desk import BracketDesk, Surroundings, Wishes
 from slpstream.tournament.bracket.queue import Rules
 from slpstream.tournament.bracket.startgg.client import StartggBracket
 from slpstream.tournament.bracket.startgg.variables import ids
+from tests.marks import slow
 from tests.tournament.bracket.startgg_double import Entrant, StartggDouble, Trouble
 from tests.tournament.bracket.venue import PlayedGame, Venue
 from tests.tournament.bracket.virtual_time import START, now
@@ -93,8 +94,9 @@ class Run:
         store.close()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("seed", "finals_elsewhere"), [(1, False), (2, True)])
+@pytest.mark.parametrize(
+    ("seed", "finals_elsewhere"), [*slow((2, True)), pytest.param(1, False, marks=pytest.mark.release)]
+)
 def test_each_set_is_reported_once(tmp_path: Path, seed: int, finals_elsewhere: bool) -> None:
     rng = random.Random(seed)
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import pytest
 
+from slpstream.daemon.tournament.bracket import games_left_out
+from slpstream.tournament.bracket.played import played_set
 from slpstream.tournament.bracket.startgg.variables import bracket_set, ids
+from tests.tournament.bracket.startgg_double import Player
+from tests.tournament.bracket.venue import PlayedGame, set_payload
 
 
 def player(side: int, character_id: int, stocks: int | None) -> dict[str, Any]:
@@ -102,3 +107,21 @@ def test_all_characters_and_legal_stages_have_an_id() -> None:
     assert {2, 3, 8, 28, 31, 32} <= ids("stages").keys()
     for name in ("characters", "stages"):
         assert len(set(ids(name).values())) == len(ids(name))
+
+
+def test_why_games_are_left_out() -> None:
+    rng = random.Random(1)
+    games = [PlayedGame(rng, number % 2) for number in range(21)]
+    payload = set_payload("1", [[Player("one")], [Player("other")]], games, best_of=41)
+    reasons = []
+    changes: list[dict[str, Any]] = [
+        {},
+        {"sides": [{"score": 3}, {"score": 0}]},
+        {"games": payload["games"][1:], "olderGames": 1},
+        {"crewBattle": {"crews": []}},
+    ]
+    for change in changes:
+        played = played_set({**payload, **change})
+        assert played is not None
+        reasons.append(games_left_out(played))
+    assert reasons == [None, "score", "length", "crew"]
