@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +14,12 @@ from slpstream.config import check
 from slpstream.daemon.tournament.bracket import connection_of
 from slpstream.model.errors import ConfigError, SinkError
 from slpstream.outputs.delivery import signature
-from slpstream.store.reports import open_reports
 from slpstream.tournament.bracket import kinds
-from slpstream.tournament.bracket.desk import BracketDesk, StationSet, Surroundings
 from slpstream.tournament.bracket.interface import BracketKind, Connection, Headers, HttpAnswer, Report
 from slpstream.tournament.bracket.kinds import kind_called
 from slpstream.tournament.bracket.webhook import WebhookResults
 from tests.outputs.receivers import SECRET, real_receiver, verified
-from tests.tournament.bracket.desks import played, until, wishes
+from tests.tournament.bracket.desks import at_work, played, until
 from tests.tournament.bracket.virtual_time import now
 
 
@@ -48,34 +45,20 @@ class Receiver:
         return Connection("https://example.org/", (), request, secret, signature)
 
 
-@contextmanager
-def desk_of(receiver: Receiver, folder: Path) -> Iterator[BracketDesk]:
-    async def sets_since(station: str | None, since_ms: int) -> list[StationSet]:
-        return []
-
-    results = WebhookResults(receiver.connection(), wall_clock=now)
-    around = Surroundings(lambda: {"setup-1": "Setup 1"}, sets_since)
-    store = open_reports(folder / "r.sqlite3")
-    yield BracketDesk("webhook", results, None, store, wishes(), around, wall_clock=now)
-    store.close()
-
-
 async def test_a_webhook_gets_each_result_once(tmp_path: Path) -> None:
     receiver = Receiver()
     receiver.answers = ["no answer within 10 s", 503, 429, 204]
-    with desk_of(receiver, tmp_path) as desk:
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(desk.run)
-            for winners in ("", "0", "01", "011"):
-                desk.set_changed("setup-1", played(winners))
-                await trio.sleep(30)
-            await until(lambda: [entry.state for entry in desk.entries] == ["done"])
-            desk.set_changed("setup-1", played("010"))
-            await trio.sleep(300)
-            assert len(receiver.posts) == 4, "only a person corrects"
-            await desk.correct(next(iter(desk.entries)).key, reset_dependents=False)
-            await until(lambda: len(receiver.posts) == 5)
-            nursery.cancel_scope.cancel()
+    results = WebhookResults(receiver.connection(), wall_clock=now)
+    async with at_work("webhook", results, None, tmp_path) as desk:
+        for winners in ("", "0", "01", "011"):
+            desk.set_changed("setup-1", played(winners))
+            await trio.sleep(30)
+        await until(lambda: [entry.state for entry in desk.entries] == ["done"])
+        desk.set_changed("setup-1", played("010"))
+        await trio.sleep(300)
+        assert len(receiver.posts) == 4, "only a person corrects"
+        await desk.correct(next(iter(desk.entries)).key, reset_dependents=False)
+        await until(lambda: len(receiver.posts) == 5)
     keys = [headers["idempotency-key"] for headers, _ in receiver.posts]
     assert len(set(keys[:4])) == 1
     assert keys[4] != keys[0]
