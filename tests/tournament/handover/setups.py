@@ -9,29 +9,26 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from slpstream.api import read_game
 from slpstream.game.record import record_of
 from slpstream.model.summary import IndexedGame, Standing
-from slpstream.sets import Corrections, Rules, SetPatch, corrected, newest_set, played_games, score_of
+from slpstream.sets import played_games
 from slpstream.tournament.handover.archive import write_zip
 from slpstream.tournament.handover.handed_set import HandedSet, ReplayFile, handed_set
-from tests.sets.games import BATTLEFIELD, DREAM_LAND, MARTH, Seat, replay
+from tests.sets.games import BATTLEFIELD, DREAM_LAND, MARTH, CorrectedGames, Seat, replay
 from tests.tournament.handover.validator import problems
 
 ANN, BOB = Seat("Ann", "ANN#1"), Seat("Bob", "BOB#2", character=MARTH)
 
 
-class Setup:
+class Setup(CorrectedGames):
     """A setup with the replays of its games."""
 
     def __init__(self, folder: Path) -> None:
+        super().__init__()
         self.folder = folder
         self.files: dict[str, ReplayFile] = {}
         self.indexed: list[IndexedGame] = []
-        self.corrections = Corrections()
-        self.rules = Rules()
 
     def add(self, data: bytes, *, arrived_ms: int | None = None, name: str = "") -> str:
         path = self.folder / (name or f"Game_{len(self.files):03}.slp")
@@ -54,6 +51,7 @@ class Setup:
                 reason=record.reason,
             )
         )
+        self.games = played_games(self.indexed, ())
         return record.game_id
 
     def play(
@@ -71,16 +69,9 @@ class Setup:
             at = minute + 5 * number
             self.add(replay(seats, left, seconds=40, minute=at, stage=stages[number % len(stages)]))
 
-    def correct(self, **patch: object) -> None:
-        games = played_games(self.indexed, ())
-        self.corrections = corrected(
-            self.corrections, msgspec.convert(patch, SetPatch), lambda c: newest_set(games, c, self.rules)
-        )
-
-    def payload(self) -> dict[str, Any]:
-        found = newest_set(played_games(self.indexed, ()), self.corrections, self.rules)
-        payload: dict[str, Any] = msgspec.to_builtins(score_of(found, self.corrections))
-        return payload
+    def payload(self) -> Any:
+        """The newest set as subscribers see it."""
+        return self.payloads()[-1]
 
     def handed(self, **options: Any) -> HandedSet:
         return handed_set(self.payload(), self.files, **options)
