@@ -68,14 +68,10 @@ MARKS: Mapping[str, str] = {
     "game/test_replay_check.py": "process",
     "hostile": "process slow",
     "model/test_delta.py": "sweep",
-    "outputs/chat/test_daemon.py": "process",
     "outputs/scoreboards/test_afternoon.py": "slow",
-    "outputs/scoreboards/test_daemon.py": "process",
     "outputs/test_daemon.py": "process",
     "outputs/test_outputs_page.py": "process",
     "redis": "redis process",
-    "redis/test_memory.py": "slow",
-    "redis/test_survival.py": "slow",
     "redis/test_untouched.py": "slow",
     "sets/test_properties.py": "fuzz",
     "simulate": "sweep",
@@ -210,9 +206,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 item.add_marker(mark)
     if config.getoption("all") or "release" in config.option.markexpr:
         return
-    left_out: tuple[str, ...] = ("slow", "release")
+    left_out: Sequence[str] = ("slow", "release")
     if config.getoption("quick"):
-        left_out: Sequence[str] = _NOT_QUICK
+        left_out = _NOT_QUICK
     elif config.getoption("gate") or "slow" in config.option.markexpr:
         left_out = ("release",)
     # A slow test runs if its file is named on the command line.

@@ -76,8 +76,7 @@ TESTS: Mapping[str, str] = {
     "outputs/test_daemon.py::test_outputs_are_complete_after_a_kill_while_the_receiver_is_down": (
         "Windows ends a process at once, without SIGTERM"
     ),
-    "outputs/test_obs_daemon.py::test_daemon_without_its_obs": _WORDS,
-    "outputs/test_webhook.py::test_damaged_store_is_set_aside": _MODES,
+    "outputs/test_daemon.py::test_result_is_shown_and_posted_while_other_outputs_do_not_work": _WORDS,
     "outputs/test_webhook.py::test_failures_without_a_response": "Wine has no text for a refused connection",
     "sources/tail/test_folder.py::test_deletion_is_noticed_without_a_scan": _DELETED,
     "sources/tail/test_folder.py::test_exhausted_file_is_read_again_when_it_is_another": _REPLACED,

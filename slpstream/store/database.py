@@ -45,7 +45,7 @@ from slpstream.store.situations_query import (
 )
 from slpstream.system.member_paths import members_prefix
 
-_BUSY_MILLISECONDS = 5000
+BUSY_MILLISECONDS = 5000
 _IDLE_READERS = 4
 _CACHE_KIBIBYTES = 32 * 1024
 """At most, for each connection that reads. The facts about 100,000 games fit, which queries read again and again."""
@@ -158,7 +158,7 @@ _DETAILS = ", ".join(f"g.{name}" for name in GameDetails._fields)
 
 def connect(path: Path, *pragmas: str) -> sqlite3.Connection:
     """Open a connection that any thread may use, one at a time. Transactions are explicit."""
-    connection = sqlite3.connect(path, timeout=_BUSY_MILLISECONDS / 1000, isolation_level=None, check_same_thread=False)
+    connection = sqlite3.connect(path, timeout=BUSY_MILLISECONDS / 1000, isolation_level=None, check_same_thread=False)
     try:
         for pragma in ("synchronous = NORMAL", *pragmas):
             connection.execute(f"PRAGMA {pragma}")

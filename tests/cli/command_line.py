@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +17,23 @@ _PYTHON = (sys.executable, "-W", "error")
 
 
 def slpstream(
-    *arguments: str | Path, before: str = "", stdout: int = subprocess.PIPE
+    *arguments: str | Path,
+    before: str = "",
+    stdout: int = subprocess.PIPE,
+    environment: Mapping[str, str] | None = None,
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command in its own process. `before` is Python that runs in it first."""
+    """Run a command in its own process, with `environment` if it is given. `before` is Python that runs in it first."""
     called = ["-c", f"{before}; from slpstream.cli import main; main()"] if before else ["-m", "slpstream"]
     command = [*_PYTHON, *called, *map(str, arguments)]
     return subprocess.run(
-        command, stdin=subprocess.DEVNULL, stdout=stdout, stderr=subprocess.PIPE, text=True, timeout=120, check=False
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=120,
+        check=False,
+        env=environment,
     )
 
 

@@ -31,8 +31,7 @@ from tests.project import ROOT
 from tests.sets.games import FOX, MARTH, Seat, replay
 from tests.tournament.audit.fleet import USUAL, Console, fixes, game
 from tests.tournament.bracket.startgg_double import TOKEN, DoubleSet, Entrant, Player, StartggDouble
-from tests.tournament.controllers.hands import analog, with_inputs
-from tests.tournament.controllers.test_planted import moved
+from tests.tournament.controllers.hands import analog, moved, with_inputs
 from tests.tournament.handover.validator import problems
 
 pytestmark = [pytest.mark.slow, pytest.mark.process]

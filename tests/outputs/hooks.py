@@ -6,7 +6,6 @@ is done in the event loop instead (`inline`).
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -100,8 +99,3 @@ def keys_of(log: FakeLog) -> list[str]:
 def unique(keys: Sequence[str]) -> list[str]:
     """Each key once, in the order of first arrival."""
     return list(dict.fromkeys(keys))
-
-
-def decoded(body: bytes) -> dict[str, Any]:
-    value: dict[str, Any] = json.loads(body)
-    return value

@@ -121,10 +121,6 @@ class FakeObs:
         self._nursery.start_soon(client.serve)
         return ours
 
-    def is_recording(self) -> bool:
-        """Whether a recording runs."""
-        return self.recording
-
     def choose(self, scene: str) -> None:
         """The producer chooses a scene."""
         self._show(scene)

@@ -6,17 +6,16 @@ import hashlib
 import hmac
 import json
 import ssl
-import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
 
 import trio
 
 from slpstream.model.errors import SinkError
 from slpstream.outputs.post import Headers, PostResponse, Target
+from tests.outputs.http_server import Response, serving
 
 SECRET = b"a shared secret"
 OK = PostResponse(204, "")
@@ -27,7 +26,7 @@ class Request(NamedTuple):
 
     at: float
     key: str
-    headers: dict[str, str]
+    headers: Mapping[str, str]
     body: bytes
 
     @property
@@ -74,13 +73,13 @@ class FakeReceiver:
 class RealReceiver:
     """An HTTP server that responds with `status`, `headers` and `body`."""
 
-    def __init__(self, server: ThreadingHTTPServer) -> None:
+    def __init__(self) -> None:
+        self.url = ""
         self.status = 204
         self.headers: dict[str, str] = {}
         self.body = b""
         self.requests: list[Request] = []
         self.accepted: list[Request] = []
-        self.url = f"http://127.0.0.1:{server.server_address[1]}/hook?room=1"
         self.paths: list[str] = []
 
     def wait(self, condition: Callable[[], bool], seconds: float = 60.0) -> None:
@@ -94,34 +93,16 @@ class RealReceiver:
 @contextmanager
 def real_receiver() -> Iterator[RealReceiver]:
     """Run a receiver for the duration of the block."""
+    receiver = RealReceiver()
 
-    class Requests(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            length = int(self.headers["content-length"])
-            headers = {name.lower(): value for name, value in self.headers.items()}
-            request = Request(time.monotonic(), headers["idempotency-key"], headers, self.rfile.read(length))
-            receiver.paths.append(self.path)
-            receiver.requests.append(request)
-            if receiver.status < 300:
-                receiver.accepted.append(request)
-            self.send_response(receiver.status)
-            for name, value in receiver.headers.items():
-                self.send_header(name, value)
-            self.send_header("content-length", str(len(receiver.body)))
-            self.end_headers()
-            self.wfile.write(receiver.body)
+    def respond(method: str, path: str, headers: Mapping[str, str], body: bytes) -> Response:
+        request = Request(time.monotonic(), headers["idempotency-key"], headers, body)
+        receiver.paths.append(path)
+        receiver.requests.append(request)
+        if receiver.status < 300:
+            receiver.accepted.append(request)
+        return Response(receiver.status, receiver.body, receiver.headers)
 
-        def log_message(self, format: str, *args: Any) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Requests)
-    server.daemon_threads = True
-    receiver = RealReceiver(server)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-    thread.start()
-    try:
+    with serving(respond) as address:
+        receiver.url = f"{address}/hook?room=1"
         yield receiver
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from slpstream.api import messages
-from slpstream.config import Config
+from slpstream.config import Chat, Config, Scoreboard
 from slpstream.config.sections import JsonLines, Webhook
 from slpstream.daemon.outputs import Outputs
 from slpstream.model.errors import ConfigError
 from slpstream.store.deliveries import FILE_NAME
 from slpstream.system.metrics import Metrics
 from tests.daemons.process import DaemonProcess, running
+from tests.outputs.chat.discord_double import valid
+from tests.outputs.http_server import Response, serving
 from tests.outputs.receivers import SECRET, RealReceiver, real_receiver, verified
+from tests.outputs.scoreboards.helper_double import HelperDouble, served
+from tests.redis.redis_process import free_port
+from tests.sets.games import BATTLEFIELD, MARTH, Seat, replay
 from tests.synthetic.match import synthetic_match
 
 FRAMES = 400
@@ -145,29 +150,62 @@ def test_outputs_are_complete_after_a_kill_while_the_receiver_is_down(tmp_path: 
             assert (setup.jsonl / name).read_bytes() == data
 
 
-def test_daemon_is_not_ready_while_an_output_cannot_write(tmp_path: Path) -> None:
-    (tmp_path / "setup").mkdir()
+@pytest.mark.slow
+def test_result_is_shown_and_posted_while_other_outputs_do_not_work(tmp_path: Path) -> None:
+    setup, texts, plain = tmp_path / "setup", tmp_path / "Texts", tmp_path / "plain"
+    setup.mkdir()
     (tmp_path / "jsonl").mkdir()
     (tmp_path / "jsonl" / "setup").write_text("not a folder")
-    config = tmp_path / "slpstream.toml"
-    config.write_text(f"[[jsonl]]\nfolder = '{tmp_path / 'jsonl'}'\n")
-    with running(tmp_path / "setup", arguments=("--config", str(config))) as daemon:
-        daemon.wait_ready()
+    config, double, posted = tmp_path / "slpstream.toml", HelperDouble(), list[str]()
 
-        def reasons() -> list[str]:
-            import urllib.error
-            import urllib.request
+    def discord(method: str, path: str, headers: Mapping[str, str], body: bytes) -> Response:
+        message = json.loads(body)
+        if (method, path) != ("POST", "/api/webhooks/1/secret") or not valid(message):
+            return Response(400)
+        posted.append(message["content"])
+        return Response(204)
 
-            try:
-                with urllib.request.urlopen(daemon.url + "/readyz", timeout=10):
-                    return []
-            except urllib.error.HTTPError as error:
-                with error:
-                    return [error.read().decode()]
-
-        until(daemon, lambda: any("JSON lines" in reason for reason in reasons()))
-        (tmp_path / "jsonl" / "setup").unlink()
-        until(daemon, lambda: not reasons())
+    with served(double) as helper, serving(discord) as address:
+        (tmp_path / "url").write_text(f"{address}/api/webhooks/1/secret\n")
+        config.write_text(
+            f"[[jsonl]]\nfolder = '{tmp_path / 'jsonl'}'\n"
+            f"[obs]\nurl = 'ws://127.0.0.1:{free_port()}'\n[[obs_rules]]\non = 'game_start'\nscene = 'Game'\n"
+            f"[[chat]]\nurl_file = '{tmp_path / 'url'}'\nname = 'scores'\nlink = 'https://example.org/{{game_id}}'\n"
+            f"[[scoreboards]]\nkind = 'tournament-stream-helper'\nstation = 'setup'\nurl = '{helper}'\n"
+            f"[[scoreboards]]\nkind = 'melee-stream-tool'\nstation = 'setup'\npath = '{texts}'\n"
+            "[[scoreboards]]\nkind = 'streamcontrol'\nstation = 'setup'\n"
+            f"path = '{tmp_path / 'streamcontrol.json'}'\nmapping = {{ left = 'character1' }}\n"
+            f"[[scoreboards]]\nkind = 'text'\nname = 'plain'\nstation = 'setup'\npath = '{plain}'\n"
+        )
+        with running(setup, arguments=("--config", str(config))) as daemon:
+            daemon.wait_ready()
+            seats = {0: Seat("Vixen"), 1: Seat("Altea", character=MARTH)}
+            (setup / "Game_1.slp").write_bytes(replay(seats, {0: 0, 1: 2}, seconds=60, minute=0, stage=BATTLEFIELD))
+            until(daemon, lambda: len(posted) == 1)
+            [game] = daemon.get("/v1/games")["games"]
+            until(daemon, lambda: (plain / "name2.txt").exists() and (plain / "name2.txt").read_text() == "Altea")
+            until(daemon, lambda: double.score == [0, 1] and double.names == [["Vixen"], ["Altea"]])
+            failing = {"OBS", "JSON lines", "scoreboard melee-stream-tool"}
+            until(daemon, lambda: {reason.partition(":")[0] for reason in daemon.missing()} == failing)
+            (tmp_path / "jsonl" / "setup").unlink()
+            texts.mkdir()
+            until(daemon, lambda: daemon.missing() == ["OBS: Connection refused"])
+            info = json.loads((texts / "ScoreboardInfo.json").read_bytes())
+            assert [info["p1Score"], info["p2Score"]] == double.score
+            assert json.loads((tmp_path / "streamcontrol.json").read_bytes())["left"] == info["p1Character"] == "Fox"
+            page = daemon.text("/metrics")
+            for sample in (
+                "slpstream_obs_connected 0.0",
+                'slpstream_scoreboard_working{scoreboard="plain"} 1.0',
+                'slpstream_scoreboard_updates_total{outcome="failed",scoreboard="melee-stream-tool"} ',
+                'slpstream_webhook_waiting_deliveries{webhook="scores"} ',
+            ):
+                assert sample in page
+            lines = daemon.lines
+    link = f"https://example.org/{game['gameId']}"
+    assert posted == [f"Game 1: **Altea** (Marth) beats Vixen (Fox) on Battlefield. 1–0 {link}"]
+    assert "secret" not in json.dumps(lines)
+    assert [line.get("event") for line in lines].count("OBS cannot be used; trying again") == 1
 
 
 def config_error(make_config: Callable[[Path], Config], tmp_path: Path) -> str:
@@ -189,13 +227,22 @@ def test_unusable_configurations_are_refused(tmp_path: Path) -> None:
     assert "webhooks[0].url: " in config_error(webhook("key", "http://example.org:123456/"), tmp_path)
     twice = [JsonLines(folder=str(tmp_path)), JsonLines(folder=str(tmp_path / "x" / ".."))]
     assert "jsonl[1].folder: is there twice" in config_error(lambda folder: Config(jsonl=twice), tmp_path)
+    board = Scoreboard(kind="tournament-stream-helper", station="a", url="http://127.0.0.1:123456")
+    assert "scoreboards[0].url: " in config_error(lambda folder: Config(scoreboards=[board]), tmp_path)
+    for content, what in (("", "first line is empty"), ("token", "not an http"), (None, "read")):
+        (tmp_path / "url").unlink(missing_ok=True)
+        if content is not None:
+            (tmp_path / "url").write_text(content)
+        error = config_error(lambda folder: Config(chat=[Chat(url_file=str(folder / "url"))]), tmp_path)
+        assert "chat[0].url_file" in error
+        assert what in error
 
 
 def test_locked_database_of_deliveries_is_a_configuration_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The database is locked if another daemon uses it, for instance."""
-    monkeypatch.setattr("slpstream.store.database._BUSY_MILLISECONDS", 10)
+    monkeypatch.setattr("slpstream.store.database.BUSY_MILLISECONDS", 10)
     (tmp_path / "key").write_bytes(SECRET)
     outputs = Outputs(
         Config(webhooks=[Webhook(url="https://example.org/", secret_file=str(tmp_path / "key"))]), Metrics()

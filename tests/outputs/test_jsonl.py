@@ -13,21 +13,13 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from slpstream.model.messages import START, FramesMode
+from slpstream.model.messages import FramesMode
 from slpstream.model.topics import TOPICS, Topic
-from slpstream.outputs import jsonl
 from slpstream.outputs.jsonl import JsonLinesSink
-from tests.outputs.hooks import inline
 from tests.stream.fakes import FakeLog, FakeStation
 
 pytestmark = pytest.mark.trio
 ALL: frozenset[Topic] = frozenset(TOPICS)
-
-
-@pytest.fixture
-def autojump_clock(monkeypatch: pytest.MonkeyPatch) -> MockClock:
-    monkeypatch.setattr(trio.to_thread, "run_sync", inline)
-    return MockClock(autojump_threshold=0)
 
 
 class Disk:
@@ -66,8 +58,8 @@ class FileOnDisk:
             raise OSError(errno.EIO, os.strerror(errno.EIO))
         self._file.truncate(size)
 
-    def fileno(self) -> int:
-        return int(self._file.fileno())
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
 
     def __enter__(self) -> FileOnDisk:
         return self
@@ -112,7 +104,7 @@ async def run_sink(folder: Path, station: FakeStation, play: Callable[[], Any], 
 @pytest.mark.parametrize("frames", ["live", "finalized"])
 @pytest.mark.parametrize("topics", [ALL, frozenset({"game", "stats"}), frozenset({"event"})])
 async def test_file_equals_the_output_of_dump(
-    tmp_path: Path, frames: FramesMode, topics: frozenset[Topic], autojump_clock: MockClock
+    tmp_path: Path, frames: FramesMode, topics: frozenset[Topic], clock: MockClock
 ) -> None:
     station, logs, counted = FakeStation(), [FakeLog(1), FakeLog(2)], list[int]()
     await run_sink(
@@ -129,7 +121,7 @@ async def test_file_equals_the_output_of_dump(
     assert {path.name for path in tmp_path.glob("*/*")} == {f"{log.game_id}.jsonl" for log in logs}
 
 
-async def test_kill_at_any_step_neither_loses_nor_repeats_a_line(tmp_path: Path, autojump_clock: MockClock) -> None:
+async def test_kill_at_any_step_neither_loses_nor_repeats_a_line(tmp_path: Path, clock: MockClock) -> None:
     for seed in range(25):
         await run_with_kills(tmp_path, seed)
 
@@ -164,31 +156,31 @@ async def run_with_kills(folder: Path, seed: int) -> None:
         assert lines(folder, log, name) == dumped(log, frames), (seed, log.game_id)
 
 
-@pytest.mark.parametrize("torn", [b'{"type":"fra', b"\x00" * 5000, b'{"type":"frame"}\n', b"\n\n", b'"x"\n{"ty'])
-async def test_incomplete_or_invalid_lines_are_cut_off(tmp_path: Path, torn: bytes, autojump_clock: MockClock) -> None:
+@pytest.mark.parametrize(
+    ("complete", "torn"),
+    [
+        (0, b'{"type":"game_start","ga'),
+        (9, b'{"type":"fra'),
+        (9, b"\x00" * 5000),
+        (9, b'{"type":"frame"}\n'),
+        (9, b"\n\n"),
+        (9, b'"x"\n{"ty'),
+    ],
+)
+async def test_incomplete_or_invalid_lines_are_cut_off(
+    tmp_path: Path, complete: int, torn: bytes, clock: MockClock
+) -> None:
     log = FakeLog(1)
     whole = dumped(log)
-    folder = tmp_path / "main"
-    folder.mkdir()
-    (folder / f"{log.game_id}.jsonl").write_bytes(b"".join(whole[:9]) + torn)
+    (tmp_path / "main").mkdir()
+    (tmp_path / "main" / f"{log.game_id}.jsonl").write_bytes(b"".join(whole[:complete]) + torn)
     station = FakeStation()
     station.archived(log)
     await run_sink(tmp_path, station, lambda: None)
     assert lines(tmp_path, log) == whole
 
 
-async def test_file_without_a_complete_line_begins_anew(tmp_path: Path, autojump_clock: MockClock) -> None:
-    log = FakeLog(1)
-    (tmp_path / "main").mkdir()
-    (tmp_path / "main" / f"{log.game_id}.jsonl").write_bytes(dumped(log)[0][:20])
-    assert jsonl._resume(tmp_path / "main", "live")[0].cursor == (log.game_id, "live", START, None)
-    station = FakeStation()
-    station.archived(log)
-    await run_sink(tmp_path, station, lambda: None)
-    assert lines(tmp_path, log) == dumped(log)
-
-
-async def test_file_of_the_other_mode_is_renamed(tmp_path: Path, autojump_clock: MockClock) -> None:
+async def test_file_of_the_other_mode_is_renamed(tmp_path: Path, clock: MockClock) -> None:
     station, log = FakeStation(), FakeLog(1)
     game = station.begin(log)
     await run_sink(tmp_path, station, lambda: station.write(game, 9), frames="live")
@@ -198,9 +190,7 @@ async def test_file_of_the_other_mode_is_renamed(tmp_path: Path, autojump_clock:
     assert aside.read_bytes() == b"".join(m.json() + b"\n" for batch in log.batches[:9] for m in batch["live"])
 
 
-async def test_full_disk_loses_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, autojump_clock: MockClock
-) -> None:
+async def test_full_disk_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clock: MockClock) -> None:
     disk, station, log = Disk(monkeypatch), FakeStation(), FakeLog(1)
     output = sink(tmp_path)
     async with trio.open_nursery() as nursery:
@@ -219,22 +209,3 @@ async def test_full_disk_loses_nothing(
         assert output.not_ready() == []
         nursery.cancel_scope.cancel()
     assert lines(tmp_path, log) == dumped(log)
-
-
-async def test_missing_folder_loses_nothing(tmp_path: Path, autojump_clock: MockClock) -> None:
-    (tmp_path / "main").write_text("not a folder")
-    output, station, logs = sink(tmp_path), FakeStation(), [FakeLog(n) for n in range(3)]
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(output.follow, station.channel)
-        await trio.sleep(10)
-        [reason] = output.not_ready()
-        assert reason.startswith("JSON lines: ")
-        for log in logs[:2]:
-            station.play(log)
-        await trio.sleep(60)
-        (tmp_path / "main").unlink()
-        station.play(logs[2])
-        await trio.sleep(60)
-        assert output.not_ready() == []
-        nursery.cancel_scope.cancel()
-    assert [lines(tmp_path, log) for log in logs] == [dumped(log) for log in logs]

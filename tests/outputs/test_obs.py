@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,17 +14,10 @@ from slpstream.model.messages import LogMessage
 from slpstream.model.summary import GameSummary, PlayerSummary, Thing
 from slpstream.outputs.obs import SLOTS, ObsFiles
 from slpstream.stream import Game
-from tests.outputs.hooks import inline
 from tests.stream.fakes import FakeLog, FakeStation
 
 pytestmark = pytest.mark.trio
 NAMES = {"player", "code", "character", "port", "score", "stocks", "percent"}
-
-
-@pytest.fixture
-def autojump_clock(monkeypatch: pytest.MonkeyPatch) -> MockClock:
-    monkeypatch.setattr(trio.to_thread, "run_sync", inline)
-    return MockClock(autojump_threshold=0)
 
 
 SUMMARY = GameSummary(
@@ -54,23 +45,8 @@ def show(station: FakeStation, game: Game, number: int, *players: tuple[int, flo
     station.channel.publish(game, {"live": [LogMessage("frame", game.game_id, "live", number, 0, body, number)]})
 
 
-@contextmanager
-def renames(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """The names of the files that are replaced during the block."""
-    done: list[str] = []
-    real = Path.replace
-
-    def replace(path: Path, target: Path) -> Path:
-        done.append(Path(target).name)
-        return real(path, target)
-
-    monkeypatch.setattr(Path, "replace", replace)
-    yield done
-    monkeypatch.undo()
-
-
 async def test_files_show_the_game_the_set_and_the_newest_frame(
-    tmp_path: Path, nursery: trio.Nursery, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, nursery: trio.Nursery, clock: MockClock
 ) -> None:
     station, log = FakeStation(), FakeLog(1, batches=0)
     files = ObsFiles(tmp_path, limiter=trio.CapacityLimiter(1))
@@ -114,7 +90,7 @@ async def test_files_show_the_game_the_set_and_the_newest_frame(
 
 
 async def test_files_are_written_a_few_times_a_second(
-    tmp_path: Path, nursery: trio.Nursery, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, nursery: trio.Nursery, clock: MockClock, replaced: list[str]
 ) -> None:
     station, log = FakeStation(), FakeLog(1, batches=0)
     nursery.start_soon(ObsFiles(tmp_path, limiter=trio.CapacityLimiter(1)).follow, station.channel)
@@ -122,20 +98,20 @@ async def test_files_are_written_a_few_times_a_second(
     game.summary = SUMMARY
     station.write(game)
     await trio.sleep(1)
-    with renames(tmp_path, monkeypatch) as done:
-        for number in range(600):
-            show(station, game, 1000 + number, (0, float(number), 4))
-            await trio.sleep(1 / 60)
-        await trio.sleep(1)
-    assert set(done) == {"percent1.txt", "stocks1.txt", "state.json"}
-    assert done.count("stocks1.txt") == 1
-    assert 30 <= done.count("percent1.txt") <= 42
+    replaced.clear()
+    for number in range(600):
+        show(station, game, 1000 + number, (0, float(number), 4))
+        await trio.sleep(1 / 60)
+    await trio.sleep(1)
+    assert set(replaced) == {"percent1.txt", "stocks1.txt", "state.json"}
+    assert replaced.count("stocks1.txt") == 1
+    assert 30 <= replaced.count("percent1.txt") <= 42
     assert texts(tmp_path, "percent1") == ["599"]
     nursery.cancel_scope.cancel()
 
 
 async def test_unwritable_folder_is_reported_until_it_works_again(
-    tmp_path: Path, nursery: trio.Nursery, autojump_clock: MockClock
+    tmp_path: Path, nursery: trio.Nursery, clock: MockClock
 ) -> None:
     (tmp_path / "main").write_text("not a folder")
     station = FakeStation()
@@ -152,7 +128,7 @@ async def test_unwritable_folder_is_reported_until_it_works_again(
 
 
 async def test_files_show_the_score_of_a_game_without_stocks(
-    tmp_path: Path, nursery: trio.Nursery, autojump_clock: MockClock
+    tmp_path: Path, nursery: trio.Nursery, clock: MockClock
 ) -> None:
     """In `stocks1.txt`, whatever the frames have as stocks: from the newest stats, and at the end from the summary."""
     station, log = FakeStation(), FakeLog(1, batches=0)

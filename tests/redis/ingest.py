@@ -9,32 +9,16 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
-from weakref import WeakSet
 
 import trio
 
 from slpstream.model.messages import FramesMode
-from slpstream.outputs.redis import sink
 from slpstream.outputs.redis.connection import Client, address_of, connected
 from slpstream.outputs.redis.sink import RedisSink
 from slpstream.outputs.redis.streams import FIELD, StationKeys
-from slpstream.stream.log_consumer import ConsumerOffset
 from tests.stream.fakes import FakeLog, FakeStation, lines
 
 TIMEOUT_SECONDS = 30.0
-
-_begin = sink._begin
-_begun = WeakSet[sink.OutgoingLog]()
-"""The logs of which a session knows how far the broker has come."""
-
-
-async def _noting_begin(client: Client, log: sink.OutgoingLog) -> tuple[int, list[ConsumerOffset]]:
-    found = await _begin(client, log)
-    _begun.add(log)
-    return found
-
-
-sink._begin = _noting_begin
 
 
 class Ingest:
@@ -67,7 +51,7 @@ class Ingest:
         self.reconnects += 1
 
     @property
-    def running(self) -> bool:
+    def is_running(self) -> bool:
         return self._scope is not None
 
     def start(self, nursery: trio.Nursery) -> None:
@@ -77,9 +61,17 @@ class Ingest:
         nursery.start_soon(self._run, self._scope)
 
     async def started(self) -> None:
-        """Wait until the sink reads all logs. In a log that was never sent, it begins with the current game."""
-        logs = self.sink._logs
-        await until(lambda: len(logs) == 2 * len(self.stations) and all(log in _begun for log in logs.values()))
+        """Wait until the sink reads all logs."""
+        await until(lambda: self.sink.begun)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[trio.Nursery]:
+        """Run the sink for the duration of the block. Returns a nursery in which it can be started again."""
+        async with trio.open_nursery() as nursery:
+            self.start(nursery)
+            await self.started()
+            yield nursery
+            nursery.cancel_scope.cancel()
 
     def stop(self) -> None:
         assert self._scope is not None

@@ -15,13 +15,11 @@ from click.testing import CliRunner
 from coredis.exceptions import RedisError
 
 from slpstream.model.errors import ConfigError
-from slpstream.model.messages import FramesMode
 from slpstream.outputs.redis.connection import BROKER_ERRORS, address_of, connected, reason_of
-from slpstream.outputs.redis.streams import MODES
 from tests.project import ROOT
-from tests.redis.ingest import Ingest, broker_client, expected, stored, until, until_stored
+from tests.redis.gateways import Follower, Gateway
+from tests.redis.ingest import Ingest, broker_client, expected, until
 from tests.redis.redis_process import RedisProcess, free_port, redis
-from tests.redis.test_gateway import Follower, Gateway
 from tests.stream.fakes import FakeLog, FakeStation
 
 
@@ -70,16 +68,13 @@ async def send_a_game(url: str, event: str, gateway_url: str = "") -> None:
     station, log = FakeStation(), FakeLog(1)
     ingest = Ingest(url, event, station)
     follower = Follower()
-    async with trio.open_nursery() as nursery:
-        ingest.start(nursery)
-        await ingest.started()
+    async with ingest.running():
         async with Gateway(gateway_url or url, event).running("main") as gateway, follower.at(gateway) as connection:
             game = station.begin(log)
             while station.write(game, 4):
                 await trio.sleep(0.002)
             await until(lambda: len(connection.log) >= len(log.whole()))
         assert follower.lines == expected(log)
-        nursery.cancel_scope.cancel()
 
 
 async def refusal(url: str, ca_file: str = "") -> str:
@@ -179,25 +174,6 @@ def cluster() -> Iterator[RedisProcess]:
 @pytest.mark.trio
 async def test_game_is_sent_through_a_cluster(cluster: RedisProcess) -> None:
     await send_a_game(cluster.url.replace("redis://", "redis+cluster://"), "cluster")
-
-
-@pytest.mark.trio
-async def test_commands_use_keys_of_one_slot(cluster: RedisProcess) -> None:
-    """A cluster refuses a command whose keys are in different slots, even if it has only one node."""
-    url = cluster.url.replace("redis://", "redis+cluster://")
-    station, logs = FakeStation(), [FakeLog(n) for n in range(2)]
-    ingest = Ingest(url, "slots", station)
-    async with trio.open_nursery() as nursery, broker_client(url) as client:
-        ingest.start(nursery)
-        await ingest.started()
-        for log in logs:
-            station.play(log)
-        for mode in MODES:
-            counts: dict[tuple[str, FramesMode], int] = {("main", mode): sum(len(log.whole(mode)) for log in logs)}
-            await until_stored(client, "slots", counts)
-            found = await stored(client, "slots", "main", mode)
-            assert found == [line for log in logs for line in expected(log, mode=mode)]
-        nursery.cancel_scope.cancel()
 
 
 @pytest.mark.parametrize(

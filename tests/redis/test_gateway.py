@@ -4,89 +4,25 @@ error if they are no longer in the broker."""
 from __future__ import annotations
 
 import random
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from functools import partial
-from typing import Any
 
 import msgspec
 import pytest
 import trio
 
-from slpstream.daemon.gateway.feed import Feed
 from slpstream.daemon.gateway.games import BrokerGames
-from slpstream.daemon.gateway.station import GatewayStation
 from slpstream.model.errors import CursorGone, NoSuchGame
-from slpstream.model.messages import START, FramesMode, LogMessage
-from slpstream.outputs.redis.connection import address_of
+from slpstream.model.messages import START, FramesMode
 from slpstream.outputs.redis.streams import MODES, EventKeys, StationKeys
 from slpstream.store import GameKey, GamesQuery
-from slpstream.stream import Hub
-from slpstream.system.internal_errors import InternalErrors
 from slpstream.web.games import FramesQuery, InvalidQuery
 from slpstream.web.schemas import GameList
-from tests.redis.ingest import Ingest, broker_client, expected, of_game, until, until_stored
+from tests.redis.gateways import Follower, Gateway, hold_back
+from tests.redis.ingest import Ingest, broker_client, expected, until, until_stored
 from tests.redis.redis_process import RedisProcess
 from tests.stream.fakes import Client, FakeLog, FakeStation, LineEncoding, subscription
 
-EVERYTHING: dict[str, Any] = {"stations": ["main"], "delivery": "lossless"}
 SCHEDULES = 4
-
-
-class Gateway:
-    """A feed and its hub, without a web server."""
-
-    def __init__(
-        self, url: str, event: str, ring_bytes: int = 1 << 20, *, errors: InternalErrors | None = None
-    ) -> None:
-        self.hub = Hub()
-        self.reconnects = 0
-        self.received = 0
-        self.feed = Feed(
-            address_of(url),
-            event,
-            self.hub,
-            ring_bytes=ring_bytes,
-            on_received=self._count,
-            on_reconnect=self._count_reconnect,
-            errors=errors,
-        )
-
-    def _count(self, messages: int) -> None:
-        self.received += messages
-
-    def _count_reconnect(self) -> None:
-        self.reconnects += 1
-
-    @asynccontextmanager
-    async def running(self, *stations: str) -> AsyncIterator[Gateway]:
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(self.feed.run)
-            await until(lambda: set(stations) <= set(self.hub.channels))
-            yield self
-            nursery.cancel_scope.cancel()
-
-
-class Follower:
-    """A subscriber that connects repeatedly and keeps all messages."""
-
-    def __init__(self, mode: FramesMode = "live") -> None:
-        self.lines: list[bytes] = []
-        self.mode: FramesMode = mode
-        self.cursor = "start"
-
-    @asynccontextmanager
-    async def at(self, gateway: Gateway) -> AsyncIterator[Client]:
-        """Connect to a gateway for the duration of the block."""
-        client = Client(encoding=LineEncoding())
-        requested = subscription(**EVERYTHING, frames=self.mode, cursor=self.cursor)
-        async with client.subscribed(gateway.hub, requested):
-            try:
-                yield client
-            finally:
-                self.lines += client.log
-                if client.log:
-                    self.cursor = client.cursor()
 
 
 async def play_in_steps(station: FakeStation, log: FakeLog, chance: random.Random) -> None:
@@ -108,41 +44,37 @@ async def test_subscriber_moves_between_gateways(broker: RedisProcess, seed: int
     follower = Follower(mode)
     rings = (1, 4000, 1 << 20)
     total = sum(len(log.whole(mode)) for log in logs)
-    async with trio.open_nursery() as nursery, broker_client(broker.url) as client:
-        ingest.start(nursery)
-        await ingest.started()
-        async with (
-            Gateway(broker.url, event, chance.choice(rings)).running("main") as one,
-            Gateway(broker.url, event, chance.choice(rings)).running("main") as two,
-        ):
-            gateways = [one, two]
-            async with follower.at(one):
-                pass
+    async with (
+        ingest.running() as nursery,
+        broker_client(broker.url) as client,
+        Gateway(broker.url, event, chance.choice(rings)).running("main") as one,
+        Gateway(broker.url, event, chance.choice(rings)).running("main") as two,
+    ):
+        gateways = [one, two]
+        async with follower.at(one):
+            pass
 
-            async def play() -> None:
-                for log in logs:
-                    await play_in_steps(station, log, chance)
+        async def play() -> None:
+            for log in logs:
+                await play_in_steps(station, log, chance)
 
-            nursery.start_soon(play)
-            with trio.fail_after(60):
-                while len(follower.lines) < total:
-                    async with follower.at(chance.choice(gateways)) as connection:
-                        await trio.sleep(chance.choice((0.0, 0.02, 0.1)))
-                        assert connection.error is None
-                    if chance.random() < 0.2:
-                        await client.client_kill(skipme=True)
-            await trio.sleep(0.05)
-            assert follower.lines == [line for log in logs for line in expected(log, mode=mode)]
-        nursery.cancel_scope.cancel()
+        nursery.start_soon(play)
+        with trio.fail_after(60):
+            while len(follower.lines) < total:
+                async with follower.at(chance.choice(gateways)) as connection:
+                    await trio.sleep(chance.choice((0.0, 0.02, 0.1)))
+                    assert connection.error is None
+                if chance.random() < 0.2:
+                    await client.client_kill(skipme=True)
+        await trio.sleep(0.05)
+        assert follower.lines == [line for log in logs for line in expected(log, mode=mode)]
 
 
 @pytest.mark.trio
 async def test_late_joiner_gets_a_snapshot(broker: RedisProcess) -> None:
     station, log = FakeStation(), FakeLog(4, batches=60, ended=False)
     ingest = Ingest(broker.url, "late", station)
-    async with trio.open_nursery() as nursery, broker_client(broker.url) as client:
-        ingest.start(nursery)
-        await ingest.started()
+    async with ingest.running(), broker_client(broker.url) as client:
         game = station.begin(log)
         station.write_all(game)
         await until_stored(client, "late", {("main", mode): len(log.whole(mode)) for mode in MODES})
@@ -153,54 +85,13 @@ async def test_late_joiner_gets_a_snapshot(broker: RedisProcess) -> None:
             [snapshot] = connection.of_type("snapshot")
             assert snapshot == msgspec.json.decode(msgspec.json.encode(station.channel.snapshot(game, "live")))
             assert {"settings", "frame", "stats", "cursor"} <= set(snapshot)
-        nursery.cancel_scope.cancel()
-
-
-@pytest.mark.slow
-@pytest.mark.trio
-@pytest.mark.parametrize("mode", MODES)
-async def test_any_frame_of_any_game_is_found(broker: RedisProcess, mode: FramesMode) -> None:
-    event = f"positions-{mode}"
-    station, logs = FakeStation(ring_bytes=1 << 22), [FakeLog(n, batches=300) for n in range(3)]
-    ingest = Ingest(broker.url, event, station)
-    async with trio.open_nursery() as nursery, broker_client(broker.url) as client:
-        ingest.start(nursery)
-        await ingest.started()
-        for log in logs:
-            station.play(log)
-        await until_stored(client, event, {("main", m): sum(len(log.whole(m)) for log in logs) for m in MODES})
-        chance = random.Random(mode)
-        async with Gateway(broker.url, event, 1).running("main") as gateway:
-            channel = gateway.hub.channels["main"]
-            for number, log in enumerate(logs):
-                whole = log.whole(mode)
-                rest = [line for later in logs[number + 1 :] for line in expected(later, mode=mode)]
-                index = chance.randrange(len(whole))
-                follower = Follower(mode)
-                follower.cursor = str(whole[index].cursor)
-                remaining = expected(log, mode=mode)[index + 1 :] + rest
-                async with follower.at(gateway) as connection:
-                    await until(lambda c=connection, r=remaining: len(c.log) >= len(r))  # type: ignore[misc]
-                assert follower.lines == remaining
-                game = await channel.locate(log.game_id)
-                for frame in (-5, 0, chance.randrange(300), 299):
-                    position = await game.log_reader.find_frame(mode, frame)
-                    first = next(i for i, m in enumerate(whole) if m.frame is not None and m.frame >= frame)
-                    assert (await game.log_reader.messages(mode, position))[0] == whole[first]
-                with pytest.raises(CursorGone):
-                    await game.log_reader.find_frame(mode, 300)
-            with pytest.raises(NoSuchGame):
-                await channel.locate("f" * 32)
-        nursery.cancel_scope.cancel()
 
 
 @pytest.mark.trio
 async def test_trimmed_messages_are_reported_as_gone(broker: RedisProcess) -> None:
     station, logs = FakeStation(ring_bytes=1 << 22), [FakeLog(n, batches=500) for n in range(3)]
     ingest = Ingest(broker.url, "gone", station, max_messages=400)
-    async with trio.open_nursery() as nursery, broker_client(broker.url) as client:
-        ingest.start(nursery)
-        await ingest.started()
+    async with ingest.running(), broker_client(broker.url) as client:
         last = expected(logs[-1])[-1]
         for log in logs:
             station.play(log)
@@ -221,7 +112,6 @@ async def test_trimmed_messages_are_reported_as_gone(broker: RedisProcess) -> No
             async with follower.at(gateway) as connection:
                 await until(lambda: len(connection.log) >= 99)
             assert follower.lines == expected(logs[2])[-99:]
-        nursery.cancel_scope.cancel()
 
 
 @pytest.mark.slow
@@ -233,46 +123,33 @@ async def test_long_disconnected_gateway_reports_missing_messages(
     """Live subscribers of a gateway get an error when messages were trimmed before the gateway read them."""
     station, logs = FakeStation(ring_bytes=1 << 22), [FakeLog(n, batches=500) for n in range(4)]
     ingest = Ingest(broker.url, f"missed-{reconnecting}", station, max_messages=300)
-    async with trio.open_nursery() as nursery:
-        ingest.start(nursery)
-        await ingest.started()
-        async with Gateway(broker.url, f"missed-{reconnecting}").running("main") as gateway:
-            follower = Follower()
-            async with follower.at(gateway) as connection:
-                game = station.begin(logs[0])
-                station.write(game, 30)
-                await until(lambda: len(connection.log) > 30)
-                at_gateway = gateway.feed.stations["main"]
-                gate, take = trio.Event(), at_gateway.take
-
-                async def gated(mode: FramesMode, entries: Any) -> int:
-                    await gate.wait()
-                    return await take(mode, entries)
-
-                monkeypatch.setattr(at_gateway, "take", gated)
-                station.write_all(game)
-                for log in logs[1:]:
-                    station.play(log)
-                total = sum(len(log.whole(mode)) for log in logs for mode in MODES)
-                await until(lambda: ingest.sent >= total)
-                gate.set()
-                if reconnecting:
-                    async with broker_client(broker.url) as client:
-                        await client.client_kill(skipme=True)
-                await until(lambda: connection.error is not None)
-                assert isinstance(connection.error, CursorGone)
-            assert follower.lines == expected(logs[0])[: len(follower.lines)]
-        nursery.cancel_scope.cancel()
+    async with ingest.running(), Gateway(broker.url, f"missed-{reconnecting}").running("main") as gateway:
+        follower = Follower()
+        async with follower.at(gateway) as connection:
+            game = station.begin(logs[0])
+            station.write(game, 30)
+            await until(lambda: len(connection.log) > 30)
+            gate = hold_back(gateway, monkeypatch)
+            station.write_all(game)
+            for log in logs[1:]:
+                station.play(log)
+            total = sum(len(log.whole(mode)) for log in logs for mode in MODES)
+            await until(lambda: ingest.sent >= total)
+            gate.set()
+            if reconnecting:
+                async with broker_client(broker.url) as client:
+                    await client.client_kill(skipme=True)
+            await until(lambda: connection.error is not None)
+            assert isinstance(connection.error, CursorGone)
+        assert follower.lines == expected(logs[0])[: len(follower.lines)]
 
 
 @pytest.mark.trio
 async def test_station_of_a_silent_ingest_is_offline(broker: RedisProcess, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("slpstream.daemon.gateway.feed._LOOK_SECONDS", 0.05)
+    monkeypatch.setattr("slpstream.daemon.gateway.feed.LOOK_SECONDS", 0.05)
     station = FakeStation()
     ingest = Ingest(broker.url, "silent", station)
-    async with trio.open_nursery() as nursery:
-        ingest.start(nursery)
-        await ingest.started()
+    async with ingest.running() as nursery:
         station.channel.publish_state({"state": "idle", "reason": "watching"})
         async with Gateway(broker.url, "silent").running("main") as gateway:
 
@@ -288,10 +165,12 @@ async def test_station_of_a_silent_ingest_is_offline(broker: RedisProcess, monke
             await until(lambda: state() == "idle")
             station.channel.publish_state({"state": "playing", "reason": "game in progress"})
             await until(lambda: state() == "playing")
-            other = FakeStation("side")
-            ingest.stations["side"] = other.channel
-            await until(lambda: "side" in gateway.hub.channels)
-        nursery.cancel_scope.cancel()
+            names = [f"side {number}" for number in range(8)]
+            for name in names:  # found by their status messages and by regular looks, possibly at the same time
+                ingest.stations[name] = FakeStation(name).channel
+                await trio.sleep(0.02)
+            await until(lambda: set(names) <= set(gateway.hub.channels))
+            assert (len(gateway.hub.channels), gateway.reconnects) == (9, 0)
 
 
 @pytest.mark.trio
@@ -299,9 +178,7 @@ async def test_games_in_the_broker(broker: RedisProcess) -> None:
     station, logs = FakeStation(), [FakeLog(n, batches=150) for n in range(3)]
     running = FakeLog(7, batches=100, ended=False)
     ingest = Ingest(broker.url, "games", station)
-    async with trio.open_nursery() as nursery, broker_client(broker.url) as client:
-        ingest.start(nursery)
-        await ingest.started()
+    async with ingest.running(), broker_client(broker.url) as client:
         for log in logs:
             station.play(log)
             await trio.sleep(0.02)  # turns are numbered in milliseconds
@@ -340,42 +217,6 @@ async def test_games_in_the_broker(broker: RedisProcess) -> None:
             assert not stats.final
             for lookup in (games.game, games.stats, games.replay):
                 assert await lookup("f" * 32) is None
-        nursery.cancel_scope.cancel()
-
-
-@pytest.mark.trio
-async def test_slower_gateway_accepts_cursors_of_a_faster_one(
-    broker: RedisProcess, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The subscriber has received a game that the slower gateway has not read yet."""
-    station, logs = FakeStation(), [FakeLog(n) for n in range(3)]
-    ingest = Ingest(broker.url, "slower", station)
-    async with trio.open_nursery() as nursery:
-        ingest.start(nursery)
-        await ingest.started()
-        one, two = Gateway(broker.url, "slower"), Gateway(broker.url, "slower")
-        async with one.running("main"), two.running("main"):
-            follower = Follower()
-            gate = trio.Event()
-            take = two.feed.stations["main"].take
-
-            async def gated(mode: FramesMode, entries: Any) -> int:
-                await gate.wait()
-                return await take(mode, entries)
-
-            monkeypatch.setattr(two.feed.stations["main"], "take", gated)
-            for log in logs[:2]:
-                async with follower.at(one) as connection:
-                    station.play(log)
-                    await until(lambda c=connection: len(c.log) >= len(log.whole()))  # type: ignore[misc]  # noqa: B023
-            async with follower.at(two) as connection:
-                await trio.sleep(0.05)
-                assert connection.error is None
-                gate.set()
-                station.play(logs[2])
-                await until(lambda: len(connection.log) >= len(logs[2].whole()))
-            assert follower.lines == [line for log in logs for line in expected(log)]
-        nursery.cancel_scope.cancel()
 
 
 @pytest.mark.trio
@@ -383,9 +224,7 @@ async def test_invalid_entries_of_other_programs_are_ignored(broker: RedisProces
     station, log = FakeStation(), FakeLog(1, batches=40)
     ingest = Ingest(broker.url, "others", station)
     keys, event = StationKeys("others", "main"), EventKeys("others")
-    async with trio.open_nursery() as nursery, broker_client(broker.url) as client:
-        ingest.start(nursery)
-        await ingest.started()
+    async with ingest.running(), broker_client(broker.url) as client:
         async with Gateway(broker.url, "others").running("main") as gateway:
             follower = Follower()
             async with follower.at(gateway) as connection:
@@ -410,74 +249,28 @@ async def test_invalid_entries_of_other_programs_are_ignored(broker: RedisProces
             assert gateway.feed.connected
         async with Gateway(broker.url, "others").running("main") as late, follower.at(late) as connection:
             assert connection.error is None
-        nursery.cancel_scope.cancel()
-
-
-@pytest.mark.trio
-@pytest.mark.parametrize("seed", range(2))
-async def test_two_games_at_the_same_time(broker: RedisProcess, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two files of a station grow at once: each log is complete and in order, live, read back, and for late joiners."""
-    monkeypatch.setattr("slpstream.outputs.redis.sink._MIN_TURN_SECONDS", 0.01)
-    event, chance = f"both-{seed}", random.Random(seed)
-    station, logs = FakeStation(), [FakeLog(n, batches=50, seed=seed) for n in range(2)]
-    ingest = Ingest(broker.url, event, station)
-    async with trio.open_nursery() as nursery, broker_client(broker.url) as client:
-        ingest.start(nursery)
-        await ingest.started()
-        async with Gateway(broker.url, event, chance.choice((1, 1 << 20))).running("main") as gateway:
-            followers = [Follower(mode) for mode in MODES]
-            async with followers[0].at(gateway) as live, followers[1].at(gateway) as finalized:
-                games = [station.begin(log) for log in logs]
-                station.write(games[0])  # a game is known after its first message
-                while games:
-                    game = chance.choice(games)
-                    if not station.write(game, chance.choice((1, 4))):
-                        games.remove(game)
-                    await trio.sleep(chance.choice((0, 0.005, 0.02)))
-                for mode, connection in zip(MODES, (live, finalized), strict=True):
-                    count = sum(len(log.whole(mode)) for log in logs)
-                    await until(lambda c=connection, n=count: len(c.log) >= n)  # type: ignore[misc]
-            for follower in followers:
-                for log in logs:
-                    assert of_game(follower.lines, log) == expected(log, mode=follower.mode)
-        turns = await client.hgetall(StationKeys(event, "main").turns("live"))
-        assert len(turns) > 2
-        async with Gateway(broker.url, event, 1).running("main") as late:
-            channel = late.hub.channels["main"]
-            for mode in MODES:
-                for log in logs:
-                    game, position, read = await channel.locate(log.game_id), START, list[LogMessage]()
-                    while found := await game.log_reader.messages(mode, position):
-                        read += found
-                        position = read[-1].position
-                    assert [message.json("main") for message in read] == expected(log, mode=mode)
-        nursery.cancel_scope.cancel()
 
 
 @pytest.mark.trio
 async def test_game_that_begins_during_a_lookup_is_the_current_one(broker: RedisProcess) -> None:
     station, logs = FakeStation(), [FakeLog(n, batches=10) for n in (1, 2)]
     ingest = Ingest(broker.url, "begins", station)
-    keys = StationKeys("begins", "main")
-    async with trio.open_nursery() as nursery, broker_client(broker.url) as client:
-        ingest.start(nursery)
-        await ingest.started()
-        async with Gateway(broker.url, "begins").running("main") as gateway:
-            channel = gateway.hub.channels["main"]
-            station.write_all(station.begin(logs[0]))
-            await until(lambda: channel.current is not None and channel.current.ended)
-            # The turn is recorded before its first message.
-            newest = (await client.xrevrange(keys.stream("live"), count=1))[0].identifier
-            text = newest.decode() if isinstance(newest, bytes) else newest
-            ordinal = int(text.partition("-")[0]) + 1
-            await client.hset(keys.turns("live"), {str(ordinal): logs[1].game_id})
-            with pytest.raises(NoSuchGame):
-                await channel.locate("f" * 32)
-            station.write(station.begin(logs[1]), 5)
-            await until(lambda: any(game.start and game.game_id == logs[1].game_id for game in channel.games))
-            assert channel.current is not None
-            assert channel.current.game_id == logs[1].game_id
-        nursery.cancel_scope.cancel()
+    keys, gateway = StationKeys("begins", "main"), Gateway(broker.url, "begins")
+    async with ingest.running(), broker_client(broker.url) as client, gateway.running("main"):
+        channel = gateway.hub.channels["main"]
+        station.write_all(station.begin(logs[0]))
+        await until(lambda: channel.current is not None and channel.current.ended)
+        # The turn is recorded before its first message.
+        newest = (await client.xrevrange(keys.stream("live"), count=1))[0].identifier
+        text = newest.decode() if isinstance(newest, bytes) else newest
+        ordinal = int(text.partition("-")[0]) + 1
+        await client.hset(keys.turns("live"), {str(ordinal): logs[1].game_id})
+        with pytest.raises(NoSuchGame):
+            await channel.locate("f" * 32)
+        station.write(station.begin(logs[1]), 5)
+        await until(lambda: any(game.start and game.game_id == logs[1].game_id for game in channel.games))
+        assert channel.current is not None
+        assert channel.current.game_id == logs[1].game_id
 
 
 @pytest.mark.trio
@@ -486,97 +279,33 @@ async def test_unfinished_games_do_not_accumulate(broker: RedisProcess) -> None:
     """A console that is switched off during each game leaves many games without an end."""
     station, logs = FakeStation(), [FakeLog(n, batches=40, ended=n == 0) for n in range(24)]
     ingest = Ingest(broker.url, "left", station)
-    async with trio.open_nursery() as nursery:
-        ingest.start(nursery)
-        await ingest.started()
-        async with Gateway(broker.url, "left").running("main") as gateway:
-            channel = gateway.hub.channels["main"]
-            first = station.begin(logs[0])
-            station.write(first, 20)
-            await until(
-                lambda: channel.current is not None and len(channel.current.logs["live"].since(START) or []) > 10
-            )
+    async with ingest.running(), Gateway(broker.url, "left").running("main") as gateway:
+        channel = gateway.hub.channels["main"]
+        first = station.begin(logs[0])
+        station.write(first, 20)
+        await until(lambda: channel.current is not None and len(channel.current.logs["live"].since(START) or []) > 10)
 
-            def has(log: FakeLog, mode: FramesMode) -> bool:
-                current = channel.current
-                whole = log.whole(mode)[-1].position
-                return current is not None and current.game_id == log.game_id and current.logs[mode].head == whole
+        def has(log: FakeLog, mode: FramesMode) -> bool:
+            current = channel.current
+            whole = log.whole(mode)[-1].position
+            return current is not None and current.game_id == log.game_id and current.logs[mode].head == whole
 
-            for log in logs[1:]:
-                station.write_all(station.begin(log))
-                for mode in MODES:
-                    await until(partial(has, log, mode))
-            *others, last = channel.games
-            assert len(others) < 20, "old games are known to the broker only"
-            assert [game.game_id for game in channel.games if game.in_progress] == [last.game_id]
-            assert not any(log.size_bytes for game in others[:-1] for log in game.logs.values())
-            found = await channel.locate(logs[0].game_id)
-            assert await found.log_reader.messages("live", START)
+        for log in logs[1:]:
+            station.write_all(station.begin(log))
+            for mode in MODES:
+                await until(partial(has, log, mode))
+        *others, last = channel.games
+        assert len(others) < 20, "old games are known to the broker only"
+        assert [game.game_id for game in channel.games if game.in_progress] == [last.game_id]
+        assert not any(log.size_bytes for game in others[:-1] for log in game.logs.values())
+        found = await channel.locate(logs[0].game_id)
+        assert await found.log_reader.messages("live", START)
 
-            again = station.begin(FakeLog(99, batches=5))
-            station.write(again)
-            # In progress from its `game_start` on, which may arrive after the first entry of its finalized log.
-            await until(lambda: [game.game_id for game in channel.games if game.in_progress] == [again.game_id])
-            assert channel.current is not None
-            assert channel.current.game_id == again.game_id
-            station.write_all(again)
-            await until(lambda: channel.current is not None and channel.current.ended)
-        nursery.cancel_scope.cancel()
-
-
-@pytest.mark.slow
-@pytest.mark.trio
-async def test_concurrent_looks_add_a_station_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A status message and the regular look can both find a new station, with round trips in between."""
-    opened: list[str] = []
-
-    class SlowStation(GatewayStation):
-        async def open(self) -> None:
-            opened.append(self.id)
-            await trio.sleep(0.05)
-
-    class Pipeline:
-        async def __aenter__(self) -> Pipeline:
-            return self
-
-        async def __aexit__(self, *_: object) -> None:
-            await trio.sleep(0.02)
-
-        def exists(self, keys: list[str]) -> Any:
-            async def response() -> int:
-                return 1
-
-            return response()
-
-    class FakeClient:
-        def __init__(self) -> None:
-            self.stations = {b"a": b'{"ingest":"one"}'}
-
-        async def hgetall(self, key: str) -> dict[bytes, bytes]:
-            await trio.sleep(0.01)
-            return dict(self.stations)
-
-        def pipeline(self, *, transaction: bool) -> Pipeline:
-            return Pipeline()
-
-    class NoReaders:
-        def add(self, station: GatewayStation) -> None:
-            pass
-
-    monkeypatch.setattr("slpstream.daemon.gateway.feed.GatewayStation", SlowStation)
-    for delay in range(12):
-        opened.clear()
-        gateway, client, readers = Gateway("redis://127.0.0.1", "e"), FakeClient(), NoReaders()
-        look = partial(gateway.feed._look, client, readers)  # type: ignore[arg-type]
-        await look()
-
-        async def join(client: FakeClient = client, look: Any = look, delay: int = delay) -> None:
-            await trio.sleep(delay / 100)
-            client.stations[b"b"] = b'{"ingest":"two"}'
-            await look()
-
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(join)
-            nursery.start_soon(look)
-        assert opened == ["a", "b"]
-        assert list(gateway.hub.channels) == ["a", "b"]
+        again = station.begin(FakeLog(99, batches=5))
+        station.write(again)
+        # In progress from its `game_start` on, which may arrive after the first entry of its finalized log.
+        await until(lambda: [game.game_id for game in channel.games if game.in_progress] == [again.game_id])
+        assert channel.current is not None
+        assert channel.current.game_id == again.game_id
+        station.write_all(again)
+        await until(lambda: channel.current is not None and channel.current.ended)

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-import trio
 
 from slpstream.model.messages import FramesMode
 from slpstream.outputs.redis.streams import MODES, StationKeys, parse_turns
+from tests.redis.gateways import Follower, Gateway
 from tests.redis.ingest import Ingest, broker_client, expected, of_game, until, until_stored
 from tests.redis.redis_process import RedisProcess
-from tests.redis.test_gateway import Follower, Gateway
 from tests.stream.fakes import Client, FakeLog, FakeStation, LineEncoding, subscription
 
 pytestmark = pytest.mark.trio
@@ -19,7 +18,7 @@ pytestmark = pytest.mark.trio
 
 @pytest.fixture(autouse=True)
 def short_turns(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("slpstream.outputs.redis.sink._MIN_TURN_SECONDS", 0.01)
+    monkeypatch.setattr("slpstream.outputs.redis.sink.MIN_TURN_SECONDS", 0.01)
 
 
 def shown(gateway: Gateway) -> Any:
@@ -40,53 +39,49 @@ async def until_read(gateway: Gateway, *logs: FakeLog) -> None:
 async def test_gateway_stays_with_the_game_that_is_played(broker: RedisProcess) -> None:
     station, played = FakeStation(), FakeLog(1, batches=60)
     copies = [FakeLog(number, batches=40) for number in range(2, 8)]
-    ingest = Ingest(broker.url, "aside", station)
-    async with trio.open_nursery() as nursery, broker_client(broker.url) as client:
-        ingest.start(nursery)
-        await ingest.started()
-        async with Gateway(broker.url, "aside").running("main") as gateway:
-            overlay = Client(encoding=LineEncoding())
-            followers = [Follower(mode) for mode in MODES]
-            async with (
-                overlay.subscribed(gateway.hub, subscription(stations=["main"])),
-                followers[0].at(gateway) as live,
-                followers[1].at(gateway) as finalized,
-            ):
-                game = station.begin(played)
-                station.write(game, 20)
-                await until(lambda: shown(gateway) == (played.game_id, True))
-                for number, copy in enumerate(copies):
-                    station.write_all(station.begin(copy, aside=True))
-                    for mode, connection in zip(MODES, (live, finalized), strict=True):
-                        count = len(copy.whole(mode))
-                        await until(lambda c=connection, n=count, k=copy: len(of_game(c.log, k)) >= n)  # type: ignore[misc]
-                    assert shown(gateway) == (played.game_id, True)
-                    if number % 2:
-                        station.write(game, 3)
-                await until_stored(client, "aside", counts(*copies))
+    ingest, gateway = Ingest(broker.url, "aside", station), Gateway(broker.url, "aside")
+    async with ingest.running(), broker_client(broker.url) as client, gateway.running("main"):
+        overlay = Client(encoding=LineEncoding())
+        followers = [Follower(mode) for mode in MODES]
+        async with (
+            overlay.subscribed(gateway.hub, subscription(stations=["main"])),
+            followers[0].at(gateway) as live,
+            followers[1].at(gateway) as finalized,
+        ):
+            game = station.begin(played)
+            station.write(game, 20)
+            await until(lambda: shown(gateway) == (played.game_id, True))
+            for number, copy in enumerate(copies):
+                station.write_all(station.begin(copy, aside=True))
+                for mode, connection in zip(MODES, (live, finalized), strict=True):
+                    count = len(copy.whole(mode))
+                    await until(lambda c=connection, n=count, k=copy: len(of_game(c.log, k)) >= n)  # type: ignore[misc]
+                assert shown(gateway) == (played.game_id, True)
+                if number % 2:
+                    station.write(game, 3)
+            await until_stored(client, "aside", counts(*copies))
 
-                async with Gateway(broker.url, "aside").running("main") as late:
-                    assert shown(late) == (played.game_id, True)
-                    joining = Client(encoding=LineEncoding())
-                    async with joining.subscribed(late.hub, subscription(stations=["main"])):
-                        [snapshot] = joining.of_type("snapshot")
-                        assert snapshot["gameId"] == played.game_id
-                        assert "frame" in snapshot
+            async with Gateway(broker.url, "aside").running("main") as late:
+                assert shown(late) == (played.game_id, True)
+                joining = Client(encoding=LineEncoding())
+                async with joining.subscribed(late.hub, subscription(stations=["main"])):
+                    [snapshot] = joining.of_type("snapshot")
+                    assert snapshot["gameId"] == played.game_id
+                    assert "frame" in snapshot
 
-                station.write_all(game)
-                await until_read(gateway, played, *copies)
-                await until(lambda: shown(gateway) == (played.game_id, False))
-                for copy in copies[:2]:  # and after the game
-                    again = FakeLog(int(copy.game_id, 16) + 100, batches=5)
-                    station.write_all(station.begin(again, aside=True))
-                    for connection in (live, finalized):
-                        await until(lambda c=connection, k=again: b'"metadata"' in b"".join(of_game(c.log, k)[-1:]))  # type: ignore[misc]
-                assert shown(gateway) == (played.game_id, False)
-            assert overlay.log == expected(played)
-            for follower in followers:
-                for log in [played, *copies]:
-                    assert of_game(follower.lines, log) == expected(log, mode=follower.mode)
-        nursery.cancel_scope.cancel()
+            station.write_all(game)
+            await until_read(gateway, played, *copies)
+            await until(lambda: shown(gateway) == (played.game_id, False))
+            for copy in copies[:2]:  # and after the game
+                again = FakeLog(int(copy.game_id, 16) + 100, batches=5)
+                station.write_all(station.begin(again, aside=True))
+                for connection in (live, finalized):
+                    await until(lambda c=connection, k=again: b'"metadata"' in b"".join(of_game(c.log, k)[-1:]))  # type: ignore[misc]
+            assert shown(gateway) == (played.game_id, False)
+        assert overlay.log == expected(played)
+        for follower in followers:
+            for log in [played, *copies]:
+                assert of_game(follower.lines, log) == expected(log, mode=follower.mode)
 
 
 @pytest.mark.parametrize("late", [False, True])
@@ -95,9 +90,7 @@ async def test_gateway_turns_to_a_game_when_the_station_does(broker: RedisProces
     event = f"turns-to-{late}"
     station, crashed, played = FakeStation(), FakeLog(1, batches=9, ended=False), FakeLog(2, batches=60)
     ingest = Ingest(broker.url, event, station)
-    async with trio.open_nursery() as nursery, broker_client(broker.url) as client:
-        ingest.start(nursery)
-        await ingest.started()
+    async with ingest.running(), broker_client(broker.url) as client:
         station.write_all(station.begin(crashed))
         await until_stored(client, event, counts(crashed))
         if late:
@@ -125,15 +118,12 @@ async def test_gateway_turns_to_a_game_when_the_station_does(broker: RedisProces
             assert types[-2:] == ["game_end", "metadata"]
         async with Gateway(broker.url, event).running("main") as another:
             assert shown(another) == (played.game_id, False)
-        nursery.cancel_scope.cancel()
 
 
 async def test_rest_of_a_copy_stays_aside_after_a_restart_of_the_daemon(broker: RedisProcess) -> None:
     station, played, copy = FakeStation(), FakeLog(1, batches=60), FakeLog(2, batches=60)
     ingest = Ingest(broker.url, "restart", station)
-    async with trio.open_nursery() as nursery, broker_client(broker.url) as client:
-        ingest.start(nursery)
-        await ingest.started()
+    async with ingest.running() as nursery, broker_client(broker.url) as client:
         async with Gateway(broker.url, "restart").running("main") as gateway:
             station.write_all(station.begin(played))
             await until_stored(client, "restart", counts(played))
@@ -163,4 +153,3 @@ async def test_rest_of_a_copy_stays_aside_after_a_restart_of_the_daemon(broker: 
             (copy.game_id, True),
             (copy.game_id, True),
         ]
-        nursery.cancel_scope.cancel()

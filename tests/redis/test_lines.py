@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
-from slpstream.daemon.gateway.broker import Broker
 from slpstream.daemon.gateway.lines import message_in, object_in
-from slpstream.daemon.gateway.station import GatewayStation
-from slpstream.outputs.redis.streams import StationKeys
 from tests.stream.fakes import FakeLog, lines
 
 GAME_ID = b"a" * 32
@@ -48,12 +43,3 @@ def test_log_lines_are_parsed() -> None:
 @pytest.mark.parametrize("text", [b"", b"[]", b'{"a":"\xff"}', b'{"a":' * 5000])
 def test_invalid_object_is_read_as_empty(text: bytes) -> None:
     assert object_in(text) == {}
-
-
-def test_invalid_states_are_ignored() -> None:
-    station = GatewayStation(Broker(), StationKeys("event", "main"), ring_bytes=1000)
-    before = station.describe()
-    rubbish: list[dict[str, Any]] = [{"type": ["station"]}, {"type": "station"}, {"type": "station", "state": 7}]
-    for message in rubbish:
-        station.apply(message)
-    assert station.describe() == before

@@ -11,7 +11,7 @@ import trio
 
 from slpstream.model.messages import FramesMode
 from slpstream.outputs.redis.sink import OutgoingLog
-from slpstream.outputs.redis.streams import MODES, EventKeys, StationKeys, parse_turns
+from slpstream.outputs.redis.streams import MODES, EventKeys, StationKeys
 from slpstream.stream import Game
 from tests.redis.ingest import Ingest, broker_client, expected, of_game, stored, until, until_stored
 from tests.redis.redis_process import RedisProcess, redis
@@ -36,7 +36,7 @@ async def schedule(url: str, seed: int, *, sinks: int) -> None:
         waiting, games = list(logs), list[Game]()
         while waiting or games:
             for ingest in ingests:
-                if not ingest.running:
+                if not ingest.is_running:
                     ingest.start(nursery)
                 elif rng.random() < 0.03:
                     ingest.stop()
@@ -50,7 +50,7 @@ async def schedule(url: str, seed: int, *, sinks: int) -> None:
                 games.remove(game)
             await trio.sleep(rng.choice((0, 0, 0.002, 0.02)))
         for ingest in ingests:
-            if not ingest.running:
+            if not ingest.is_running:
                 ingest.start(nursery)
         for mode in MODES:
             await until_stored(client, event, {("main", mode): sum(len(log.whole(mode)) for log in logs)})
@@ -79,9 +79,7 @@ async def test_competing_sinks_do_not_duplicate_messages(broker: RedisProcess, s
 async def test_broker_without_data_is_sent_everything_again(broker: RedisProcess) -> None:
     station, logs = FakeStation(), [FakeLog(n) for n in range(3)]
     ingest = Ingest(broker.url, "forgotten", station)
-    async with trio.open_nursery() as nursery, broker_client(broker.url) as client:
-        ingest.start(nursery)
-        await ingest.started()
+    async with ingest.running(), broker_client(broker.url) as client:
         station.play(logs[0])
         game = station.begin(logs[1])
         station.write(game, 9)
@@ -96,7 +94,6 @@ async def test_broker_without_data_is_sent_everything_again(broker: RedisProcess
             found = await stored(client, "forgotten", "main", mode)
             assert found == [line for log in logs for line in expected(log, mode=mode)]
         assert ingest.reconnects >= 1
-        nursery.cancel_scope.cancel()
 
 
 @pytest.mark.trio
@@ -153,9 +150,7 @@ async def test_broker_that_was_down_gets_everything_later() -> None:
 async def test_logs_are_trimmed_by_number(broker: RedisProcess) -> None:
     station, logs = FakeStation(ring_bytes=1 << 22), [FakeLog(n, batches=400) for n in range(3)]
     ingest = Ingest(broker.url, "trimmed", station, max_messages=400)
-    async with trio.open_nursery() as nursery, broker_client(broker.url) as client:
-        ingest.start(nursery)
-        await ingest.started()
+    async with ingest.running(), broker_client(broker.url) as client:
         for log in logs:
             station.play(log)
         last: dict[FramesMode, bytes] = {mode: expected(logs[-1], mode=mode)[-1] for mode in MODES}
@@ -168,7 +163,6 @@ async def test_logs_are_trimmed_by_number(broker: RedisProcess) -> None:
             whole = [line for log in logs for line in expected(log, mode=mode)]
             assert found == whole[-len(found) :]
             assert max_messages <= len(found) < max_messages + 150  # the broker trims whole nodes of the stream
-        nursery.cancel_scope.cancel()
 
 
 def test_turns_are_trimmed_by_age() -> None:
@@ -190,9 +184,7 @@ async def test_hash_has_the_state_for_late_joiners(broker: RedisProcess) -> None
     ingest = Ingest(broker.url, "state", station)
     station.channel.publish_set({"score": [1, 0]})
     keys = StationKeys("state", "main")
-    async with trio.open_nursery() as nursery, broker_client(broker.url) as client:
-        ingest.start(nursery)
-        await ingest.started()
+    async with ingest.running(), broker_client(broker.url) as client:
         while await client.xlen(EventKeys("state").status) < 2:  # its state and its set
             await trio.sleep(0.01)
         station.play(log)
@@ -218,22 +210,3 @@ async def test_hash_has_the_state_for_late_joiners(broker: RedisProcess) -> None
         del ingest.stations["main"]
         while await client.hgetall(EventKeys("state").stations):
             await trio.sleep(0.02)
-        nursery.cancel_scope.cancel()
-
-
-@pytest.mark.trio
-async def test_games_that_do_not_alternate_have_one_turn_each(broker: RedisProcess) -> None:
-    station, logs = FakeStation(), [FakeLog(n) for n in range(3)]
-    ingest = Ingest(broker.url, "turns", station)
-    async with trio.open_nursery() as nursery, broker_client(broker.url) as client:
-        ingest.start(nursery)
-        await ingest.started()
-        for log in logs:
-            station.play(log)
-            await trio.sleep(0.05)
-        await until_stored(client, "turns", {("main", "live"): sum(len(log.whole()) for log in logs)})
-        turns = parse_turns(await client.hgetall(StationKeys("turns", "main").turns("live")))
-        assert [turn.game_id for turn in turns] == [log.game_id for log in logs]
-        assert {turn.after for turn in turns} == {(-1, 0)}
-        assert ingest.reconnects == 0
-        nursery.cancel_scope.cancel()

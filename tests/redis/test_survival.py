@@ -1,105 +1,101 @@
-"""Two ingest daemons, three gateways, a hundred subscribers and one broker; each process is killed in turn.
+"""Two ingest daemons, three gateways, many subscribers and one broker; each process is killed in turn.
 
 Every subscriber must receive the lines of `dump`, each exactly once and in order, although processes are killed and the
 broker writes to its disk only once a second. A subscriber whose connection ends moves to the next gateway with the
-cursor of its last message. `SLPSTREAM_SURVIVAL_ROUNDS=10` plays and kills for longer.
+cursor of its last message.
 """
 
 from __future__ import annotations
 
-import os
 import subprocess
 import time
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
+from itertools import count
 from pathlib import Path
+from threading import Event
 from urllib.error import HTTPError
 
 import pytest
+from websockets.exceptions import InvalidHandshake
 
+from slpstream.api import messages
 from slpstream.model.messages import FramesMode
-from tests.daemons.simulated import dump_lines, simulate
-from tests.daemons.process import DaemonProcess
-from tests.redis.crowd import Crowd, Follower
+from tests.daemons.process import DaemonProcess, LogReader
+from tests.daemons.simulated import simulate
 from tests.redis.redis_process import free_port, redis
 from tests.synthetic.match import synthetic_match
 
-ROUNDS = int(os.environ.get("SLPSTREAM_SURVIVAL_ROUNDS", "1"))
-SUBSCRIBERS = 100
 FRAMES = 360
 SPEED = 2.0
 STATIONS = ("one", "two")
 MODES: tuple[FramesMode, ...] = ("live", "finalized")
-_TIMEOUT_SECONDS = 120.0
+TIMEOUT_SECONDS = 120.0
 
 
-class Venue:
-    """A venue with one station: its folder, its configuration, its daemon."""
+class Server:
+    """An ingest or a gateway that can be killed and started again."""
 
-    def __init__(self, station: str, root: Path, url: str) -> None:
-        self.station = station
-        self.folder = root / station
-        self.folder.mkdir()
-        self.state = root / f"{station}-state"
-        self.state.mkdir()
-        self.config = root / f"{station}.toml"
-        self.config.write_text(
-            f'[fanout]\nurl = "{url}"\nevent = "test"\n[[stations]]\nid = "{station}"\nfolder = "{self.folder}"\n'
+    def __init__(self, *arguments: str, subcommand: str = "serve", state: Path | None = None) -> None:
+        self._start: Callable[[], DaemonProcess] = lambda: DaemonProcess(
+            arguments=arguments, subcommand=subcommand, state=state
         )
-        self.daemon: DaemonProcess | None = None
+        self.process: DaemonProcess
 
     def start(self) -> None:
-        self.daemon = DaemonProcess(arguments=("--config", str(self.config), "--port", "0"), state=self.state)
+        self.process = self._start()
 
     def kill(self) -> None:
-        if self.daemon is not None and self.daemon.process.poll() is None:
-            self.daemon.kill()
-
-
-class GatewayPort:
-    """A gateway that keeps its port when it is started again."""
-
-    def __init__(self, url: str) -> None:
-        self.port = free_port()
-        self._arguments = ("--url", url, "--event", "test", "--port", str(self.port))
-        self.process: DaemonProcess | None = None
-
-    def start(self) -> None:
-        self.process = DaemonProcess(arguments=self._arguments, subcommand="gateway")
-
-    def kill(self) -> None:
-        if self.process is not None and self.process.process.poll() is None:
+        if self.process.process.poll() is None:
             self.process.kill()
 
-    def wait_ready(self) -> None:
-        process = self.process
-        assert process is not None
-        process.until(lambda: len(process.get("/v1/stations")["stations"]) == len(STATIONS))
+
+def ingest(station: str, root: Path, url: str) -> Server:
+    """The daemon of a venue with one station, whose folder has its name."""
+    (root / station).mkdir()
+    state, config = root / f"{station}-state", root / f"{station}.toml"
+    state.mkdir()
+    config.write_text(
+        f'[fanout]\nurl = "{url}"\nevent = "test"\n[[stations]]\nid = "{station}"\nfolder = "{root / station}"\n'
+    )
+    return Server("--config", str(config), state=state)
 
 
-def matches(root: Path, station: str, number: int) -> list[Path]:
-    """Write the games of one station, outside its folder."""
-    paths = [root / f"Game_{station}_{game}.slp" for game in range(2 * number)]
-    for game, path in enumerate(paths):
-        seed = 100 * STATIONS.index(station) + game
-        path.write_bytes(synthetic_match(seed=seed, rollbacks=True, items=True, frames=FRAMES))
-    return paths
+class Subscriber:
+    """A lossless subscriber of one station, which moves to the next gateway when its connection ends."""
+
+    def __init__(self, station: str, mode: FramesMode, games: list[list[bytes]], gateways: list[Server]) -> None:
+        self.expected = [line for game in games for line in game]
+        self.reader = LogReader(station, mode)
+        self.connections = 0
+        self.gateways = gateways
+        self._lengths = [len(game) for game in games]
+
+    @property
+    def games(self) -> float:
+        """Number of games received, including the fraction of the current one."""
+        left, games = len(self.reader.lines), 0
+        while games < len(self._lengths) and left >= self._lengths[games]:
+            left -= self._lengths[games]
+            games += 1
+        return games + (left / self._lengths[games] if games < len(self._lengths) else 0)
+
+    def follow(self, first: int, over: Event) -> None:
+        """Receive messages, from one of the gateways at first, until the event is set and the gateways end."""
+        for number in count(first):
+            if over.is_set():
+                return
+            self.connections += 1
+            gateway = self.gateways[number % len(self.gateways)].process
+            with suppress(InvalidHandshake):  # it was killed while this subscriber connected
+                self.reader.read(gateway, lambda _: False, seconds=TIMEOUT_SECONDS)
+            over.wait(0.05)
 
 
-def with_station(lines: list[bytes], station: str) -> list[bytes]:
-    """Lines as subscribers receive them, with the station."""
-    return [line.replace(b',"gameId"', b',"station":"%b","gameId"' % station.encode(), 1) for line in lines]
-
-
-def play(venues: list[Venue], games: dict[str, list[Path]], number: int) -> list[subprocess.Popen[bytes]]:
-    return [simulate(games[venue.station][number], venue.folder, writer="dolphin", speed=SPEED) for venue in venues]
-
-
-def compare(ingests: list[DaemonProcess], gateway: GatewayPort) -> None:
+def compare(ingests: list[DaemonProcess], served: DaemonProcess) -> None:
     """Check that a gateway responds like the daemons at the venues, but without replay files, and without what only
     these see: when a game arrived and ended, and its last percents and stocks."""
-    served = gateway.process
-    assert served is not None
     assert served.get("/readyz") == {"status": "ready", "missing": []}
     assert "<html" in served.text("/overlay/one")
     assert served.get("/static/names/slippi/stages.json")["rows"]["31"]["name"] == "Battlefield"
@@ -120,76 +116,92 @@ def compare(ingests: list[DaemonProcess], gateway: GatewayPort) -> None:
             refused.value.close()
 
 
-def stop(writers: list[subprocess.Popen[bytes]]) -> None:
-    for writer in writers:
-        writer.kill()
-
-
-def test_messages_arrive_once_and_in_order_despite_kills(tmp_path: Path) -> None:
-    games = {station: matches(tmp_path, station, ROUNDS) for station in STATIONS}
+@pytest.mark.parametrize(
+    ("subscribers", "rounds"),
+    [pytest.param(8, 1, marks=pytest.mark.slow), pytest.param(100, 2, marks=pytest.mark.release)],
+)
+def test_messages_arrive_once_and_in_order_despite_kills(tmp_path: Path, subscribers: int, rounds: int) -> None:
+    games = {station: [tmp_path / f"Game_{station}_{game}.slp" for game in range(2 * rounds)] for station in STATIONS}
+    for number, path in enumerate(path for paths in games.values() for path in paths):
+        path.write_bytes(synthetic_match(seed=number, rollbacks=True, items=True, frames=FRAMES))
     expected = {
-        (station, mode): [with_station(dump_lines(game, mode), station) for game in games[station]]
+        (station, mode): [[message.json() for message in messages(game, frames=mode)] for game in games[station]]
         for station in STATIONS
         for mode in MODES
     }
-    kinds = list(expected)
-    followers = [
-        Follower(*kinds[number % len(kinds)], expected[kinds[number % len(kinds)]], number // len(kinds))
-        for number in range(SUBSCRIBERS)
-    ]
     with ExitStack() as stack:
         broker = stack.enter_context(redis("--appendonly", "yes", "--appendfsync", "everysec"))
-        venues = [Venue(station, tmp_path, broker.url) for station in STATIONS]
-        gateways = [GatewayPort(broker.url) for _ in range(3)]
-        for venue in venues:
-            stack.callback(venue.kill)
+        venues = [ingest(station, tmp_path, broker.url) for station in STATIONS]
+        at_broker = ("--url", broker.url, "--event", "test")
+        gateways = [Server(*at_broker, "--port", str(free_port()), subcommand="gateway") for _ in range(3)]
+        servers = [*venues, *gateways]
+        pool = stack.enter_context(ThreadPoolExecutor(subscribers + 8))
+        list(pool.map(Server.start, servers))
+        for server in servers:
+            stack.callback(server.kill)
         for gateway in gateways:
-            stack.callback(gateway.kill)
-        pool = stack.enter_context(ThreadPoolExecutor())
-        list(pool.map(lambda process: process.start(), (*venues, *gateways)))
-        for gateway in gateways:
-            gateway.wait_ready()
-        crowd = stack.enter_context(Crowd(followers, [gateway.port for gateway in gateways]))
-        while not all(follower.connections for follower in followers):
-            time.sleep(0.05)
-        writers: list[subprocess.Popen[bytes]] = []
-        starting: list[Future[None]] = []
-        stack.callback(lambda: stop(writers))
-        for number in range(ROUNDS):
-            begin = 2 * number
-            writers[:] = play(venues, games, 2 * number)
-            crowd.wait(begin + 0.2, _TIMEOUT_SECONDS)
+            gateway.process.until(lambda g=gateway: len(g.process.get("/v1/stations")["stations"]) == len(STATIONS))  # type: ignore[misc]
+        over = Event()
+        stack.callback(over.set)
+        kinds = list(expected)
+        followers = [
+            Subscriber(*kinds[number % len(kinds)], expected[kinds[number % len(kinds)]], gateways)
+            for number in range(subscribers)
+        ]
+        following = [pool.submit(each.follow, number, over) for number, each in enumerate(followers)]
+
+        def wait(condition: Callable[[], bool]) -> None:
+            deadline = time.monotonic() + TIMEOUT_SECONDS
+            while not condition():
+                assert time.monotonic() < deadline, sorted(follower.games for follower in followers)
+                time.sleep(0.05)
+
+        def until(games: float) -> None:
+            wait(lambda: min(follower.games for follower in followers) >= games)
+
+        def play(number: int) -> list[subprocess.Popen[bytes]]:
+            return [
+                simulate(games[station][number], tmp_path / station, writer="dolphin", speed=SPEED)
+                for station in STATIONS
+            ]
+
+        wait(lambda: all(follower.connections for follower in followers))
+        starting = []
+        for begin in range(0, 2 * rounds, 2):
+            writers = play(begin)
+            until(begin + 0.2)
             broker.kill()
             time.sleep(0.5)
             broker.start()
-            crowd.wait(begin + 0.5, _TIMEOUT_SECONDS)
+            until(begin + 0.5)
             gateways[0].kill()
             starting.append(pool.submit(gateways[0].start))
-            crowd.wait(begin + 0.8, _TIMEOUT_SECONDS)
+            until(begin + 0.8)
             venues[0].kill()
             for writer in writers:  # this game ends and the next one begins while the ingest is down
-                writer.wait(timeout=_TIMEOUT_SECONDS)
-            writers[:] = play(venues, games, 2 * number + 1)
+                writer.wait(timeout=TIMEOUT_SECONDS)
+            writers = play(begin + 1)
             time.sleep(0.5)
             venues[0].start()
-            crowd.wait(begin + 1.3, _TIMEOUT_SECONDS)
+            until(begin + 1.3)
             gateways[1].kill()
             starting.append(pool.submit(gateways[1].start))
-            crowd.wait(begin + 1.6, _TIMEOUT_SECONDS)
+            until(begin + 1.6)
             gateways[2].kill()
             starting.append(pool.submit(gateways[2].start))
-            crowd.wait(begin + 2, _TIMEOUT_SECONDS)
+            until(begin + 2)
             for writer in writers:
-                writer.wait(timeout=_TIMEOUT_SECONDS)
+                writer.wait(timeout=TIMEOUT_SECONDS)
         for start in starting:
-            start.result()
+            start.result(TIMEOUT_SECONDS)
         time.sleep(0.5)  # time for messages that are sent twice by mistake
-        assert not [follower.wrong for follower in followers if follower.wrong]
-        assert all(follower.received == len(follower.expected) for follower in followers)
-        assert all(follower.connections > 1 for follower in followers)
-        running = [venue.daemon for venue in venues if venue.daemon is not None]
-        for process in running:
-            process.until(lambda p=process: "slpstream_broker_connected 1.0" in p.text("/metrics"))  # type: ignore[misc]
-        compare(running, gateways[0])
-        running += [gateway.process for gateway in gateways if gateway.process is not None]
-        assert list(pool.map(lambda process: process.terminate(), running)) == [0] * 5
+        for follower in followers:
+            assert follower.reader.lines == follower.expected
+        wait(lambda: all(follower.connections > 1 for follower in followers))
+        for venue in venues:
+            venue.process.until(lambda v=venue: "slpstream_broker_connected 1.0" in v.process.text("/metrics"))  # type: ignore[misc]
+        compare([venue.process for venue in venues], gateways[0].process)
+        over.set()
+        assert [server.process.terminate() for server in servers] == [0] * 5
+        for each in following:
+            each.result(TIMEOUT_SECONDS)

@@ -46,9 +46,7 @@ async def test_workers_share_messages_and_take_over_from_each_other(broker: Redi
         with pytest.raises((RuntimeError, BaseExceptionGroup)):
             await work(broker.url, "workers", "main", "one", keep("one"), idle_milliseconds=50)
 
-    async with trio.open_nursery() as nursery, broker_client(broker.url) as client:
-        ingest.start(nursery)
-        await ingest.started()
+    async with ingest.running() as nursery, broker_client(broker.url) as client:
         nursery.start_soon(one)
         await trio.sleep(0.05)
         station.play(log)
@@ -68,4 +66,3 @@ async def test_workers_share_messages_and_take_over_from_each_other(broker: Redi
         assert stuck[0] in done["two"]
         [group] = await client.xinfo_groups(StationKeys("workers", "main").stream("live"))
         assert {str(key): value for key, value in group.items()}  # monitoring can read its lag
-        nursery.cancel_scope.cancel()

@@ -51,7 +51,7 @@ def export(games: Path, out: Path, *options: str, jobs: int = 1) -> subprocess.C
     if jobs == 1:
         result = called(command, *arguments)
         return subprocess.CompletedProcess(arguments, result.exit_code, result.stdout, result.stderr)
-    return slpstream("export", *arguments, env=_ENVIRONMENT)
+    return slpstream("export", *arguments, environment=_ENVIRONMENT)
 
 
 def content(out: Path) -> dict[str, bytes]:

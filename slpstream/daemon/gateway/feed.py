@@ -30,8 +30,8 @@ _MIN_PER_STREAM = 32
 _MAX_PER_STREAM = 256
 _WAIT_MILLISECONDS = 1000
 _PAUSE_SECONDS = 0.004
-_LOOK_SECONDS = 2.0
-_FIRST_PAUSE_SECONDS = 1.0
+LOOK_SECONDS = 2.0
+FIRST_PAUSE_SECONDS = 1.0
 
 Log = tuple[GatewayStation, FramesMode]
 
@@ -113,7 +113,7 @@ class Feed:
             self.problem = None
             self._log.info("broker connected", broker=str(self._address), stations=len(self.stations))
             while True:
-                await trio.sleep(_LOOK_SECONDS)
+                await trio.sleep(LOOK_SECONDS)
                 await self._look(client, readers)
 
     async def _look(self, client: Client, readers: _Readers) -> None:
@@ -154,7 +154,7 @@ class Feed:
             await station.open()
         if contained.error_id is not None or station is None:
             failures = 1 if failure is None else failure.failures + 1
-            pause_seconds = backoff_seconds(failures, _FIRST_PAUSE_SECONDS)
+            pause_seconds = backoff_seconds(failures, FIRST_PAUSE_SECONDS)
             self._failed[name] = _Failure(contained.error_id or "", failures, trio.current_time() + pause_seconds)
             return None
         self._failed.pop(name, None)

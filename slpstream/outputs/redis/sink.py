@@ -82,7 +82,7 @@ _MAX_PIPELINE_BYTES = 1 << 20
 _KNOWN_GAMES = 64
 """Number of games whose positions are read from the broker at the beginning of a session."""
 _REMEMBERED_GAMES = 16
-_MIN_TURN_SECONDS = 0.25
+MIN_TURN_SECONDS = 0.25
 """Minimum duration of a turn while games alternate."""
 _TURNS_PER_PRUNING = 256
 _KEPT_STATUSES = 1000
@@ -121,6 +121,8 @@ class OutgoingLog:
         self.sent_at = time.time()
         self.ordinals: list[int] = []
         """The turns of the stream, oldest first."""
+        self.begun = False
+        """Whether a session has read how far the broker has come."""
 
     def note(self, game_id: str, position: Position) -> None:
         """Record that messages of a game were sent, up to a position."""
@@ -222,6 +224,12 @@ class RedisSink:
     def connected(self) -> bool:
         """Whether the broker accepts messages."""
         return self.problem is None
+
+    @property
+    def begun(self) -> bool:
+        """Whether the logs of all stations are read. A log that was never sent begins with the game current then."""
+        logs = self._logs.values()
+        return len(logs) >= len(MODES) * len(self._stations()) and all(log.begun for log in logs)
 
     def lag(self) -> Mapping[str, tuple[float, int]]:
         """By station, the lag of the broker: in seconds, and in bytes of the current game's replay.
@@ -487,7 +495,7 @@ async def _send_log(client: Client, writer: _Writer, channel: Channel, log: Outg
     ordinal, offsets = await _begin(client, log)
     turn = Turn(ordinal, "", START)
     positions = {offset.cursor.game_id: offset.cursor.position or START for offset in offsets}
-    taken, taken_at = 0, -_MIN_TURN_SECONDS
+    taken, taken_at = 0, -MIN_TURN_SECONDS
     async for batch in LogConsumer(channel, frames=log.mode, offsets=offsets):
         if batch.gone is not None:
             get_logger().warning(
@@ -500,7 +508,7 @@ async def _send_log(client: Client, writer: _Writer, channel: Channel, log: Outg
             aside = _is_aside(channel, log, batch.game_id)
         if turn.game_id != batch.game_id or turn.aside != aside:
             if turn.game_id:
-                await trio.sleep_until(taken_at + _MIN_TURN_SECONDS)
+                await trio.sleep_until(taken_at + MIN_TURN_SECONDS)
                 await writer.emptied(log)
                 turn = Turn((await _take_turn(client, log, turn.ordinal))[0], "", START)
             taken_at = trio.current_time()
@@ -580,6 +588,7 @@ async def _begin(client: Client, log: OutgoingLog) -> tuple[int, list[ConsumerOf
     offsets += [ConsumerOffset(Cursor(game_id, log.mode, START)) for game_id in log.games if game_id not in known]
     log.ordinals = [turn.ordinal for turn in turns] + [ordinal]
     log.confirmed = None if not offsets else (offsets[-1].cursor.game_id, offsets[-1].cursor.position or START)
+    log.begun = True
     return ordinal, offsets
 
 

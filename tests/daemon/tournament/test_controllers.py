@@ -7,7 +7,6 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractContextManager, asynccontextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -149,8 +148,9 @@ async def checked(folder: Path, data: bytes, *others: Callable[[], Awaitable[Non
     """The controllers of a game that arrives at a station, while other tasks run."""
     async with running_station(folder) as station, trio.open_nursery() as nursery:
         check = DaemonControllers(lambda check, confidence: None)
-        for run in (partial(check.follow, station.channel), *others):
-            nursery.start_soon(run)
+        nursery.start_soon(check.follow, station.channel)
+        for other in others:
+            nursery.start_soon(other)
         (folder / "Game_1.slp").write_bytes(data)
         while (found := await check.station("setup")) is None or not found.final:
             await trio.sleep(0.01)

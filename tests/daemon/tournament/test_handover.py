@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
 import zipfile
@@ -34,7 +33,7 @@ from slpstream.tournament.handover.handed_set import HandedSet
 from tests.daemons.sets import no_archive
 from tests.daemons.station import TIMEOUT_SECONDS
 from tests.sets.games import DAY, NO_CONTEST, Seat, replay
-from tests.tournament.handover.validator import problems
+from tests.tournament.handover.validator import document, problems
 
 ANN_AND_BOB = {0: Seat("Ann", "ANN#1"), 1: Seat("Bob", "BOB#2")}
 NAME = "Ann (Fox) vs Bob (Fox)"
@@ -163,11 +162,6 @@ def failing(monkeypatch: pytest.MonkeyPatch, station: str, error: Exception) -> 
     with monkeypatch.context() as patched:
         patched.setattr(archive, "write_zip_file", write_or_fail)
         yield
-
-
-def document(zipped: zipfile.ZipFile) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(zipped.read("context.json"))
-    return found
 
 
 async def test_set_whose_zip_failed_leaves_its_name_to_another_one(

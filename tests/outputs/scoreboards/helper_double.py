@@ -10,10 +10,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 from typing import Any, Literal
 from urllib.parse import parse_qsl, urlsplit
 
@@ -22,9 +20,11 @@ import trio
 from slpstream.formats.slippi.names import characters
 from slpstream.model.errors import SinkError
 from slpstream.outputs.post import PostResponse
+from tests.outputs.http_server import Response, serving
 
 Version = Literal["unnumbered", "entrants", "screen"]
 """Very old, with one scoreboard without a number; older, with `/score` in the order of entrants; newer."""
+VERSIONS: tuple[Version, ...] = ("unnumbered", "entrants", "screen")
 NAMES = {characters()[id].name for id in range(26)}
 PLAYER_KEYS: dict[str, type] = {"gamerTag": str, "prefix": str, "pronoun": str, "mains": dict}
 
@@ -180,27 +180,9 @@ def _new_player() -> dict[str, Any]:
 def served(double: HelperDouble) -> Iterator[str]:
     """Serve a double on a free port during the block, and return its address."""
 
-    class Requests(BaseHTTPRequestHandler):
-        def _respond(self) -> None:
-            body = self.rfile.read(int(self.headers.get("content-length", 0)))
-            response = double.respond(self.command, self.path, body)
-            self.send_response(response.status)
-            self.send_header("content-length", str(len(response.body)))
-            self.end_headers()
-            self.wfile.write(response.body)
+    def respond(method: str, path: str, headers: Mapping[str, str], body: bytes) -> Response:
+        response = double.respond(method, path, body)
+        return Response(response.status, response.body)
 
-        do_GET = do_POST = _respond
-
-        def log_message(self, format: str, *args: Any) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Requests)
-    server.daemon_threads = True
-    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with serving(respond) as address:
+        yield address

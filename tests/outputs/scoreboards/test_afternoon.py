@@ -8,11 +8,12 @@ import pytest
 import trio
 from trio.testing import MockClock
 
+from slpstream.formats.slippi.names import characters
 from slpstream.outputs.scoreboards.tournament_stream_helper import CHECK_SECONDS
 from slpstream.sets import PlayedGame
-from tests.outputs.scoreboards.helper_double import HelperDouble, Version
+from tests.outputs.scoreboards.desk import desk
+from tests.outputs.scoreboards.helper_double import VERSIONS, HelperDouble, Version
 from tests.outputs.scoreboards.sets import Station, game, player
-from tests.outputs.scoreboards.test_tournament_stream_helper import Desk
 
 SETTLED = 10 * CHECK_SECONDS
 PEOPLE = ("Ann", "Bob", "Carol", "Dave", "Eve", "Frank")
@@ -31,10 +32,11 @@ class Afternoon:
         self.station.play(self._game(None))
 
     def _game(self, winner: int | None) -> PlayedGame:
-        players = [
-            player(port, name, self.random.randrange(26), self.random.randrange(4))
-            for port, name in zip((0, 1), self.pair, strict=True)
-        ]
+        picks = [(self.random.randrange(26), self.random.randrange(4)) for _ in self.pair]
+        players = [player(port, name, *pick) for port, (name, pick) in enumerate(zip(self.pair, picks, strict=True))]
+        self.characters = {
+            name: (characters()[id].name, colour) for name, (id, colour) in zip(self.pair, picks, strict=True)
+        }
         winners = None if winner is None else [winner]
         return game(self.numbers, *players, winners=winners, match=str(self.sets))
 
@@ -65,29 +67,28 @@ class Afternoon:
         return False
 
     def check(self) -> None:
-        """Each name is shown once, with the score of that player."""
+        """Each name is shown once, with the score and the character of that player."""
         payload = self.station.payload
         expected = {side["name"]: side["score"] for side in payload["sides"]}
         shown = {names[0]: score for names, score in zip(self.double.names, self.double.score, strict=True)}
         assert shown == expected
+        of_players = {names[0]: of[0] for names, of in zip(self.double.names, self.double.characters, strict=True)}
+        assert of_players == self.characters
 
 
 @pytest.mark.trio
-@pytest.mark.parametrize("version", ["unnumbered", "entrants", "screen"])
-async def test_score_is_right_in_the_end(version: Version, autojump_clock: MockClock) -> None:
+@pytest.mark.parametrize("version", VERSIONS)
+async def test_score_is_right_in_the_end(version: Version, clock: MockClock) -> None:
     for seed in range(10):
         afternoon = Afternoon(seed, version)
         for _ in range(3):
-            async with trio.open_nursery() as nursery:
-                desk = Desk(afternoon.double)
-                nursery.start_soon(desk.board.run)
+            async with desk(afternoon.double) as here:
                 for _ in range(30):
-                    desk.followed.set_changed("main", afternoon.station.payload)
+                    here.followed.set_changed("main", afternoon.station.payload)
                     await trio.sleep(afternoon.random.choice((0.05, 1.0, 5.0, 20.0)))
                     if afternoon.step():
                         break
                 afternoon.double.away = False
-                desk.followed.set_changed("main", afternoon.station.payload)
+                here.followed.set_changed("main", afternoon.station.payload)
                 await trio.sleep(SETTLED)
-                nursery.cancel_scope.cancel()
             afternoon.check()

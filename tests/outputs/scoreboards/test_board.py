@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 import trio
 
@@ -77,23 +79,17 @@ async def test_followed_station_tells_changes_of_its_board_alone(nursery: trio.N
             scores.append(None if followed.board is None else followed.board.left.score)
 
     nursery.start_soon(watch)
-    await trio.testing.wait_all_tasks_blocked()
-
-    async def settle() -> list[int | None]:
+    steps: list[tuple[Callable[[], object], list[int | None]]] = [
+        (lambda: None, []),
+        (lambda: followed.set_changed("one", one.play(game(1, VIXEN, ALTEA))), [0]),
+        (lambda: followed.set_changed("two", two.play(game(1, VIXEN, ALTEA, winners=[0]))), [0]),
+        (lambda: followed.set_changed("one", one.payload), [0]),
+        (lambda: followed.turn_to("two"), [0, 1]),
+        (lambda: followed.turn_to(None), [0, 1, None]),
+        (lambda: followed.turn_to("nobody"), [0, 1, None]),
+    ]
+    for change, seen in steps:
+        change()
         await trio.testing.wait_all_tasks_blocked()
-        seen = list(scores)
-        scores.clear()
-        return seen
-
-    followed.set_changed("one", one.play(game(1, VIXEN, ALTEA)))
-    assert await settle() == [0]
-    followed.set_changed("two", two.play(game(1, VIXEN, ALTEA, winners=[0])))
-    followed.set_changed("one", one.payload)
-    assert await settle() == []
-    followed.turn_to("two")
-    assert await settle() == [1]
-    followed.turn_to(None)
-    assert await settle() == [None]
-    followed.turn_to("nobody")
-    assert await settle() == []
+        assert scores == seen
     nursery.cancel_scope.cancel()

@@ -12,6 +12,9 @@ import trio
 from structlog.testing import capture_logs
 from trio.testing import MockClock
 
+from slpstream.config import Config
+from slpstream.config import Scoreboard as ScoreboardConfig
+from slpstream.daemon.outputs import Outputs
 from slpstream.model.errors import SinkError
 from slpstream.outputs.scoreboards.board import Board, board_of
 from slpstream.outputs.scoreboards.files import JsonFile
@@ -20,8 +23,10 @@ from slpstream.outputs.scoreboards.melee_stream_tool import DEFAULTS, FILE_NAME,
 from slpstream.outputs.scoreboards.scoreboard import RETRY_SECONDS, Scoreboard
 from slpstream.outputs.scoreboards.streamcontrol import StreamControl
 from slpstream.outputs.scoreboards.text_files import TextScoreboard
+from slpstream.stream import OnAir
+from slpstream.system.metrics import Metrics
 from slpstream.system.replaced_files import replace_file
-from tests.outputs.scoreboards.sets import DONKEY_KONG, MARTH, SHEIK, Station, game, player
+from tests.outputs.scoreboards.sets import DONKEY_KONG, SHEIK, Station, game, player
 
 VIXEN, ALTEA = player(0, "Vixen", DONKEY_KONG, 3), player(1, "Altea", SHEIK, 4)
 # The keys of the file that is shipped with Melee Stream Tool, commit 1b0afae, with what its user has typed.
@@ -43,20 +48,6 @@ def board(payload: dict[str, Any]) -> Board:
 def read(path: Path) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(path.read_bytes())
     return found
-
-
-@pytest.fixture
-def replaced(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The names of the files that are replaced during the test."""
-    done: list[str] = []
-    real = Path.replace
-
-    def replace(path: Path, target: Path) -> Path:
-        done.append(Path(target).name)
-        return real(path, target)
-
-    monkeypatch.setattr(Path, "replace", replace)
-    return done
 
 
 def test_stream_tool_gets_the_set_and_keeps_what_its_user_typed(tmp_path: Path, replaced: list[str]) -> None:
@@ -99,13 +90,6 @@ def test_stream_tool_has_all_keys_in_a_new_file(tmp_path: Path) -> None:
     assert (found["p1Name"], found["p1Character"], found["p2Character"]) == ("", "Random", "Fox")
 
 
-def test_stream_tool_with_doubles(tmp_path: Path) -> None:
-    team = (player(0, "A", team=0), player(1, "B", team=0), player(2, "C", MARTH, team=1), player(3, "D", team=1))
-    assert MeleeStreamTool(tmp_path).update(board(Station().play(game(1, *team))))
-    found = read(tmp_path / FILE_NAME)
-    assert [found[key] for key in ("p1Name", "p2Name", "p2Character")] == ["A & B", "C & D", "Marth"]
-
-
 def test_streamcontrol_with_a_mapping(tmp_path: Path) -> None:
     path = tmp_path / "streamcontrol.json"
     path.write_text('{"timestamp": "99999999999", "cTitle1": "Ann", "p1": "x"}')
@@ -140,11 +124,6 @@ def test_text_files_all_exist_and_are_emptied(tmp_path: Path, replaced: list[str
     assert TextScoreboard(folder, {}).update(board(station.correct(round=None))), "also after a restart"
     assert replaced == ["round.txt"]
     assert (folder / "round.txt").read_text() == ""
-
-
-def test_text_files_with_names_of_their_own(tmp_path: Path) -> None:
-    assert TextScoreboard(tmp_path, {"P1 Name.txt": "name1"}).update(board(Station().play(game(1, VIXEN, ALTEA))))
-    assert [path.name for path in tmp_path.iterdir()] == ["P1 Name.txt"]
 
 
 def test_half_written_file_is_left_alone_and_a_damaged_one_is_replaced(tmp_path: Path) -> None:
@@ -217,7 +196,7 @@ def test_replacing_waits_for_a_reader_that_has_the_file_open(tmp_path: Path, mon
 
 
 @pytest.mark.trio
-async def test_failure_is_logged_once_and_repaired(tmp_path: Path, autojump_clock: MockClock) -> None:
+async def test_failure_is_logged_once_and_repaired(tmp_path: Path, clock: MockClock) -> None:
     tool = MeleeStreamTool(tmp_path / "Texts")
 
     async def update(shown: Board | None) -> bool:
@@ -243,3 +222,25 @@ async def test_failure_is_logged_once_and_repaired(tmp_path: Path, autojump_cloc
     assert [line["event"] for line in logs] == [
         "scoreboard cannot be updated; trying again", "scoreboard is updated again",
     ]  # fmt: skip
+
+
+@pytest.mark.trio
+async def test_scoreboards_of_the_station_on_air(tmp_path: Path, clock: MockClock, nursery: trio.Nursery) -> None:
+    folders = [tmp_path / "one", tmp_path / "two"]
+    boards = [ScoreboardConfig(kind="text", station="on-air", path=str(folder)) for folder in folders]
+    on_air = OnAir()
+    outputs = Outputs(Config(scoreboards=boards), Metrics(), on_air=on_air)
+    outputs.set_changed("a", Station().play(game(1, player(0, "Ann"), player(1))))
+    outputs.set_changed("b", Station().play(game(1, player(0, "Bob"), player(1))))
+
+    def names() -> list[str]:
+        return [path.read_text() for folder in folders for path in folder.glob("name1.txt")]
+
+    nursery.start_soon(outputs.run)
+    await trio.sleep(5)
+    assert names() == ["", ""]
+    for station, name in (("a", "Ann"), ("b", "Bob")):
+        on_air.put(station, "operator", 0.0)
+        await trio.sleep(5)
+        assert names() == [name, name]
+    nursery.cancel_scope.cancel()

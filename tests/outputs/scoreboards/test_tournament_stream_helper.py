@@ -2,61 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from typing import Any
-
 import pytest
 import trio
-from structlog.testing import capture_logs
 from trio.testing import MockClock
 
 from slpstream.model.errors import SinkError
 from slpstream.outputs.post import PostResponse
 from slpstream.outputs.scoreboards.followed_station import FollowedStation
 from slpstream.outputs.scoreboards.scoreboard import Scoreboard
-from slpstream.outputs.scoreboards.tournament_stream_helper import CHECK_SECONDS, TournamentStreamHelper
-from tests.outputs.scoreboards.helper_double import HelperDouble, Version
+from slpstream.outputs.scoreboards.tournament_stream_helper import TournamentStreamHelper
+from tests.outputs.scoreboards.desk import SETTLED, desk
+from tests.outputs.scoreboards.helper_double import VERSIONS, HelperDouble, Version
 from tests.outputs.scoreboards.sets import FALCO, FOX, MARTH, PEACH, SHEIK, Station, game, player
 
 pytestmark = pytest.mark.trio
-VERSIONS: tuple[Version, ...] = ("unnumbered", "entrants", "screen")
-SETTLED = 4 * CHECK_SECONDS
 VIXEN, ALTEA = player(0, "Vixen", FOX, 1), player(1, "Altea", MARTH, 0)
-
-
-class Desk:
-    """A scoreboard that follows one station."""
-
-    def __init__(self, double: HelperDouble) -> None:
-        self.followed = FollowedStation("main")
-        helper = TournamentStreamHelper("http://127.0.0.1:5000", double.number, send=double)
-        self.outcomes: list[str] = []
-        self.board = Scoreboard(
-            "tsh", self.followed, helper.update, check_seconds=CHECK_SECONDS, on_outcome=self.outcomes.append
-        )
-
-    async def show(self, payload: dict[str, Any]) -> None:
-        """Publish a set, and wait until everything has happened."""
-        self.followed.set_changed("main", payload)
-        await trio.sleep(SETTLED)
 
 
 def trouble(board: Scoreboard) -> str:
     return board.trouble or ""
 
 
-@asynccontextmanager
-async def desk(double: HelperDouble) -> AsyncIterator[Desk]:
-    async with trio.open_nursery() as nursery:
-        here = Desk(double)
-        nursery.start_soon(here.board.run)
-        yield here
-        nursery.cancel_scope.cancel()
-
-
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_singles_with_a_character_change_and_a_restart(version: Version, autojump_clock: MockClock) -> None:
+async def test_singles_with_a_character_change_and_a_restart(version: Version, clock: MockClock) -> None:
     double, station = HelperDouble(version), Station()
     async with desk(double) as here:
         await here.show(station.play(game(1, VIXEN, ALTEA)))
@@ -85,7 +53,7 @@ async def test_singles_with_a_character_change_and_a_restart(version: Version, a
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_doubles_and_singles_after_them(version: Version, autojump_clock: MockClock) -> None:
+async def test_doubles_and_singles_after_them(version: Version, clock: MockClock) -> None:
     double, station = HelperDouble(version), Station()
     team = (
         player(0, "A", FOX, 1, team=0),
@@ -103,29 +71,7 @@ async def test_doubles_and_singles_after_them(version: Version, autojump_clock: 
         assert double.score == [1, 0]
 
 
-@pytest.mark.parametrize("version", VERSIONS)
-async def test_score_goes_to_the_player_after_the_teams_were_swapped_in_it(
-    version: Version, autojump_clock: MockClock
-) -> None:
-    double, station = HelperDouble(version), Station()
-    async with desk(double) as here:
-        await here.show(station.play(game(1, VIXEN, ALTEA)))
-        double.swap_teams()
-        await here.show(station.play(game(1, VIXEN, ALTEA, winners=[0]), game(2, player(0, "Vixen", FALCO), ALTEA)))
-        assert double.names == [["Altea"], ["Vixen"]]
-        assert double.score == [0, 1]
-        assert double.characters == [[("Marth", 0)], [("Falco", 0)]]
-        posted = double.requests.count("POST /score")
-        await here.show(station.play(game(2, player(0, "Vixen", FALCO), ALTEA, winners=[0])))
-        assert double.score == [0, 2]
-        if version != "unnumbered":  # which does not tell that its teams are swapped
-            assert double.requests.count("POST /score") == posted + 1, "the order is known by now"
-        double.swap_teams()
-        await here.show(station.correct(score={"1": 1}))
-        assert (double.names, double.score) == ([["Vixen"], ["Altea"]], [2, 1])
-
-
-async def test_operator_corrects_names_score_and_sides(autojump_clock: MockClock) -> None:
+async def test_operator_corrects_names_score_and_sides(clock: MockClock) -> None:
     double, station = HelperDouble(), Station()
     async with desk(double) as here:
         await here.show(station.play(game(1, VIXEN, ALTEA, winners=[0])))
@@ -139,7 +85,7 @@ async def test_operator_corrects_names_score_and_sides(autojump_clock: MockClock
         assert double.characters == [[("Marth", 0)], [("Fox", 1)]]
 
 
-async def test_names_from_a_bracket_stay_and_decide_the_sides(autojump_clock: MockClock) -> None:
+async def test_names_from_a_bracket_stay_and_decide_the_sides(clock: MockClock) -> None:
     double, station = HelperDouble(), Station()
     double.name(1, "ALTEA")
     double.name(2, "Vixen the Great")
@@ -153,7 +99,7 @@ async def test_names_from_a_bracket_stay_and_decide_the_sides(autojump_clock: Mo
         assert (double.state["best_of"], double.state["match"]) == (5, "Losers Final")
 
 
-async def test_name_that_somebody_typed_over_ours_stays(autojump_clock: MockClock) -> None:
+async def test_name_that_somebody_typed_over_ours_stays(clock: MockClock) -> None:
     double, station = HelperDouble(), Station()
     async with desk(double) as here:
         await here.show(station.play(game(1, VIXEN, ALTEA)))
@@ -163,38 +109,7 @@ async def test_name_that_somebody_typed_over_ours_stays(autojump_clock: MockCloc
         assert (double.names, double.score) == ([["The Vixen"], ["Altea"]], [1, 0])
 
 
-async def test_failure_between_two_sets_does_not_make_names_stay(autojump_clock: MockClock) -> None:
-    double, station = HelperDouble(), Station()
-    async with desk(double) as here:
-        await here.show(station.play(game(1, VIXEN, ALTEA, winners=[0], match="one")))
-        double.away = True
-        await here.show(station.play(game(2, player(0, "Carol"), player(1, "Dave"), match="two")))
-        double.away = False
-        await trio.sleep(SETTLED)
-        assert (double.names, double.score) == ([["Carol"], ["Dave"]], [0, 0])
-
-
-async def test_next_set_replaces_the_names_that_were_written_from_here(autojump_clock: MockClock) -> None:
-    double, station = HelperDouble(), Station()
-    async with desk(double) as here:
-        await here.show(station.play(game(1, VIXEN, ALTEA, winners=[0], match="one")))
-        await here.show(station.play(game(2, player(0, "Carol"), player(1, "Dave"), match="two")))
-        assert (double.names, double.score) == ([["Carol"], ["Dave"]], [0, 0])
-
-
-async def test_another_daemon_goes_on_with_its_names(autojump_clock: MockClock) -> None:
-    double, station = HelperDouble(), Station()
-    async with desk(double) as here:
-        await here.show(station.play(game(1, VIXEN, ALTEA, winners=[1])))
-    sent = double.requests.count("POST /score")
-    async with desk(double) as here:
-        await here.show(station.payload)
-        assert double.requests.count("POST /score") == sent, "it shows that score already"
-        await here.show(station.play(game(2, player(2, "Carol"), player(3, "Dave"), winners=[2])))
-        assert (double.names, double.score) == ([["Carol"], ["Dave"]], [1, 0])
-
-
-async def test_score_that_somebody_changed_in_it_stays_until_the_next_change(autojump_clock: MockClock) -> None:
+async def test_score_that_somebody_changed_in_it_stays_until_the_next_change(clock: MockClock) -> None:
     double, station = HelperDouble(), Station()
     async with desk(double) as here:
         await here.show(station.play(game(1, VIXEN, ALTEA, winners=[0])))
@@ -205,45 +120,13 @@ async def test_score_that_somebody_changed_in_it_stays_until_the_next_change(aut
         assert double.score == [2, 0]
 
 
-async def test_half_written_state_is_read_again(autojump_clock: MockClock) -> None:
+async def test_half_written_state_is_read_again(clock: MockClock) -> None:
     double, station = HelperDouble("unnumbered"), Station()
     double.half_reads = 3
     async with desk(double) as here:
         await here.show(station.play(game(1, VIXEN, ALTEA, winners=[0])))
         assert here.outcomes == ["updated"]
         assert double.score == [1, 0]
-
-
-async def test_wrong_answers_are_logged_once_and_repaired(autojump_clock: MockClock) -> None:
-    double, station = HelperDouble("entrants"), Station()
-    broken = True
-
-    async def send(method: str, path: str, body: bytes) -> PostResponse:
-        if broken and path == "/score":
-            return PostResponse(500, "", b"<h1>Internal Server Error</h1>")
-        return await double(method, path, body)
-
-    followed = FollowedStation("main")
-    outcomes: list[str] = []
-    helper = TournamentStreamHelper("http://127.0.0.1:5000", send=send)
-    board = Scoreboard("tsh", followed, helper.update, check_seconds=CHECK_SECONDS, on_outcome=outcomes.append)
-    with capture_logs() as logs:
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(board.run)
-            followed.set_changed("main", station.play(game(1, VIXEN, ALTEA, winners=[0])))
-            await trio.sleep(SETTLED)
-            assert "status 500 for /score" in trouble(board)
-            broken = False
-            await trio.sleep(SETTLED)
-            assert not trouble(board)
-            nursery.cancel_scope.cancel()
-    assert double.score == [1, 0]
-    assert outcomes[0] == "failed"
-    assert outcomes[-1] == "updated"
-    assert [(line["log_level"], line["event"]) for line in logs] == [
-        ("error", "scoreboard cannot be updated; trying again"),
-        ("info", "scoreboard is updated again"),
-    ]
 
 
 @pytest.mark.parametrize(
@@ -256,7 +139,7 @@ async def test_wrong_answers_are_logged_once_and_repaired(autojump_clock: MockCl
         (200, b'{"score": {"2": {"team": {"1": {"score": "x"}}}}}', "no scoreboard 2"),
     ],
 )
-async def test_strange_states_are_refused(status: int, body: bytes, what: str, autojump_clock: MockClock) -> None:
+async def test_strange_states_are_refused(status: int, body: bytes, what: str, clock: MockClock) -> None:
     async def send(method: str, path: str, _: bytes) -> PostResponse:
         return PostResponse(404, "") if path.endswith("-get") else PostResponse(status, "", body)
 
@@ -264,7 +147,7 @@ async def test_strange_states_are_refused(status: int, body: bytes, what: str, a
         await TournamentStreamHelper("http://127.0.0.1:5000", 2, send=send).update(None)
 
 
-async def test_score_that_is_not_shown_is_an_error(autojump_clock: MockClock) -> None:
+async def test_score_that_is_not_shown_is_an_error(clock: MockClock) -> None:
     """TSH can be told not to let others change its score."""
     double, station = HelperDouble(), Station()
 

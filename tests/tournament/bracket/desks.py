@@ -22,7 +22,11 @@ from tests.tournament.bracket.virtual_time import now
 ALICE, BOB = Player("Alice", "TSM"), Player("Bob", code="BOB#123")
 KEY = ("setup-1", "a" * 32)
 NAMES = {f"setup-{number}": f"Setup {number}" for number in (1, 2, 3)}
-AUTOMATIC = Wishes(dry_run=False, rules=Rules(confirm=False), hold_seconds=0.0)
+
+
+def wishes(*, dry_run: bool = False, confirm: bool = False, hold_seconds: float = 0.0, **more: Any) -> Wishes:
+    """A desk that reports by itself and at once, unless told otherwise."""
+    return Wishes(dry_run=dry_run, rules=Rules(confirm=confirm), hold_seconds=hold_seconds, **more)
 
 
 def event(**changes: Any) -> StartggDouble:
@@ -47,36 +51,47 @@ def played(winners: str, *, named: bool = True, best_of: int = 3) -> dict[str, A
 
 
 @asynccontextmanager
-async def running(
-    double: StartggDouble,
+async def at_work(
+    kind: str,
+    reporting: Any,
+    reading: StartggBracket | None,
     folder: Path,
-    wishes: Wishes = AUTOMATIC,
     *,
-    token: str = "a-token",
-    describe: Callable[[str, str, BracketSet], Any] | None = None,
-    outcomes: list[str] | None = None,
+    names: Mapping[str, str] = NAMES,
     history: Callable[[str | None, int], Sequence[StationSet]] = lambda station, since_ms: (),
+    describe: Callable[[str, str, BracketSet], Any] | None = None,
     damaged: bool = False,
+    settle_seconds: float = 20.0,
+    **wished: Any,
 ) -> AsyncIterator[BracketDesk]:
-    """A desk at work. `history` returns the sets of stations since a time."""
+    """A desk at work, with what is `wished`. `history` returns the sets of stations since a time.
+
+    The block begins after some time, in which the desk reads the bracket.
+    """
 
     async def sets_since(station: str | None, since_ms: int) -> Sequence[StationSet]:
         await trio.lowlevel.checkpoint()
         return history(station, since_ms)
 
-    bracket = StartggBracket(double.connection(token=token))
     store = open_reports(folder / "reports.sqlite3")
-    around = Surroundings(lambda: NAMES, sets_since, describe)
-    note = (outcomes or []).append
-    desk = BracketDesk(
-        "start.gg", bracket, bracket, store, wishes, around, wall_clock=now, on_outcome=note, damaged=damaged
-    )
+    around = Surroundings(lambda: names, sets_since, describe)
+    desk = BracketDesk(kind, reporting, reading, store, wishes(**wished), around, wall_clock=now, damaged=damaged)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(desk.run)
-        await trio.sleep(20)
+        await trio.sleep(settle_seconds)
         yield desk
         nursery.cancel_scope.cancel()
     store.close()
+
+
+@asynccontextmanager
+async def running(
+    double: StartggDouble, folder: Path, *, token: str = "a-token", **options: Any
+) -> AsyncIterator[BracketDesk]:
+    """A desk at work for an event of start.gg, with options of `at_work`."""
+    bracket = StartggBracket(double.connection(token=token))
+    async with at_work("start.gg", bracket, bracket, folder, **options) as desk:
+        yield desk
 
 
 async def until(condition: Callable[[], bool], seconds: float = 600) -> None:

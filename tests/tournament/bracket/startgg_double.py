@@ -16,13 +16,13 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Literal
 
 import trio
 
 from slpstream.model.errors import SinkError
 from slpstream.tournament.bracket.interface import Connection, Headers, HttpAnswer
+from tests.outputs.http_server import Response, serving
 
 TOKEN = "a-token"
 EVENT = "tournament/the-big-one/event/melee-singles"
@@ -98,6 +98,12 @@ class StartggDouble:
         self.phases: list[int] | None = [1, 2]
         """The ids of the phases of the event."""
         self.trouble: Callable[[str], Trouble] = lambda operation: ""
+        self.instead: Callable[[str, Mapping[str, Any]], tuple[int, bytes] | None] = lambda operation, variables: None
+        """The answer to an operation with its variables that is not carried out; `None` if it is."""
+        self.odd: dict[str, Mapping[str, Any]] = {}
+        """Odd members of sets in answers, by the key of the set."""
+        self.odd_stations: list[Any] = []
+        """What is listed after the stations."""
         self.admin = True
         self.requests: list[tuple[str, Mapping[str, Any]]] = []
         """Operation and variables of each request that was carried out."""
@@ -166,11 +172,14 @@ class StartggDouble:
     def _carry_out(self, kind: str, operation: str, request: Mapping[str, Any]) -> tuple[int, bytes]:
         query, variables = request["query"], request["variables"]
         _check(query, variables)
+        other = self.instead(operation, variables)
+        if other is not None:
+            return other
         self.requests.append((operation, variables))
         try:
             if kind == "mutation" and not self.admin:
                 raise Error("You do not have permission to report sets in this tournament")
-            renamed = self._start_pool(variables["setId"]) if kind == "mutation" else None
+            renamed = self.start_pool(variables["setId"]) if kind == "mutation" else None
             data = getattr(self, f"_do_{operation.lower()}")(**variables)
         except Error as error:
             return 200, json.dumps({"errors": [{"message": str(error)}], "data": None}).encode()
@@ -186,7 +195,7 @@ class StartggDouble:
             answer["actionRecords"] = {"delete": {"sets": list(renamed)}, "update": {"sets": list(renamed.values())}}
         return 200, json.dumps(answer).encode()
 
-    def _start_pool(self, set_id: Any) -> dict[str, int]:
+    def start_pool(self, set_id: Any) -> dict[str, int]:
         """The first mutation of a pool gives its sets other ids."""
         found = self.by_id(set_id)
         renamed: dict[str, int] = {}
@@ -214,6 +223,7 @@ class StartggDouble:
 
     def _do_stations(self, slug: str, page: int, perPage: int) -> Any:
         listed = [{"id": id, "identifier": name, "number": number} for id, (number, name) in self.stations.items()]
+        listed += self.odd_stations
         return {"tournament": {"stations": _paged(listed, page, perPage)}}
 
     def _do_streamqueue(self, tournamentId: Any) -> Any:
@@ -372,6 +382,7 @@ class StartggDouble:
                 "bracketType": "DOUBLE_ELIMINATION",
                 "phase": {"id": 1, "name": "Pools", "groupCount": len({each.group for each in self.sets.values()})},
             },
+            **self.odd.get(found.key, {}),
         }
 
     # In place of a network.
@@ -394,34 +405,15 @@ class StartggDouble:
     @contextmanager
     def served(self) -> Iterator[str]:
         """Serve it over HTTP on 127.0.0.1. Returns the URL."""
-        double = self
 
-        class Gateway(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["content-length"]))
-                assert self.path == "/gql/alpha"
-                assert self.headers["content-type"] == "application/json"
-                answered = double.answer({k.lower(): v for k, v in self.headers.items()}, body)
-                if answered is None:
-                    self.close_connection = True
-                    return
-                self.send_response(answered[0])
-                self.send_header("content-length", str(len(answered[1])))
-                self.end_headers()
-                self.wfile.write(answered[1])
+        def respond(method: str, path: str, headers: Mapping[str, str], body: bytes) -> Response | None:
+            assert (method, path) == ("POST", "/gql/alpha")
+            assert headers["content-type"] == "application/json"
+            answered = self.answer(headers, body)
+            return None if answered is None else Response(*answered)
 
-            def log_message(self, *args: Any) -> None:
-                pass
-
-        server = ThreadingHTTPServer(("127.0.0.1", 0), Gateway)
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_address[1]}/gql/alpha"
-        finally:
-            server.shutdown()
-            thread.join()
-            server.server_close()
+        with serving(respond) as address:
+            yield f"{address}/gql/alpha"
 
 
 def _winner_id(found: DoubleSet) -> int | None:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from slpstream.store.reports import FILE_NAME, open_reports
 from tests.daemons.process import DaemonProcess
-from tests.sets.bundled_set import GAMES, add_game
+from tests.sets.games import Seat, replay
 from tests.tournament.bracket.startgg_double import EVENT, TOKEN, DoubleSet, Entrant, Player, StartggDouble, Trouble
 
 pytestmark = [pytest.mark.slow, pytest.mark.process]
+SEATS = {0: Seat("Altea"), 1: Seat("Vixen", "VIXN#101")}
+WINNERS = (0, 1, 1, 0, 1)
 
 
 def wait(condition: Callable[[], bool], seconds: float = 90.0) -> None:
@@ -25,7 +25,7 @@ def wait(condition: Callable[[], bool], seconds: float = 90.0) -> None:
 
 
 def one_set() -> StartggDouble:
-    """An event with one set, between the players of the bundled matches; the second entrant is the first player."""
+    """An event with one set, between the players of `SEATS`."""
     double = StartggDouble(time.time)
     double.stations[501] = (1, "Setup 1")
     one, other = Entrant(1001, [Player("altea")]), Entrant(1002, [Player("Somebody", "SLP", code="VIXN#101")])
@@ -33,12 +33,13 @@ def one_set() -> StartggDouble:
     return double
 
 
-def configured(folder: Path, url: str, more: str = "") -> tuple[str, ...]:
+def configured(folder: Path, url: str) -> tuple[str, ...]:
     (folder / "token").write_text(f"{TOKEN}\n")
     config = folder / "slpstream.toml"
     config.write_text(
         f"[bracket]\nkind = 'start.gg'\nevents = ['https://www.start.gg/{EVENT}/overview']\nurl = '{url}'\n"
-        f"token_file = '{folder / 'token'}'\nrequests_per_minute = 80\npoll_seconds = 5.0\n{more}"
+        f"token_file = '{folder / 'token'}'\nrequests_per_minute = 80\npoll_seconds = 5.0\n"
+        "report = true\nconfirm = false\nhold_seconds = 0.0\nassign_stations = true\nstart_sets = true\n"
     )
     return ("--config", str(config))
 
@@ -49,15 +50,15 @@ def test_a_killed_daemon_reports_a_set_once(tmp_path: Path) -> None:
     double = one_set()
     lost: Iterator[Trouble] = iter(["", "", "", "lost_after", "lost_before"])
     double.trouble = lambda operation: next(lost, "") if operation == "Report" else ""
-    more = "report = true\nconfirm = false\nhold_seconds = 0.0\nassign_stations = true\nstart_sets = true\n"
     with double.served() as url:
-        arguments = configured(tmp_path, url, more)
-        for play in range(1, GAMES + 1):
+        arguments = configured(tmp_path, url)
+        for number, winner in enumerate(WINNERS):
             daemon = DaemonProcess(station, arguments=arguments, state=tmp_path / "state")
             try:
                 daemon.wait_ready()
                 before = len(double.sets["final"].games)
-                add_game(station, play)
+                left = {player: 2 if player == winner else 0 for player in SEATS}
+                (station / f"Game_{number}.slp").write_bytes(replay(SEATS, left, seconds=60, minute=5 * number))
                 wait(lambda: len(double.sets["final"].games) > before)  # noqa: B023 -- waits at once
             finally:
                 daemon.kill()
@@ -75,36 +76,6 @@ def test_a_killed_daemon_reports_a_set_once(tmp_path: Path) -> None:
     assert len(found.completions) == 1
     assert found.resets == 0
     assert found.station == 501
-    names = ["Altea", "Vixen"]
     winner, games = found.completions[0]
-    assert names[winner] == played["sides"][played["winner"]]["name"]
-    order = [names.index(side["name"]) for side in played["sides"]]
-    counted = [game for game in played["games"] if game["counts"]]
-    ids = [str(entrant.id) for entrant in found.entrants if entrant is not None]
-    assert [ids.index(game["winnerId"]) for game in games] == [order[game["winner"]] for game in counted]
-
-
-def test_sets_that_were_played_while_no_daemon_ran(tmp_path: Path) -> None:
-    """They are taken up when their files were read, each as it was, and not as parts."""
-    station = tmp_path / "setup-1"
-    station.mkdir()
-    double = one_set()
-    state = tmp_path / "state"
-    state.mkdir()
-    with closing(open_reports(state / FILE_NAME)) as store:
-        store.note_alive("start.gg", int(time.time() - 3600) * 1000)
-    for play in range(1, GAMES + 1):
-        add_game(station, play)
-    queues = []
-    with double.served() as url:
-        arguments = configured(tmp_path, url, "report = true\n")
-        for _ in range(2):
-            daemon = DaemonProcess(station, arguments=arguments, state=state)
-            try:
-                daemon.wait_ready()
-                wait(lambda: len(daemon.get("/v1/bracket")["queue"]) == 2)  # noqa: B023 -- waits at once
-                queues.append([(each["setId"], each["score"]) for each in daemon.get("/v1/bracket")["queue"]])
-            finally:
-                daemon.kill()
-    assert sorted(sum(score) for _, score in queues[0]) == [2, 3]
-    assert sorted(queues[0]) == sorted(queues[1])
+    assert winner == 1
+    assert [game["winnerId"] for game in games] == [str((1001, 1002)[winner]) for winner in WINNERS]

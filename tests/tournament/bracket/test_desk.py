@@ -11,10 +11,8 @@ import trio.testing
 
 from slpstream.model.errors import ActRefused
 from slpstream.tournament.bracket.interface import BracketSet, Refused
-from slpstream.tournament.bracket.queue import Rules
 from slpstream.tournament.bracket.startgg.client import StartggBracket
 from tests.tournament.bracket.desks import (
-    AUTOMATIC,
     KEY,
     event,
     games,
@@ -24,13 +22,12 @@ from tests.tournament.bracket.desks import (
     running,
     until,
 )
-from tests.tournament.bracket.startgg_double import EVENT, DoubleSet, Entrant, Error, Player, StartggDouble
+from tests.tournament.bracket.startgg_double import EVENT, DoubleSet, Entrant, Player, StartggDouble, Trouble
 from tests.tournament.bracket.venue import set_payload
-from tests.tournament.bracket.virtual_time import in_virtual_time, now
+from tests.tournament.bracket.virtual_time import now
 from tests.tournament.handover.validator import STARTGG
 
 
-@in_virtual_time
 async def test_each_game_and_then_the_set_is_reported(tmp_path: Path) -> None:
     double = event()
     async with running(double, tmp_path) as desk:
@@ -45,11 +42,9 @@ async def test_each_game_and_then_the_set_is_reported(tmp_path: Path) -> None:
     assert double.sets["final"].entrants[0] is not None
 
 
-@in_virtual_time
 async def test_nothing_is_sent_in_a_dry_run_and_what_would_be_is_shown(tmp_path: Path) -> None:
     double = event(station=501, state=6)
-    wishes = AUTOMATIC._replace(dry_run=True, start=True, assign=True, call=True)
-    async with running(double, tmp_path, wishes) as desk:
+    async with running(double, tmp_path, dry_run=True, start=True, assign=True, call=True) as desk:
         await play(desk, played("00"))
         await trio.sleep(300)
         (entry,) = desk.entries
@@ -62,10 +57,9 @@ async def test_nothing_is_sent_in_a_dry_run_and_what_would_be_is_shown(tmp_path:
     assert not [operation for operation, _ in double.requests if operation in ("Report", "Call", "Start", "Assign")]
 
 
-@in_virtual_time
 async def test_a_person_confirms_exactly_what_is_sent(tmp_path: Path) -> None:
     double = event()
-    async with running(double, tmp_path, AUTOMATIC._replace(rules=Rules(confirm=True))) as desk:
+    async with running(double, tmp_path, confirm=True) as desk:
         desk.set_changed("setup-1", played("0"))
         desk.set_changed("setup-1", played("00"))
         await until(lambda: [entry.state for entry in desk.entries] == ["confirm"])
@@ -84,47 +78,7 @@ async def test_a_person_confirms_exactly_what_is_sent(tmp_path: Path) -> None:
     assert double.sets["one"].winner == 0
 
 
-@pytest.mark.parametrize(
-    "trouble", ["429", "500", "html", "half", "unknown", "null", "lost_before", "lost_after", "repeat"]
-)
-@in_virtual_time
-async def test_every_answer_that_is_none(tmp_path: Path, trouble: Any) -> None:
-    double = event()
-    left = [4]
-
-    def sometimes(operation: str) -> Any:
-        if operation != "Report" or not left[0]:
-            return ""
-        left[0] -= 1
-        return trouble
-
-    double.trouble = sometimes
-    async with running(double, tmp_path) as desk:
-        await play(desk, played("00"))
-        await until(lambda: [entry.state for entry in desk.entries] == ["done"], 3600)
-        assert desk.trouble is None
-    assert len(double.sets["one"].completions) == 1
-
-
-@in_virtual_time
-async def test_a_silent_hour(tmp_path: Path) -> None:
-    double = event()
-    async with running(double, tmp_path) as desk:
-        double.trouble = lambda operation: "unreachable"
-        await play(desk, played("00"))
-        await trio.sleep(3600)
-        assert desk.trouble is not None
-        assert desk.trouble.startswith("does not answer")
-        assert desk.waiting == 1
-        assert desk.lag_seconds > 3000
-        double.trouble = lambda operation: ""
-        await until(lambda: not desk.waiting)
-        assert desk.connected
-    assert len(double.sets["one"].completions) == 1
-
-
 @pytest.mark.parametrize("fault", ["wrong token", "no rights"])
-@in_virtual_time
 async def test_a_token_that_may_not(tmp_path: Path, fault: str) -> None:
     double = event()
     double.admin = fault != "no rights"
@@ -140,20 +94,7 @@ async def test_a_token_that_may_not(tmp_path: Path, fault: str) -> None:
             await until(lambda: [entry.state for entry in desk.entries] == ["done"], 1200)
 
 
-@in_virtual_time
-async def test_rights_taken_away_later(tmp_path: Path) -> None:
-    double = event()
-    async with running(double, tmp_path) as desk:
-        double.admin = False
-        await play(desk, played("00"))
-        await until(lambda: desk.trouble is not None)
-        assert desk.waiting == 1
-        double.admin = True
-        await until(lambda: not desk.waiting)
-
-
 @pytest.mark.parametrize(("winner", "state"), [(1, "done"), (0, "conflict")])
-@in_virtual_time
 async def test_a_set_that_somebody_else_reported(tmp_path: Path, winner: int, state: str) -> None:
     double = event()
     async with running(double, tmp_path) as desk:
@@ -176,7 +117,6 @@ async def test_a_set_that_somebody_else_reported(tmp_path: Path, winner: int, st
     assert (found.winner, found.resets, len(found.completions)) == (1, 1, 2)
 
 
-@in_virtual_time
 async def test_a_correction_that_would_reset_later_sets_asks_again(tmp_path: Path) -> None:
     double = event()
     async with running(double, tmp_path) as desk:
@@ -196,7 +136,6 @@ async def test_a_correction_that_would_reset_later_sets_asks_again(tmp_path: Pat
     assert double.sets["one"].resets == 1
 
 
-@in_virtual_time
 async def test_games_of_a_reported_set_are_corrected_without_a_reset(tmp_path: Path) -> None:
     double = event()
     async with running(double, tmp_path) as desk:
@@ -211,7 +150,6 @@ async def test_games_of_a_reported_set_are_corrected_without_a_reset(tmp_path: P
     assert found.resets == 0
 
 
-@in_virtual_time
 async def test_somebody_enters_games_while_the_set_goes_on(tmp_path: Path) -> None:
     double = event()
     async with running(double, tmp_path) as desk:
@@ -226,7 +164,6 @@ async def test_somebody_enters_games_while_the_set_goes_on(tmp_path: Path) -> No
     assert double.sets["one"].winner == 1
 
 
-@in_virtual_time
 async def test_players_without_names_are_for_a_person(tmp_path: Path) -> None:
     double = event(station=501, state=6)
     async with running(double, tmp_path) as desk:
@@ -241,20 +178,6 @@ async def test_players_without_names_are_for_a_person(tmp_path: Path) -> None:
     assert double.sets["one"].winner == 1
 
 
-@in_virtual_time
-async def test_two_sets_of_the_same_players_are_for_a_person(tmp_path: Path) -> None:
-    double = event()
-    double.add(DoubleSet("two", 77, 5, list(double.sets["one"].entrants), round="Round Robin"))
-    async with running(double, tmp_path) as desk:
-        await play(desk, played("00"))
-        await until(lambda: [entry.state for entry in desk.entries] == ["ask"])
-        await trio.sleep(300)
-        assert reports(double) == []
-        await desk.drop(KEY)
-        assert desk.waiting == 0
-
-
-@in_virtual_time
 async def test_friendlies_are_not_taken_for_a_later_set(tmp_path: Path) -> None:
     double = event()
     both = list(double.sets["one"].entrants)
@@ -269,7 +192,6 @@ async def test_friendlies_are_not_taken_for_a_later_set(tmp_path: Path) -> None:
     assert reports(double) == []
 
 
-@in_virtual_time
 async def test_the_bracket_knows_a_longer_set(tmp_path: Path) -> None:
     double = event(total_games=5)
     async with running(double, tmp_path) as desk:
@@ -280,7 +202,6 @@ async def test_the_bracket_knows_a_longer_set(tmp_path: Path) -> None:
         assert all("winnerId" not in sent for sent in reports(double))
 
 
-@in_virtual_time
 async def test_a_set_left_behind_is_for_a_person(tmp_path: Path) -> None:
     double = event(total_games=5)
     async with running(double, tmp_path) as desk:
@@ -293,13 +214,11 @@ async def test_a_set_left_behind_is_for_a_person(tmp_path: Path) -> None:
     assert double.sets["one"].winner == 1
 
 
-@in_virtual_time
 async def test_sets_are_assigned_called_and_started(tmp_path: Path) -> None:
     double = event()
     double.stations[502] = (2, "Setup 2")
     double.add(DoubleSet("two", 77, 5, [Entrant(21, [Player("C")]), Entrant(22, [Player("D")])], station=502))
-    wishes = AUTOMATIC._replace(call=True, start=True, assign=True)
-    async with running(double, tmp_path, wishes) as desk:
+    async with running(double, tmp_path, call=True, start=True, assign=True) as desk:
         desk.set_changed("setup-1", played(""))
         await until(lambda: double.sets["one"].state == 2)
         assert double.sets["one"].station == 501
@@ -318,15 +237,13 @@ async def test_sets_are_assigned_called_and_started(tmp_path: Path) -> None:
             await desk.act("assign", "77", "nowhere")
 
 
-@in_virtual_time
 async def test_the_next_set_in_the_queue_of_a_stream_is_expected_at_its_station(tmp_path: Path) -> None:
     double = event()
     for number, key in enumerate(("two", "three"), 2):
         pair = [Entrant(10 * number + side, [Player(f"{key} {side}")]) for side in (1, 2)]
         double.add(DoubleSet(key, 70 + number, 5, list(pair), stream="BTSmelee"))
     double.queue = {"Other": ["one"], "BTSmelee": ["final", "two", "three"]}
-    wishes = AUTOMATIC._replace(streams={"btsmelee": "setup-2"})
-    async with running(double, tmp_path, wishes) as desk:
+    async with running(double, tmp_path, streams={"btsmelee": "setup-2"}) as desk:
         assert [player.name for player in desk.expected("setup-2")] == ["two 1", "two 2"]
         assert not desk.expected("setup-1")
         double.complete_by_hand("two", 0, [], [2, 0])
@@ -337,15 +254,12 @@ async def test_the_next_set_in_the_queue_of_a_stream_is_expected_at_its_station(
         await until(lambda: [player.name for player in desk.expected("setup-2")] == ["Bob", "Alice"], 2000)
 
 
-@in_virtual_time
 async def test_a_queue_that_start_gg_refuses_to_show_stops_nothing(tmp_path: Path) -> None:
     double = event()
 
-    def refuse(tournamentId: Any) -> Any:
-        raise Error("You do not see stream queues")
-
-    double._do_streamqueue = refuse  # type: ignore[method-assign]
-    async with running(double, tmp_path, AUTOMATIC._replace(streams={"BTSmelee": "setup-2"})) as desk:
+    refusal = 200, b'{"errors": [{"message": "You do not see stream queues"}], "data": null}'
+    double.instead = lambda operation, variables: refusal if operation == "StreamQueue" else None
+    async with running(double, tmp_path, streams={"BTSmelee": "setup-2"}) as desk:
         desk.set_changed("setup-1", played("0"))
         await trio.sleep(1)
         desk.set_changed("setup-1", played("00"))
@@ -353,15 +267,6 @@ async def test_a_queue_that_start_gg_refuses_to_show_stops_nothing(tmp_path: Pat
         assert desk.connected
 
 
-@in_virtual_time
-async def test_queues_are_asked_for_only_if_a_stream_is_configured(tmp_path: Path) -> None:
-    double = event()
-    async with running(double, tmp_path):
-        await trio.sleep(120)
-    assert "StreamQueue" not in {operation for operation, _ in double.requests}
-
-
-@in_virtual_time
 async def test_long_lists_and_doubles(tmp_path: Path) -> None:
     """400 sets in doubles are read in pages, of which start.gg refuses those that are too large."""
     double = StartggDouble(now)
@@ -380,7 +285,28 @@ async def test_long_lists_and_doubles(tmp_path: Path) -> None:
     assert double.throttled == 0
 
 
-@in_virtual_time
+async def test_open_sets_are_all_found_while_others_are_completed() -> None:
+    """They move forward in the list, possibly to a page that has been read."""
+    double = StartggDouble(now)
+    for number in range(100):
+        entrants = [Entrant(number * 2 + side, [Player(f"Player {number}-{side}")]) for side in (0, 1)]
+        double.add(DoubleSet(f"set-{number}", number, 400, [*entrants]))
+    open_before = [str(each.id) for each in double.sets.values()]
+
+    def complete_first(operation: str) -> Trouble:
+        if operation == "Sets" and any(asked == "Sets" for asked, _ in double.requests):
+            for each in [each for each in double.sets.values() if each.state == 1][:3]:
+                each.state = 3
+        return ""
+
+    double.trouble = complete_first
+    found = [each.id for each in await StartggBracket(double.connection()).open_sets()]
+    still_open = {str(each.id) for each in double.sets.values() if each.state == 1}
+    assert 0 < len(still_open) < 100
+    assert still_open <= set(found) <= set(open_before)
+    assert len(found) == len(set(found))
+
+
 async def test_details_are_given_once(tmp_path: Path) -> None:
     double = event()
     given: list[tuple[str, str, str, int | None]] = []
@@ -395,25 +321,12 @@ async def test_details_are_given_once(tmp_path: Path) -> None:
     assert given == [(*KEY, "Melee Singles", 3)]
 
 
-@in_virtual_time
-async def test_limit_of_requests_is_kept(tmp_path: Path) -> None:
-    double = event()
-    bracket = StartggBracket(double.connection(per_minute=80))
-    async with trio.open_nursery() as nursery:
-        for _ in range(300):
-            nursery.start_soon(bracket.read, "preview_4_1")
-    assert double.throttled == 0
-    assert trio.current_time() > 300 * 60 / 80 - 1
-
-
-@in_virtual_time
 async def test_unknown_events_are_named() -> None:
     bracket = StartggBracket(event().connection(("tournament/other/event/x",)))
     with pytest.raises(Refused, match="no event tournament/other/event/x"):
         await bracket.check()
 
 
-@in_virtual_time
 async def test_the_replays_of_a_set_get_what_their_readers_need_about_the_bracket(tmp_path: Path) -> None:
     double = event(stream="BTSmelee")
     async with running(double, tmp_path) as desk:
@@ -439,7 +352,6 @@ async def test_the_replays_of_a_set_get_what_their_readers_need_about_the_bracke
         assert desk.context_of(*KEY) == context
 
 
-@in_virtual_time
 async def test_the_result_of_a_crew_battle_is_reported_without_games(tmp_path: Path) -> None:
     """Its players change, and its score is the stocks left, whatever the length of the set in the bracket."""
     double = event(entrants=[Entrant(11, [Player("b1"), Player("b2")]), Entrant(12, [Player("r1"), Player("r2")])])
@@ -462,7 +374,6 @@ async def test_the_result_of_a_crew_battle_is_reported_without_games(tmp_path: P
     assert ["gameData" in sent for sent in reports(double)] == [False]
 
 
-@in_virtual_time
 async def test_single_phase_has_no_siblings_and_unknown_phases_have_none_said() -> None:
     double = event()
     bracket = StartggBracket(double.connection())

@@ -7,16 +7,16 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from shutil import copytree
+from typing import Any
 
 import pytest
 import trio
 import trio.testing
 
-from slpstream.store.reports import open_reports
-from slpstream.tournament.bracket.desk import BracketDesk, Surroundings, Wishes
-from slpstream.tournament.bracket.queue import Rules
-from slpstream.tournament.bracket.startgg.client import StartggBracket
+from slpstream.tournament.bracket.desk import BracketDesk
 from slpstream.tournament.bracket.startgg.variables import ids
+from tests.marks import slow
+from tests.tournament.bracket.desks import running
 from tests.tournament.bracket.startgg_double import Entrant, StartggDouble, Trouble
 from tests.tournament.bracket.venue import PlayedGame, Venue
 from tests.tournament.bracket.virtual_time import START, now
@@ -47,54 +47,25 @@ def troubled(rng: random.Random) -> Callable[[str], Trouble]:
     return trouble
 
 
-class Run:
-    """One run of the desk, from its start to its kill, or to its end if it is the last one."""
-
-    def __init__(self, venue: Venue, folder: Path) -> None:
-        """`folder` has what the run before has left."""
-        self._venue = venue
-        self._folder = folder
-        self.desk: BracketDesk
-
-    async def until_killed(self, seconds: float, left: Path) -> None:
-        """Run for some time. `left` gets the files as they are at that moment, nothing of which was closed."""
-        async with self._running() as cancel:
-            await trio.sleep(seconds)
-            copytree(self._folder, left)
-            cancel()
-
-    async def until(self, done: Callable[[BracketDesk], bool]) -> None:
-        """Run until everything is done."""
-        async with self._running() as cancel:
-            while not done(self.desk):
-                await trio.sleep(5)
-            cancel()
-
-    @asynccontextmanager
-    async def _running(self) -> AsyncIterator[Callable[[], None]]:
-        venue = self._venue
-        store = open_reports(self._folder / "reports.sqlite3")
-        bracket = StartggBracket(venue.double.connection())
-        self.desk = BracketDesk(
-            "start.gg",
-            bracket,
-            bracket,
-            store,
-            Wishes(dry_run=False, rules=Rules(confirm=False), start=True, assign=True),
-            Surroundings(lambda: venue.names, venue.sets_since),
-            wall_clock=now,
-        )
-        venue.listener = self.desk.set_changed
+@asynccontextmanager
+async def daemon(venue: Venue, folder: Path) -> AsyncIterator[BracketDesk]:
+    """One run, which is killed at the end of the block. `folder` has what the run before has left."""
+    options: dict[str, Any] = {
+        "names": venue.names,
+        "history": venue.sets_since,
+        "settle_seconds": 0.0,
+        "hold_seconds": 20.0,
+    }
+    async with running(venue.double, folder, start=True, assign=True, **options) as desk:
+        venue.listener = desk.set_changed
         venue.tell_newest()
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(self.desk.run)
-            yield nursery.cancel_scope.cancel
+        yield desk
         venue.listener = None
-        store.close()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("seed", "finals_elsewhere"), [(1, False), (2, True)])
+@pytest.mark.parametrize(
+    ("seed", "finals_elsewhere"), [*slow((2, True)), pytest.param(1, False, marks=pytest.mark.release)]
+)
 def test_each_set_is_reported_once(tmp_path: Path, seed: int, finals_elsewhere: bool) -> None:
     rng = random.Random(seed)
 
@@ -127,13 +98,16 @@ def test_each_set_is_reported_once(tmp_path: Path, seed: int, finals_elsewhere: 
                 nursery.start_soon(look_at_the_end_of_the_silence)
                 (tmp_path / "0").mkdir()
                 for kill in range(KILLS):
-                    run = Run(venue, tmp_path / str(kill))
-                    await run.until_killed(rng.expovariate(1 / RUN_SECONDS), tmp_path / str(kill + 1))
+                    async with daemon(venue, tmp_path / str(kill)):
+                        await trio.sleep(rng.expovariate(1 / RUN_SECONDS))
+                        # The files as they are at that moment, nothing of which was closed.
+                        copytree(tmp_path / str(kill), tmp_path / str(kill + 1))
                     open_at_kills.append(sum(not each.completions for each in double.sets.values()))
                     await trio.sleep(rng.choice([0, 0, 1, 30]))
-                run = Run(venue, tmp_path / str(KILLS))
-                await run.until(done)
-        left = [f"{e.station} {e.state} {e.why} {e.set_id}" for e in run.desk.entries if e.state != "done"]
+                async with daemon(venue, tmp_path / str(KILLS)) as desk:
+                    while not done(desk):
+                        await trio.sleep(5)
+        left = [f"{e.station} {e.state} {e.why} {e.set_id}" for e in desk.entries if e.state != "done"]
         assert not day.cancelled_caught, left
         assert len(double.sets) == SETS
         assert min(open_at_kills) > 0, "all kills came before the last report"

@@ -2,43 +2,54 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trio
 
 from slpstream.config import check
 from slpstream.daemon.tournament.bracket import connection_of
-from slpstream.model.errors import ConfigError
+from slpstream.model.errors import ConfigError, SinkError
+from slpstream.outputs.delivery import signature
 from slpstream.tournament.bracket import kinds
-from slpstream.tournament.bracket.desk import BracketDesk
-from slpstream.tournament.bracket.interface import BracketKind, Report
+from slpstream.tournament.bracket.interface import BracketKind, Connection, Headers, HttpAnswer, Report
 from slpstream.tournament.bracket.kinds import kind_called
 from slpstream.tournament.bracket.webhook import WebhookResults
 from tests.outputs.receivers import SECRET, real_receiver, verified
-from tests.tournament.bracket.desks import played, until
-from tests.tournament.bracket.receiver import Receiver, desk_of
-from tests.tournament.bracket.virtual_time import in_virtual_time
+from tests.tournament.bracket.desks import at_work, played, until
+from tests.tournament.bracket.virtual_time import now
 
 
-@in_virtual_time
+class Receiver:
+    """Posts of results, and the answers to them."""
+
+    def __init__(self) -> None:
+        self.answers: list[int | str] = []
+        self.posts: list[tuple[Mapping[str, str], Any]] = []
+
+    def connection(self) -> Connection:
+        async def request(method: str, url: str, headers: Headers, body: bytes) -> HttpAnswer:
+            await trio.lowlevel.checkpoint()
+            self.posts.append((dict(headers), json.loads(body)))
+            answer = self.answers.pop(0) if self.answers else 204
+            if isinstance(answer, str):
+                raise SinkError(answer)
+            return HttpAnswer(answer, b"")
+
+        async def secret() -> str:
+            return "secret"
+
+        return Connection("https://example.org/", (), request, secret, signature)
+
+
 async def test_a_webhook_gets_each_result_once(tmp_path: Path) -> None:
     receiver = Receiver()
     receiver.answers = ["no answer within 10 s", 503, 429, 204]
-    with desk_of(receiver, tmp_path) as desk:
-        await _report_and_correct(receiver, desk)
-    keys = [headers["idempotency-key"] for headers, _ in receiver.posts]
-    assert len(set(keys[:4])) == 1
-    assert keys[4] != keys[0]
-    first, last = receiver.posts[3][1], receiver.posts[4][1]
-    assert first["sides"] == [{"name": "Alice", "score": 1}, {"name": "Bob", "score": 2}]
-    assert (first["winner"], first["correction"], last["winner"], last["correction"]) == (1, False, 0, True)
-    assert [game["winner"] for game in first["games"]] == [0, 1, 1]
-
-
-async def _report_and_correct(receiver: Receiver, desk: BracketDesk) -> None:
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(desk.run)
+    results = WebhookResults(receiver.connection(), wall_clock=now)
+    async with at_work("webhook", results, None, tmp_path) as desk:
         for winners in ("", "0", "01", "011"):
             desk.set_changed("setup-1", played(winners))
             await trio.sleep(30)
@@ -48,7 +59,13 @@ async def _report_and_correct(receiver: Receiver, desk: BracketDesk) -> None:
         assert len(receiver.posts) == 4, "only a person corrects"
         await desk.correct(next(iter(desk.entries)).key, reset_dependents=False)
         await until(lambda: len(receiver.posts) == 5)
-        nursery.cancel_scope.cancel()
+    keys = [headers["idempotency-key"] for headers, _ in receiver.posts]
+    assert len(set(keys[:4])) == 1
+    assert keys[4] != keys[0]
+    first, last = receiver.posts[3][1], receiver.posts[4][1]
+    assert first["sides"] == [{"name": "Alice", "score": 1}, {"name": "Bob", "score": 2}]
+    assert (first["winner"], first["correction"], last["winner"], last["correction"]) == (1, False, 0, True)
+    assert [game["winner"] for game in first["games"]] == [0, 1, 1]
 
 
 def test_posts_are_signed_like_other_webhooks(tmp_path: Path) -> None:

@@ -104,6 +104,8 @@ def test_one_known_name_is_enough_at_the_station_only() -> None:
 def test_same_name_on_both_sides_does_not_say_who_is_who() -> None:
     twins = bracket_set("1", entrant(Participant("Alex")), entrant(Participant("Alex")), station="501")
     assert found(played([named("Alex")], [PlayedPlayer()]), twins).candidates == ("1",)
+    alex = entrant(Participant("Alex"))
+    assert sides_of(played([named("Alex")], [named("Alex")]), (alex, alex)) == "unclear"
 
 
 @pytest.mark.parametrize(
@@ -120,11 +122,6 @@ def test_same_name_on_both_sides_does_not_say_who_is_who() -> None:
 )
 def test_which_side_is_which_entrant(one: PlayedPlayer, other: PlayedPlayer, sides: str) -> None:
     assert sides_of(played([one], [other]), (entrant(MANGO), entrant(ZAIN))) == sides
-
-
-def test_same_name_on_both_sides_is_unclear() -> None:
-    alex = entrant(Participant("Alex"))
-    assert sides_of(played([named("Alex")], [named("Alex")]), (alex, alex)) == "unclear"
 
 
 def test_crews_are_found_by_their_own_names() -> None:

@@ -9,13 +9,11 @@ from typing import Any
 import pytest
 import trio
 
-from slpstream.tournament.bracket.queue import Entry, Rules
-from tests.tournament.bracket.desks import AUTOMATIC, KEY, event, games, play, reports, running, until
+from slpstream.tournament.bracket.queue import Entry
+from tests.tournament.bracket.desks import KEY, event, games, play, reports, running, until
 from tests.tournament.bracket.pools import ALICE, BOB, CARL, DORA
-from tests.tournament.bracket.receiver import Receiver, desk_of
 from tests.tournament.bracket.startgg_double import DoubleSet, Entrant, Player, StartggDouble
 from tests.tournament.bracket.venue import set_payload
-from tests.tournament.bracket.virtual_time import in_virtual_time
 
 
 def singles() -> StartggDouble:
@@ -34,7 +32,6 @@ def entry_of(entries: Sequence[Entry]) -> Entry:
     return entry
 
 
-@in_virtual_time
 async def test_names_swapped_after_a_game_was_reported(tmp_path: Path) -> None:
     double = singles()
     async with running(double, tmp_path) as desk:
@@ -47,36 +44,25 @@ async def test_names_swapped_after_a_game_was_reported(tmp_path: Path) -> None:
     assert double.sets["one"].winner == 0, "Bob is the first entrant"
 
 
-@in_virtual_time
-async def test_names_swapped_after_the_report_are_for_a_person(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("one", "other", "winner"), [(BOB, ALICE, 0), (CARL, DORA, 1)])
+async def test_names_changed_after_the_report_are_for_a_person(
+    tmp_path: Path, one: Player, other: Player, winner: int
+) -> None:
     double = singles()
     async with running(double, tmp_path) as desk:
         await play(desk, played("00"))
         await until(lambda: double.sets["one"].winner == 1)
         await until(lambda: not desk.waiting)
-        for winners in ("00", "00"):  # a further payload takes nothing back
-            desk.set_changed("setup-1", played(winners, BOB, ALICE))
+        for _ in range(2):  # a further payload takes nothing back
+            desk.set_changed("setup-1", played("00", one, other))
             await trio.sleep(60)
         assert entry_of([*desk.entries]).changed
         assert double.sets["one"].winner == 1
         await desk.correct(KEY, reset_dependents=False)
-        await until(lambda: double.sets["one"].winner == 0)
+        await until(lambda: double.sets["one"].winner == winner)
         await until(lambda: not entry_of([*desk.entries]).changed)
 
 
-@in_virtual_time
-async def test_names_swapped_while_the_report_is_on_its_way(tmp_path: Path) -> None:
-    double = singles()
-    async with running(double, tmp_path) as desk:
-        double.delay_seconds = 6
-        await play(desk, played("00"))
-        await until(lambda: len(reports(double)) == 1)
-        desk.set_changed("setup-1", played("00", BOB, ALICE))
-        await until(lambda: entry_of([*desk.entries]).state == "done")
-        assert entry_of([*desk.entries]).changed
-
-
-@in_virtual_time
 async def test_names_of_other_players_are_for_a_person(tmp_path: Path) -> None:
     double = singles()
     async with running(double, tmp_path) as desk:
@@ -94,23 +80,6 @@ async def test_names_of_other_players_are_for_a_person(tmp_path: Path) -> None:
     assert double.sets["two"].winner == 0
 
 
-@in_virtual_time
-async def test_names_of_other_players_after_the_report_are_for_a_person(tmp_path: Path) -> None:
-    double = singles()
-    async with running(double, tmp_path) as desk:
-        await play(desk, played("00"))
-        await until(lambda: double.sets["one"].state == 3)
-        await trio.sleep(10)
-        for _ in range(2):
-            desk.set_changed("setup-1", played("00", CARL, DORA))
-            await trio.sleep(60)
-        entry = entry_of([*desk.entries])
-        assert (entry.state, entry.changed, entry.why) == ("done", True, "the names have changed since it was reported")
-        await desk.correct(KEY, reset_dependents=False)
-        await until(lambda: not entry_of([*desk.entries]).changed)
-
-
-@in_virtual_time
 async def test_names_taken_away_after_a_game_are_for_a_person(tmp_path: Path) -> None:
     double = singles()
     async with running(double, tmp_path) as desk:
@@ -130,7 +99,6 @@ async def test_names_taken_away_after_a_game_are_for_a_person(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("one", "other", "state"), [(ALICE, BOB, "done"), (BOB, ALICE, "confirm"), (CARL, BOB, "confirm")]
 )
-@in_virtual_time
 async def test_a_person_looks_at_names_that_contradict_a_person(
     tmp_path: Path, one: Player, other: Player, state: str
 ) -> None:
@@ -151,10 +119,9 @@ async def test_a_person_looks_at_names_that_contradict_a_person(
     assert double.sets["one"].winner == 1
 
 
-@in_virtual_time
 async def test_a_confirmation_does_not_outlast_a_change_of_names(tmp_path: Path) -> None:
     double = singles()
-    async with running(double, tmp_path, AUTOMATIC._replace(rules=Rules(confirm=True))) as desk:
+    async with running(double, tmp_path, confirm=True) as desk:
         await play(desk, played("00"))
         await until(lambda: [each.state for each in desk.entries] == ["confirm"])
         double.trouble = lambda operation: "unreachable" if operation == "Report" else ""
@@ -162,22 +129,3 @@ async def test_a_confirmation_does_not_outlast_a_change_of_names(tmp_path: Path)
         await until(lambda: bool(entry_of([*desk.entries]).sent))
         desk.set_changed("setup-1", played("00", named=False))
         await until(lambda: [each.state for each in desk.entries] == ["confirm"])
-
-
-@in_virtual_time
-async def test_a_webhook_gets_the_names_that_were_corrected(tmp_path: Path) -> None:
-    receiver = Receiver()
-    with desk_of(receiver, tmp_path) as desk:
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(desk.run)
-            for payload in (played(""), played("0", CARL, BOB), played("00", CARL, BOB)):
-                desk.set_changed("setup-1", payload)
-                await trio.sleep(30)
-            await until(lambda: [entry.state for entry in desk.entries] == ["done"])
-            desk.set_changed("setup-1", played("00", DORA, BOB))
-            await until(lambda: entry_of([*desk.entries]).changed)
-            await desk.correct(KEY, reset_dependents=False)
-            await until(lambda: len(receiver.posts) == 2)
-            await until(lambda: not entry_of([*desk.entries]).changed)
-            nursery.cancel_scope.cancel()
-    assert [post["sides"][0]["name"] for _, post in receiver.posts] == ["Carl", "Dora"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,22 +10,14 @@ import pytest
 import trio
 
 from slpstream.model.errors import ActRefused
-from slpstream.tournament.bracket.desk import known_bracket
 from slpstream.tournament.bracket.interface import HttpAnswer, Refused
-from slpstream.tournament.bracket.matching import stations_here
-from slpstream.tournament.bracket.queue import Rules
 from slpstream.tournament.bracket.startgg.answers import bracket_set_of, content, station_of
 from slpstream.tournament.bracket.startgg.client import StartggBracket
-from tests.tournament.bracket.desks import AUTOMATIC, KEY, event, games, play, played, reports, running, until
+from tests.tournament.bracket.desks import event, play, running, until
 from tests.tournament.bracket.pools import ALICE, BOB, CARL, DORA, ONE, TWO, at, payload, pools
-from tests.tournament.bracket.startgg_double import DoubleSet, Entrant, Player, StartggDouble
-from tests.tournament.bracket.venue import set_payload
-from tests.tournament.bracket.virtual_time import in_virtual_time, now
-
-ASKS = AUTOMATIC._replace(rules=Rules())
+from tests.tournament.bracket.virtual_time import now
 
 
-@in_virtual_time
 async def test_a_score_that_contradicts_games_in_the_bracket_is_for_a_person(tmp_path: Path) -> None:
     double = pools()
     async with running(double, tmp_path) as desk:
@@ -44,7 +35,6 @@ async def test_a_score_that_contradicts_games_in_the_bracket_is_for_a_person(tmp
     assert double.sets["one"].winner == 0
 
 
-@in_virtual_time
 async def test_a_correction_without_games_is_refused_if_the_winner_stays(tmp_path: Path) -> None:
     double = pools()
     async with running(double, tmp_path) as desk:
@@ -57,38 +47,18 @@ async def test_a_correction_without_games_is_refused_if_the_winner_stays(tmp_pat
         assert at(desk, ONE).changed
 
 
-@in_virtual_time
-async def test_a_first_game_of_somebody_else_is_not_taken_for_a_score(tmp_path: Path) -> None:
-    """A report without games has the score in their place, here 1–2, and Bob has won the first game there."""
-    double = pools()
-    async with running(double, tmp_path) as desk:
-        double.sets["one"].games = [{"gameNum": 1, "winnerId": "12"}]
-        over = payload(ONE, ALICE, BOB, "011")
-        await play(desk, {**over, "games": over["games"][:1]}, ONE[0])
-        await until(lambda: at(desk, ONE).state == "conflict")
-    assert reports(double) == []
-
-
 @pytest.mark.parametrize("status", [400, 403])
-@in_virtual_time
 async def test_one_refused_set_does_not_hold_up_the_others(tmp_path: Path, status: int) -> None:
     double = pools()
-    answer = double._answer
-
-    def refuse(headers: Mapping[str, str], body: bytes) -> tuple[int, bytes] | None:
-        request = json.loads(body)
-        if "Report" in request["query"] and request["variables"]["setId"] == "1":
-            return status, b'{"success": false, "message": "Invalid value for selections"}'
-        return answer(headers, body)
-
-    double._answer = refuse  # type: ignore[method-assign]
+    refusal = status, b'{"success": false, "message": "Invalid value for selections"}'
+    double.instead = lambda operation, asked: refusal if (operation, asked.get("setId")) == ("Report", "1") else None
     async with running(double, tmp_path) as desk:
         await play(desk, payload(ONE, ALICE, BOB, "00"), ONE[0])
         await trio.sleep(30)
         await play(desk, payload(TWO, CARL, DORA, "00"), TWO[0])
         await until(lambda: double.sets["two"].state == 3)
         assert at(desk, ONE).state == "due"
-        double._answer = answer  # type: ignore[method-assign]
+        double.instead = lambda operation, asked: None
         await until(lambda: double.sets["one"].state == 3, 3600)
 
 
@@ -134,20 +104,10 @@ def test_a_player_called_null_keeps_the_name() -> None:
     assert station_of({"id": 1, "number": "4", "identifier": 5}).number == 4
 
 
-@in_virtual_time
 async def test_odd_sets_and_stations_are_left_out_of_lists(tmp_path: Path) -> None:
     double = pools()
-    node, stations = double._node, double._do_stations
-    double._node = lambda found: {  # type: ignore[method-assign]
-        **node(found), **({"slots": {}} if found.key == "one" else {}),
-    }  # fmt: skip
-
-    def odd_stations(**asked: Any) -> Any:
-        answer = stations(**asked)
-        answer["tournament"]["stations"]["nodes"] += [None, {"id": None}]
-        return answer
-
-    double._do_stations = odd_stations  # type: ignore[method-assign, assignment]
+    double.odd["one"] = {"slots": {}}
+    double.odd_stations = [None, {"id": None}]
     async with running(double, tmp_path) as desk:
         await play(desk, payload(TWO, CARL, DORA, "00"), TWO[0])
         await until(lambda: double.sets["two"].state == 3)
@@ -158,11 +118,10 @@ async def test_odd_sets_and_stations_are_left_out_of_lists(tmp_path: Path) -> No
         assert refused.value.kind == "unknown", "others go on"
 
 
-@in_virtual_time
 async def test_a_dropped_set_is_left_alone(tmp_path: Path) -> None:
     """Also if it was completed or deleted in the bracket, and was going to be looked at."""
     double = pools()
-    async with running(double, tmp_path, ASKS) as desk:
+    async with running(double, tmp_path, confirm=True) as desk:
         await play(desk, payload(ONE, ALICE, BOB, "00"), ONE[0])
         await play(desk, payload(TWO, CARL, DORA, "00"), TWO[0])
         await until(lambda: desk.waiting == 2)
@@ -180,137 +139,22 @@ async def test_a_dropped_set_is_left_alone(tmp_path: Path) -> None:
         assert len([operation for operation, _ in double.requests if operation == "Set"]) == asked
 
 
-@in_virtual_time
-async def test_a_set_that_was_deleted_is_asked_for_once(tmp_path: Path) -> None:
-    double = pools()
-    async with running(double, tmp_path, ASKS) as desk:
-        await play(desk, payload(ONE, ALICE, BOB, "00"), ONE[0])
-        await until(lambda: at(desk, ONE).state == "confirm")
-        del double.sets["one"]
-        await until(lambda: at(desk, ONE).state == "ask", 2000)
-        assert at(desk, ONE).why == "the set is not in the bracket any more"
-        begin = len(double.requests)
-        await trio.sleep(4000)
-        assert "Set" not in [operation for operation, _ in double.requests[begin:]]
-
-
-@in_virtual_time
-async def test_a_set_without_both_entrants_is_asked_for_now_and_then(tmp_path: Path) -> None:
-    double = pools()
-    async with running(double, tmp_path, ASKS) as desk:
-        await play(desk, payload(ONE, ALICE, BOB, "00"), ONE[0])
-        await until(lambda: at(desk, ONE).state == "confirm")
-        double.sets["one"].entrants[1] = None
-        await desk.confirm(ONE)
-        begin = len(double.requests)
-        await trio.sleep(600)
-        asked = [operation for operation, _ in double.requests[begin:]].count("Set")
-        assert 5 <= asked <= 25
-
-
-@in_virtual_time
-async def test_stations_are_compared_once_and_not_for_each_friendly(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    compared = []
-    original = stations_here
-
-    def counted(*arguments: Any) -> dict[str, str]:
-        compared.append(arguments)
-        return original(*arguments)
-
-    monkeypatch.setattr(known_bracket, "stations_here", counted)
-    double = pools()
-    async with running(double, tmp_path, ASKS) as desk:
-        await play(desk, payload(ONE, ALICE, BOB, "00"), ONE[0])
-        for number in range(20):
-            friendly = set_payload(f"friendly {number}", [[Player("Alice")], [Player(f"{number}")]], games("00"))
-            await play(desk, friendly, TWO[0])
-        compared.clear()
-        await desk._after_reading(desk._now_ms())
-        assert len([entry for entry in desk.entries if entry.state == "aside" and not entry.settled]) == 20
-        assert compared == []
-        await until(lambda: len(compared) == 1, 2000)  # with the next reading of the stations
-
-
-def full_house() -> StartggDouble:
-    """A pool of 30 sets that has not been started."""
-    double = StartggDouble(now)
-    for number in range(30):
-        pair = [Entrant(1000 * side + number, [Player(f"{name}{number}")]) for side, name in ((1, "A"), (2, "B"))]
-        double.add(DoubleSet(f"{number}", f"preview_{number}", 4, list(pair)))
-    return double
-
-
-@in_virtual_time
-async def test_a_pool_that_is_started_on_the_site_delays_little(tmp_path: Path) -> None:
-    double = full_house()
-
-    def of(number: int, winners: str) -> dict[str, Any]:
-        return set_payload(f"{number}", [[Player(f"A{number}")], [Player(f"B{number}")]], games(winners))
-
-    async with running(double, tmp_path) as desk:
-        for number in range(30):
-            desk.set_changed(f"setup-{number + 1}", of(number, ""))
-        await until(lambda: [entry.state for entry in desk.entries] == ["following"] * 30)
-        double._start_pool("preview_0")
-        begin = len(double.requests)
-        for number in range(30):
-            desk.set_changed(f"setup-{number + 1}", of(number, "00"))
-        await until(lambda: all(each.state == 3 for each in double.sets.values()))
-        assert len(double.requests) - begin < 150
-        assert len({entry.set_id for entry in desk.entries}) == 30
-
-
-@in_virtual_time
-async def test_an_id_that_another_set_has_is_not_adopted(tmp_path: Path) -> None:
-    """Two sets of the same entrants in the same round: a person chooses the one that is left."""
-    double = pools()
-    double.add(DoubleSet("again", 9, 4, list(double.sets["one"].entrants)))
-    async with running(double, tmp_path, ASKS) as desk:
-        await play(desk, payload(ONE, ALICE, BOB, "00"), ONE[0])
-        await play(desk, payload(TWO, ALICE, BOB, "00"), TWO[0])
-        await until(lambda: desk.waiting == 2)
-        await desk.assign_entry(ONE, "1", swapped=False)
-        await desk.assign_entry(TWO, "9", swapped=False)
-        del double.sets["one"]
-        await until(lambda: at(desk, ONE).state == "ask", 2000)
-        assert at(desk, TWO).set_id == "9"
-
-
-@in_virtual_time
 async def test_sets_that_others_complete_during_a_restart_are_recognised(tmp_path: Path) -> None:
     double = pools()
-    async with running(double, tmp_path, ASKS) as desk:
+    async with running(double, tmp_path, confirm=True) as desk:
         await play(desk, payload(ONE, ALICE, BOB, "00"), ONE[0])
         await until(lambda: at(desk, ONE).state == "confirm")
     double.complete_by_hand("one", 0, [], [2, 0])
     await trio.sleep(600)
     double.sets["two"].updated_at = int(now())
-    async with running(double, tmp_path, ASKS) as desk:
+    async with running(double, tmp_path, confirm=True) as desk:
         await until(lambda: at(desk, ONE).state == "done")
         begin = len(double.requests)
         await trio.sleep(2000)
         assert "Set" not in [operation for operation, _ in double.requests[begin:]]
 
 
-@in_virtual_time
-async def test_a_conflict_is_looked_at_only_after_changes(tmp_path: Path) -> None:
-    double = event()
-    async with running(double, tmp_path) as desk:
-        await play(desk, played("0"))
-        await until(lambda: len(double.sets["one"].games) == 1)
-        double.complete_by_hand("one", 0, [{"gameNum": n, "winnerId": "11"} for n in (1, 2)], [2, 0])
-        desk.set_changed(KEY[0], played("00"))
-        await until(lambda: [entry.state for entry in desk.entries] == ["conflict"])
-        await trio.sleep(60)
-        begin = len(double.requests)
-        await trio.sleep(4000)
-        assert "Set" not in [operation for operation, _ in double.requests[begin:]]
-
-
 @pytest.mark.parametrize("token", ["tök", "ab\u200bc", "ab\x01c"])
-@in_virtual_time
 async def test_a_token_that_cannot_be_one(tmp_path: Path, token: str) -> None:
     double = event()
     async with running(double, tmp_path, token=token) as desk:

@@ -8,19 +8,15 @@ import pytest
 import trio
 
 from slpstream.model.errors import ActRefused
-from slpstream.tournament.bracket.queue import Rules
-from tests.tournament.bracket.desks import AUTOMATIC, play, reports, running, until
+from tests.tournament.bracket.desks import play, reports, running, until
 from tests.tournament.bracket.pools import ALICE, BOB, CARL, DORA, ONE, THREE, TWO, at, payload, pools
 from tests.tournament.bracket.startgg_double import Player
-from tests.tournament.bracket.virtual_time import in_virtual_time
 
 
 @pytest.mark.parametrize("reason", ["outage", "person"])
-@in_virtual_time
 async def test_a_set_waits_for_the_reports_of_its_players_on_other_stations(tmp_path: Path, reason: str) -> None:
     double = pools()
-    rules = Rules(confirm=reason == "person")
-    async with running(double, tmp_path, AUTOMATIC._replace(rules=rules)) as desk:
+    async with running(double, tmp_path, confirm=reason == "person") as desk:
         for key, pair in ((ONE, (ALICE, BOB)), (TWO, (CARL, DORA))):
             desk.set_changed(key[0], payload(key, *pair, ""))
         await trio.sleep(30)
@@ -42,17 +38,15 @@ async def test_a_set_waits_for_the_reports_of_its_players_on_other_stations(tmp_
     assert double.sets["final"].winner == 0
 
 
-@in_virtual_time
 async def test_a_friendly_of_others_does_not_wait(tmp_path: Path) -> None:
     double = pools()
-    async with running(double, tmp_path, AUTOMATIC._replace(rules=Rules())) as desk:
+    async with running(double, tmp_path, confirm=True) as desk:
         await play(desk, payload(ONE, ALICE, BOB, "00"), ONE[0])
         await play(desk, payload(TWO, Player("X"), Player("Y"), "00"), TWO[0])
         await until(lambda: at(desk, TWO).settled)
         assert at(desk, ONE).state == "confirm"
 
 
-@in_virtual_time
 async def test_a_set_that_moves_to_another_station(tmp_path: Path) -> None:
     double = pools()
     async with running(double, tmp_path) as desk:
@@ -73,10 +67,9 @@ async def test_a_set_that_moves_to_another_station(tmp_path: Path) -> None:
     assert at(desk, ONE).state == "dropped"
 
 
-@in_virtual_time
 async def test_a_set_that_is_over_is_not_taken_over(tmp_path: Path) -> None:
     double = pools()
-    async with running(double, tmp_path, AUTOMATIC._replace(rules=Rules())) as desk:
+    async with running(double, tmp_path, confirm=True) as desk:
         await play(desk, payload(ONE, ALICE, BOB, "00"), ONE[0])
         await play(desk, payload(TWO, ALICE, BOB, "00"), TWO[0])
         await until(lambda: at(desk, ONE).state == "confirm")
@@ -84,10 +77,9 @@ async def test_a_set_that_is_over_is_not_taken_over(tmp_path: Path) -> None:
             await desk.assign_entry(TWO, "1", swapped=False)
 
 
-@in_virtual_time
 async def test_a_set_is_not_assigned_while_its_report_is_on_its_way(tmp_path: Path) -> None:
     double = pools()
-    async with running(double, tmp_path, AUTOMATIC._replace(rules=Rules())) as desk:
+    async with running(double, tmp_path, confirm=True) as desk:
         await play(desk, payload(ONE, ALICE, BOB, "00"), ONE[0])
         await until(lambda: at(desk, ONE).state == "confirm")
         double.delay_seconds = 4
@@ -100,7 +92,6 @@ async def test_a_set_is_not_assigned_while_its_report_is_on_its_way(tmp_path: Pa
             await desk.assign_entry(ONE, "2", swapped=False)
 
 
-@in_virtual_time
 async def test_a_set_dropped_while_its_report_is_on_its_way_stays_dropped(tmp_path: Path) -> None:
     double = pools()
     async with running(double, tmp_path) as desk:

@@ -16,9 +16,8 @@ from slpstream.sets.scores import SetScore, SetSide
 from slpstream.store.reports import open_reports
 from slpstream.system.metrics import Metrics
 from slpstream.tournament.bracket.desk import BracketDesk, StationSet, entries
-from slpstream.tournament.bracket.queue import Rules
-from tests.tournament.bracket.desks import AUTOMATIC, event, play, played, reports, running, until
-from tests.tournament.bracket.virtual_time import in_virtual_time, now
+from tests.tournament.bracket.desks import event, play, played, reports, running, until
+from tests.tournament.bracket.virtual_time import now
 
 LATE = "it was over before slpstream saw it"
 MINUTE_MS = 60_000
@@ -43,7 +42,6 @@ def states(desk: BracketDesk) -> dict[str, tuple[str, str]]:
     return {entry.played_id[0]: (entry.state, entry.why) for entry in desk.entries}
 
 
-@in_virtual_time
 async def test_a_set_from_before_the_bracket_is_for_a_person(tmp_path: Path) -> None:
     """Also after restarts: they are common while a bracket is being set up."""
     double, history = event(), History()
@@ -56,7 +54,6 @@ async def test_a_set_from_before_the_bracket_is_for_a_person(tmp_path: Path) -> 
     assert reports(double) == []
 
 
-@in_virtual_time
 async def test_further_sets_from_before_the_bracket_are_not_taken_up(tmp_path: Path) -> None:
     double, history = event(), History()
     history.add("a", "00", minutes_ago=40)
@@ -68,7 +65,6 @@ async def test_further_sets_from_before_the_bracket_are_not_taken_up(tmp_path: P
             assert states(desk).keys() == {"b"}
 
 
-@in_virtual_time
 async def test_a_set_that_ended_while_nothing_ran_is_reported(tmp_path: Path) -> None:
     double, history = event(), History()
     async with running(double, tmp_path, history=history):
@@ -82,7 +78,6 @@ async def test_a_set_that_ended_while_nothing_ran_is_reported(tmp_path: Path) ->
     assert double.sets["one"].winner == 1
 
 
-@in_virtual_time
 async def test_sets_whose_games_are_read_later_do_not_damage_the_current_set(tmp_path: Path) -> None:
     double, history = event(), History()
     async with running(double, tmp_path, history=history):
@@ -103,16 +98,6 @@ async def test_sets_whose_games_are_read_later_do_not_damage_the_current_set(tmp
         await until(lambda: double.sets["one"].state == 3)
 
 
-@in_virtual_time
-async def test_a_new_set_brings_those_before_it(tmp_path: Path) -> None:
-    double, history = event(), History()
-    async with running(double, tmp_path, history=history) as desk:
-        history.add("a", "00")
-        desk.set_changed("setup-1", history.add("b", ""))
-        await until(lambda: states(desk).get("a") == ("done", ""))
-
-
-@in_virtual_time
 async def test_a_clock_that_was_set_back_hides_no_set(tmp_path: Path) -> None:
     double, history = event(), History()
     store = open_reports(tmp_path / "reports.sqlite3")
@@ -124,7 +109,6 @@ async def test_a_clock_that_was_set_back_hides_no_set(tmp_path: Path) -> None:
         await until(lambda: states(desk) == {"a": ("done", "")})
 
 
-@in_virtual_time
 async def test_after_a_damaged_queue_the_sets_of_a_day_are_for_a_person(tmp_path: Path) -> None:
     double, history = event(), History()
     history.add("x", "00", minutes_ago=25 * 60)
@@ -137,10 +121,9 @@ async def test_after_a_damaged_queue_the_sets_of_a_day_are_for_a_person(tmp_path
         await until(lambda: double.sets["one"].state == 3)
 
 
-@in_virtual_time
 async def test_a_result_from_a_dry_run_is_for_a_person_afterwards(tmp_path: Path) -> None:
     double, history = event(), History()
-    async with running(double, tmp_path, AUTOMATIC._replace(dry_run=True), history=history) as desk:
+    async with running(double, tmp_path, dry_run=True, history=history) as desk:
         await play(desk, played("00"))
         await until(lambda: states(desk)["a"][0] == "confirm")
     async with running(double, tmp_path, history=history) as desk:
@@ -150,13 +133,12 @@ async def test_a_result_from_a_dry_run_is_for_a_person_afterwards(tmp_path: Path
     assert reports(double) == []
 
 
-@in_virtual_time
 async def test_finished_sets_are_forgotten_here_as_in_the_store(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(entries, "_MAX_FINISHED", 3)
+    monkeypatch.setattr(entries, "MAX_FINISHED", 3)
     double = event()
-    async with running(double, tmp_path, AUTOMATIC._replace(rules=Rules())) as desk:
+    async with running(double, tmp_path, confirm=True) as desk:
         await play(desk, played("00"))
         for number in range(6):
             friendly = played("00", named=False)
@@ -164,7 +146,7 @@ async def test_finished_sets_are_forgotten_here_as_in_the_store(
         await trio.sleep(100)
         kept = sorted(states(desk))
     assert kept == ["3", "4", "5", "a"]
-    async with running(double, tmp_path, AUTOMATIC._replace(rules=Rules())) as desk:
+    async with running(double, tmp_path, confirm=True) as desk:
         assert sorted(states(desk)) == kept
 
 
@@ -182,7 +164,6 @@ class Sets:
         return [await self.score(station)]
 
 
-@in_virtual_time
 async def test_parts_of_a_set_are_not_taken_for_sets_while_old_files_are_read(tmp_path: Path) -> None:
     has_read: list[bool] = []
     config = check({"bracket": {"kind": "webhook", "url": "http://127.0.0.1:9/"}}).bracket

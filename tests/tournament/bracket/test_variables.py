@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+import random
 from typing import Any
 
 import pytest
 
-from slpstream.formats.slippi.names import character_name, stage_name
+from slpstream.daemon.tournament.bracket import games_left_out
+from slpstream.tournament.bracket.played import played_set
 from slpstream.tournament.bracket.startgg.variables import bracket_set, ids
+from tests.tournament.bracket.startgg_double import Player
+from tests.tournament.bracket.venue import PlayedGame, set_payload
 
 
 def player(side: int, character_id: int, stocks: int | None) -> dict[str, Any]:
@@ -37,66 +40,29 @@ def best_of_three() -> dict[str, Any]:
     }
 
 
+def reported(number: int, winner: int, scores: tuple[int, int], stage: int, *picks: tuple[int, int]) -> dict[str, Any]:
+    """A game as start.gg gets it, with the entrants and characters that were picked."""
+    return {
+        "gameNum": number,
+        "winnerId": f"{{entrant{winner}}}",
+        "entrant1Score": scores[0],
+        "entrant2Score": scores[1],
+        "stageId": stage,
+        "selections": [{"entrantId": f"{{entrant{who}}}", "characterId": character} for who, character in picks],
+    }
+
+
 def test_best_of_three() -> None:
     assert bracket_set(best_of_three()) == {
         "setId": "{setId}",
         "isDQ": False,
         "winnerId": "{entrant2}",
         "gameData": [
-            {
-                "gameNum": 1,
-                "winnerId": "{entrant1}",
-                "entrant1Score": 2,
-                "entrant2Score": 0,
-                "stageId": 19,
-                "selections": [
-                    {"entrantId": "{entrant1}", "characterId": 6},
-                    {"entrantId": "{entrant2}", "characterId": 14},
-                ],
-            },
-            {
-                "gameNum": 2,
-                "winnerId": "{entrant2}",
-                "entrant1Score": 0,
-                "entrant2Score": 1,
-                "stageId": 20,
-                "selections": [
-                    {"entrantId": "{entrant2}", "characterId": 14},
-                    {"entrantId": "{entrant1}", "characterId": 6},
-                ],
-            },
-            {
-                "gameNum": 3,
-                "winnerId": "{entrant2}",
-                "entrant1Score": 0,
-                "entrant2Score": 3,
-                "stageId": 5,
-                "selections": [
-                    {"entrantId": "{entrant1}", "characterId": 6},
-                    {"entrantId": "{entrant2}", "characterId": 9},
-                ],
-            },
+            reported(1, 1, (2, 0), 19, (1, 6), (2, 14)),
+            reported(2, 2, (0, 1), 20, (2, 14), (1, 6)),
+            reported(3, 2, (0, 3), 5, (1, 6), (2, 9)),
         ],
     }
-
-
-def test_ids_replace_the_placeholders() -> None:
-    variables = bracket_set(best_of_three(), set_id=65089253, entrants=(14250090, 14259653))
-    assert variables is not None
-    assert (variables["setId"], variables["winnerId"]) == (65089253, 14259653)
-    assert variables["gameData"][0]["winnerId"] == 14250090
-    assert "{" not in str(variables["gameData"]).replace("{'", "")
-
-
-def test_running_set_has_no_winner() -> None:
-    played = best_of_three()
-    del played["winner"]
-    played["games"] = played["games"][:2]
-    played["sides"] = [{"score": 1}, {"score": 0}]
-    variables = bracket_set(played)
-    assert variables is not None
-    assert "winnerId" not in variables
-    assert len(variables["gameData"]) == 1
 
 
 def test_games_are_left_out_if_they_do_not_add_up_to_the_score() -> None:
@@ -136,13 +102,26 @@ def test_set_without_games_gives_nothing() -> None:
     assert bracket_set({**best_of_three(), "games": []}) is None
 
 
-def test_characters_and_stages_have_ids_of_their_own() -> None:
-    characters, stages = ids("characters"), ids("stages")
-    assert sorted(characters) == list(range(26))
-    assert len(set(characters.values())) == len(characters)
-    assert len(set(stages.values())) == len(stages)
-    assert all(stage_name(stage) for stage in stages)
-    assert {2, 3, 8, 28, 31, 32} <= stages.keys()
-    names = [character_name(ours) or "" for ours, _ in sorted(characters.items(), key=lambda pair: pair[1])]
-    assert names[0] == "Bowser"
-    assert sum(a > b for a, b in pairwise(names)) <= 2  # nearly in alphabetical order
+def test_all_characters_and_legal_stages_have_an_id() -> None:
+    assert sorted(ids("characters")) == list(range(26))
+    assert {2, 3, 8, 28, 31, 32} <= ids("stages").keys()
+    for name in ("characters", "stages"):
+        assert len(set(ids(name).values())) == len(ids(name))
+
+
+def test_why_games_are_left_out() -> None:
+    rng = random.Random(1)
+    games = [PlayedGame(rng, number % 2) for number in range(21)]
+    payload = set_payload("1", [[Player("one")], [Player("other")]], games, best_of=41)
+    reasons = []
+    changes: list[dict[str, Any]] = [
+        {},
+        {"sides": [{"score": 3}, {"score": 0}]},
+        {"games": payload["games"][1:], "olderGames": 1},
+        {"crewBattle": {"crews": []}},
+    ]
+    for change in changes:
+        played = played_set({**payload, **change})
+        assert played is not None
+        reasons.append(games_left_out(played))
+    assert reasons == [None, "score", "length", "crew"]

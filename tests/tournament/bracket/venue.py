@@ -161,9 +161,8 @@ class Venue:
         if self.listener is not None:
             self.listener(station, self.history[station][-1])
 
-    async def sets_since(self, station: str | None, since_ms: int) -> list[tuple[str, Mapping[str, Any]]]:
+    def sets_since(self, station: str | None, since_ms: int) -> list[tuple[str, Mapping[str, Any]]]:
         """All sets, as the index of games has them, see `Surroundings`."""
-        await trio.lowlevel.checkpoint()
         return [
             (name, payload) for name, played in self.history.items() if station in (None, name) for payload in played
         ]

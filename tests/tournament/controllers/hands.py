@@ -11,7 +11,9 @@ import random
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import NamedTuple
+
+import msgspec
+from msgspec.structs import replace
 
 from slpstream.formats.slippi.commands import PRE_FRAME
 from slpstream.formats.slippi.framing import read_event_payloads, walk_events, width_of_event_payloads
@@ -25,8 +27,8 @@ _OFFSETS = {field.name: field.offset for field in PRE_FRAME.fields}
 Point = tuple[int, int]
 
 
-class Inputs(NamedTuple):
-    """The inputs of one frame, as raw values."""
+class Inputs(msgspec.Struct, frozen=True):
+    """The inputs of one frame, as raw values. `replace` makes other ones of them."""
 
     stick: Point = (0, 0)
     c_stick: Point = (0, 0)
@@ -38,6 +40,11 @@ class Inputs(NamedTuple):
 Player = Sequence[Inputs]
 
 
+def moved(dx: int, dy: int, number: int, point: Point) -> Point:
+    """A change of all points, for `analog`: the stick is off centre."""
+    return point[0] + dx, point[1] + dy
+
+
 def analog(
     seed: int, frames: int = FRAMES, *, rim: int = 100, change: Callable[[int, Point], Point] | None = None
 ) -> Player:
@@ -46,7 +53,7 @@ def analog(
     points = list(_hand(rng, frames, rim))[:frames]
     if change is not None:
         points = [change(FIRST + i, point) for i, point in enumerate(points)]
-    return [_fingers(i)._replace(stick=point) for i, point in enumerate(points)]
+    return [replace(_fingers(i), stick=point) for i, point in enumerate(points)]
 
 
 def _hand(rng: random.Random, frames: int, rim: int) -> Iterator[Point]:
@@ -72,7 +79,7 @@ def _hand(rng: random.Random, frames: int, rim: int) -> Iterator[Point]:
 def box(seed: int, frames: int = FRAMES, *, travel: bool = True, fuzz: bool = True) -> Player:
     """A box. It keeps the rules unless told otherwise."""
     rng = random.Random(seed)
-    return [_fingers(i)._replace(stick=point) for i, point in enumerate(_keys(rng, frames, travel, fuzz))]
+    return [replace(_fingers(i), stick=point) for i, point in enumerate(_keys(rng, frames, travel, fuzz))]
 
 
 _TARGETS: Sequence[Point] = (

@@ -41,6 +41,7 @@ _HEADINGS = {
     "goomwave": "Goomwave",
     "tilt_rounding": "tilt rounding",
 }
+UNEXPLAINED = "!"
 REASONS = {
     "a": "Less than a minute: we do not judge the rules. slp-enforcer does, and marks the game as a handwarmer.",
     "b": "A computer player, or a stick that hardly moved. Without points on the rim, slp-enforcer takes it for a box.",
@@ -180,9 +181,12 @@ def reason_of_types(row: Row) -> str | None:
 
 def reason_of_label(row: Row, others: Sequence[Row]) -> str | None:
     """The letter that explains a nonlegal label without a finding: the label may be about one of the other players."""
-    if row.label not in NONLEGAL or labelled_port(f"{row.replay}.slp") is not None:
+    if row.label not in NONLEGAL or _is_flagged(row):
         return None
-    return "j" if not _is_flagged(row) and any(_is_flagged(other) for other in others) else None
+    if labelled_port(f"{row.replay}.slp") is None and any(_is_flagged(other) for other in others):
+        return "j"
+    is_found = any(f.group == "legality" for f in row.ours.findings)
+    return None if is_found or row.ours.frames < MIN_LEGALITY_FRAMES else UNEXPLAINED
 
 
 def _is_flagged(row: Row) -> bool:
@@ -219,12 +223,13 @@ def table() -> str:
         others = [other for other in every if other.replay == row.replay and other is not row]
         label = with_letter(row.label, reason_of_label(row, others))
         kind = f"{row.ours.controller} / {_their_type(row)}"
-        kind = with_letter(kind, reason_of_types(row) if types_disagree(row) else None)
+        kind = with_letter(kind, (reason_of_types(row) or UNEXPLAINED) if types_disagree(row) else None)
         cells = []
         for check in LEGALITY_CHECKS:
             mine, other = ours(row, check), theirs(row, check)
             both = f"{mine or '.'} / {other or '.'}" if mine or other else ""
-            cells.append(with_letter(both, reason(row, check) if disagrees(row, check) else None))
+            why = (reason(row, check) or UNEXPLAINED) if disagrees(row, check) else None
+            cells.append(with_letter(both, why))
         name = row.replay.replace("~", " ")
         lines.append(f"| {name} | {row.ours.port} | {label} | {kind} | " + " | ".join([*cells, health(row)]) + " |")
     reasons = [f"- **{letter}**: {text}" for letter, text in REASONS.items() if letter in used]

@@ -7,11 +7,12 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from slpstream.api import open_replay
 from slpstream.tournament.controllers.report import ControllerFinding, ControllerReport
 from tests.marks import slow
-from tests.tournament.controllers.hands import FIRST, Inputs, Player, Point, analog, box, with_inputs
+from tests.tournament.controllers.hands import FIRST, Inputs, Player, Point, analog, box, moved, with_inputs
 
 PORTS = (0, 1, 2)
 
@@ -24,10 +25,6 @@ def report_of(players: Mapping[int, Player], folder: Path) -> ControllerReport:
 
 def findings(report: ControllerReport) -> dict[int, list[ControllerFinding]]:
     return {player.player_index: player.findings for player in report.players}
-
-
-def moved(dx: int, dy: int, number: int, point: Point) -> Point:
-    return point[0] + dx, point[1] + dy
 
 
 def drifting(number: int, point: Point) -> Point:
@@ -65,11 +62,11 @@ def pressed(player: Player, change: Callable[[int, Inputs], Inputs]) -> Player:
 def stuttering(number: int, inputs: Inputs) -> Inputs:
     """Y is held for 25 frames of 100, and comes up in the 13th."""
     at = (number - FIRST) % 100
-    return inputs._replace(buttons=0x800 if at < 25 and at != 12 else 0)
+    return replace(inputs, buttons=0x800 if at < 25 and at != 12 else 0)
 
 
 def never_released(number: int, inputs: Inputs) -> Inputs:
-    return inputs._replace(right=max(9, inputs.right))
+    return replace(inputs, right=max(9, inputs.right))
 
 
 def slow_tilts(player: Player) -> Player:
@@ -78,9 +75,24 @@ def slow_tilts(player: Player) -> Player:
     return [slow[i % 400] if i % 400 < 80 else inputs for i, inputs in enumerate(player)]
 
 
+def c_stick_off_centre(seed: int) -> Player:
+    c_stick = analog(seed + 1, change=partial(moved, 10, 0))
+    return [replace(a, c_stick=b.stick) for a, b in zip(analog(seed), c_stick, strict=True)]
+
+
+def repeated_sdi(seed: int) -> Player:
+    mash = [Inputs(stick=(80, 0) if i % 3 == 0 else (0, 0)) for i in range(200)]
+    return [mash[i - 2000] if 2000 <= i < 2200 else inputs for i, inputs in enumerate(box(seed))]
+
+
+def banned_c_stick(seed: int) -> Player:
+    return [replace(inputs, c_stick=(-64, 0) if i % 500 < 4 else (0, 0)) for i, inputs in enumerate(box(seed))]
+
+
 HEALTH: Mapping[str, tuple[str, Callable[[int], Player]]] = {
     "off-centre": ("rest", lambda seed: analog(seed, change=partial(moved, 9, -7))),
-    "off-centre box": ("rest", lambda seed: [i._replace(stick=moved(0, 8, 0, i.stick)) for i in box(seed)]),
+    "off-centre box": ("rest", lambda seed: [replace(i, stick=moved(0, 8, 0, i.stick)) for i in box(seed)]),
+    "off-centre C-stick": ("rest", c_stick_off_centre),
     "drift": ("drift", lambda seed: analog(seed, change=drifting)),
     "drift, mirrored": ("drift", lambda seed: analog(seed, change=partial(mirrored, drifting))),
     "short rim": ("rim", lambda seed: analog(seed, change=shortened)),
@@ -91,15 +103,17 @@ HEALTH: Mapping[str, tuple[str, Callable[[int], Player]]] = {
 RULES: Mapping[str, tuple[str, Callable[[int], Player]]] = {
     "no travel": ("travel_time", lambda seed: box(seed, travel=False)),
     "no fuzzing": ("input_fuzzing", lambda seed: box(seed, fuzz=False)),
+    "SDI": ("sdi", repeated_sdi),
+    "C-stick": ("disallowed_cstick", banned_c_stick),
     "goomwave": ("goomwave", lambda seed: analog(seed, change=clamped)),
     "tilt rounding": (
         "tilt_rounding",
-        lambda seed: [i._replace(stick=rounded_up(0, i.stick)) for i in slow_tilts(analog(seed))],
+        lambda seed: [replace(i, stick=rounded_up(0, i.stick)) for i in slow_tilts(analog(seed))],
     ),
     "tilt rounding, mirrored": (
         "tilt_rounding",
         lambda seed: [
-            i._replace(stick=mirrored(rounded_up, 0, (-i.stick[0], -i.stick[1]))) for i in slow_tilts(analog(seed))
+            replace(i, stick=mirrored(rounded_up, 0, (-i.stick[0], -i.stick[1]))) for i in slow_tilts(analog(seed))
         ],
     ),
 }
@@ -124,41 +138,15 @@ def test_clean_players_are_not_flagged(seed: int, tmp_path: Path) -> None:
     assert [player.controller for player in report.players] == ["analog", "box", "analog"]
 
 
-def test_evidence_names_the_frames(tmp_path: Path) -> None:
+def test_evidence_names_frames_and_measures(tmp_path: Path) -> None:
     found = findings(report_of({1: pressed(analog(5), stuttering)}, tmp_path))[1]
     stutters = next(finding for finding in found if finding.check == "stutter")
     assert stutters.part == "button Y"
     assert all((frame - FIRST) % 100 == 12 for frame in stutters.frames)
     assert stutters.count > len(stutters.frames) == 12
-
-
-def test_offset_is_measured(tmp_path: Path) -> None:
-    found = findings(report_of({2: analog(5, change=partial(moved, -12, 5))}, tmp_path))[2]
-    rest = next(finding for finding in found if finding.check == "rest")
+    [rest] = findings(report_of({2: analog(5, change=partial(moved, -12, 5))}, tmp_path))[2]
     assert rest.text == "The stick does not rest at the centre: it returns to (-12, 5), 16% of a full push away."
-    assert rest.score == 13.0
-    assert rest.confidence == "high"
-
-
-def test_c_stick_off_centre(tmp_path: Path) -> None:
-    c_stick = analog(6, change=partial(moved, 10, 0))
-    player = [a._replace(c_stick=b.stick) for a, b in zip(analog(7), c_stick, strict=True)]
-    found = findings(report_of({0: player}, tmp_path))[0]
-    assert [(finding.check, finding.part) for finding in found] == [("rest", "C-stick")]
-
-
-def test_repeated_sdi(tmp_path: Path) -> None:
-    mash = [Inputs(stick=(80, 0) if i % 3 == 0 else (0, 0)) for i in range(200)]
-    player = [mash[i - 2000] if 2000 <= i < 2200 else inputs for i, inputs in enumerate(box(8))]
-    found = {finding.check: finding for finding in findings(report_of({1: player}, tmp_path))[1]}
-    assert found["sdi"].confidence == "high"
-    assert min(found["sdi"].frames) >= 2000 + FIRST
-
-
-def test_box_c_stick_points(tmp_path: Path) -> None:
-    player = [inputs._replace(c_stick=(-64, 0) if i % 500 < 4 else (0, 0)) for i, inputs in enumerate(box(9))]
-    found = findings(report_of({1: player}, tmp_path))[1]
-    assert [(finding.check, finding.confidence) for finding in found] == [("disallowed_cstick", "medium")]
+    assert (rest.score, rest.confidence) == (13.0, "high")
 
 
 def test_short_game_has_no_word_about_rules(tmp_path: Path) -> None:

@@ -10,8 +10,7 @@ import pytest
 
 from slpstream.cli import main
 from tests.sets.games import NO_CONTEST, Seat, replay
-from tests.tournament.handover.test_handed_set import copied, document
-from tests.tournament.handover.validator import problems
+from tests.tournament.handover.validator import copied, document, problems
 
 ANN_AND_BOB = {0: Seat("Ann", "ANN#1"), 1: Seat("Bob", "BOB#2")}
 

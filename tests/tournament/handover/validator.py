@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from slpstream.api import read_game
 from slpstream.formats.slippi import container
 
 _LISTS = ("displayNames", "ports", "prefixes", "pronouns")
@@ -40,6 +41,19 @@ def problems(source: Path | BinaryIO) -> list[str]:
         if names[0] != "context.json":
             found.append("the document is not the first member")
         return found + _problems_of(json.loads(archive.read("context.json")), len(replays))
+
+
+def document(archive: zipfile.ZipFile) -> dict[str, Any]:
+    """The document in a zip."""
+    found: dict[str, Any] = json.loads(archive.read("context.json"))
+    return found
+
+
+def copied(archive: zipfile.ZipFile, name: str, folder: Path) -> Any:
+    """A replay of a zip, read from a copy in a folder."""
+    path = folder / "copied.slp"
+    path.write_bytes(archive.read(name))
+    return read_game(path)
 
 
 def _is_known(name: str) -> bool:

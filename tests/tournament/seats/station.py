@@ -3,24 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any
 
 import msgspec
 
-from slpstream.sets import (
-    Corrections,
-    PlayedGame,
-    Player,
-    Rules,
-    SetPatch,
-    corrected,
-    newest_set,
-    score_of,
-    sets_of,
-)
+from slpstream.sets import PlayedGame, Player, Rules
 from slpstream.tournament.seats import claims
 from slpstream.tournament.seats.claims import Claim, Person, Seats, SetNow, Step
+from tests.sets.games import CorrectedGames
 
 FOX, MARTH = 2, 9
 
@@ -29,17 +19,16 @@ class Station:
     """One station. Phones are letters, and so are names where a test does not care."""
 
     def __init__(self, best_of: int = 3) -> None:
-        self.rules = Rules(best_of=best_of)
         self.games: list[PlayedGame] = []
-        self.corrections = Corrections()
+        self._corrected = CorrectedGames(Rules(best_of=best_of))
+        self._corrected.games = self.games
         self.seats = Seats()
         self.now_ms = 1_700_000_000_000
 
     @property
     def payload(self) -> Mapping[str, Any]:
         """The payload of the `set` message."""
-        newest = newest_set(self.games, self.corrections, self.rules)
-        payload: Mapping[str, Any] = msgspec.to_builtins(score_of(newest, self.corrections))
+        payload: Mapping[str, Any] = msgspec.to_builtins(self._corrected.payloads()[-1])
         return payload
 
     @property
@@ -59,8 +48,8 @@ class Station:
     @property
     def record(self) -> list[dict[int, str]]:
         """The names in each set, oldest first, by port from 1."""
-        scores = [score_of(each, self.corrections) for each in sets_of(self.games, self.corrections, self.rules)]
-        return [{player.port: player.name for player in score.players if player.name} for score in scores]
+        payloads: Any = self._corrected.payloads()
+        return [{each["port"]: each["name"] for each in payload["players"] if each.get("name")} for payload in payloads]
 
     @property
     def claimed(self) -> dict[int, str]:
@@ -69,7 +58,7 @@ class Station:
 
     def correct(self, **patch: Any) -> None:
         """A correction by the operator."""
-        self._correct(patch)
+        self._corrected.correct(**patch)
         self.follow()
 
     def begin(self, *ports: int, tags: Mapping[int, str] | None = None) -> None:
@@ -136,9 +125,5 @@ class Station:
         step = act(claims.followed(self.seats, now, self.now_ms), now)
         self.seats = step.seats
         if step.patch is not None:
-            self._correct(step.patch)
+            self._corrected.correct(**step.patch)
             self.seats = claims.followed(self.seats, self.now, self.now_ms)
-
-    def _correct(self, patch: Mapping[str, Any]) -> None:
-        newest = partial(newest_set, self.games, rules=self.rules)
-        self.corrections = corrected(self.corrections, msgspec.convert(patch, SetPatch), newest)

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from slpstream.tournament.seats.claims import NoSeat, SeatTaken
+from slpstream.tournament.seats.claims import SeatTaken
 from tests.tournament.seats.station import Station
 
 
-def test_names_are_shown_before_the_first_game_of_the_station() -> None:
-    station = Station()
+def ann_and_bob(best_of: int = 3) -> Station:
+    """A station at whose first two ports Ann and Bob sit."""
+    station = Station(best_of)
     station.claim("a", 1, "Ann")
     station.claim("b", 2, "Bob")
+    return station
+
+
+def test_names_are_shown_before_the_first_game_of_the_station() -> None:
+    station = ann_and_bob()
     assert (station.payload["state"], station.shown) == ("upcoming", {1: "Ann", 2: "Bob"})
     station.begin(1, 2)
     assert station.shown == {1: "Ann", 2: "Bob"}
@@ -27,21 +33,6 @@ def test_other_ports_than_the_usual_ones() -> None:
     assert len(station.payload["players"]) == 2, "the unnamed port 2 makes room"
     station.begin(1, 4)
     assert station.shown == {1: "Ann", 4: "Dan"}
-
-
-def test_the_same_claim_twice_is_one_claim() -> None:
-    station = Station()
-    station.claim("a", 1, "Ann")
-    before = station.seats
-    station.claim("a", 1, "Ann")
-    assert station.seats == before
-
-
-def test_another_claim_of_a_phone_moves_it() -> None:
-    station = Station()
-    station.claim("a", 1, "Ann")
-    station.claim("a", 3, "Ann")
-    assert (station.claimed, station.shown) == ({3: "Ann"}, {3: "Ann"})
 
 
 def test_second_phone_is_told_who_sits_there_and_takes_over_with_a_second_tap() -> None:
@@ -63,20 +54,8 @@ def test_a_name_sits_at_one_port_alone() -> None:
     assert station.shown == {2: "Ann"}
 
 
-def test_swap_before_the_first_game() -> None:
-    station = Station()
-    station.claim("a", 1, "Ann")
-    station.claim("b", 2, "Bob")
-    station.swap("b", 1)
-    assert station.shown == {1: "Bob", 2: "Ann"}
-    station.play(winner=1)
-    assert station.scores == {"Bob": 1, "Ann": 0}
-
-
 def test_swap_between_games_waits_for_the_next_game_and_keeps_the_score() -> None:
-    station = Station(best_of=5)
-    station.claim("a", 1, "Ann")
-    station.claim("b", 2, "Bob")
+    station = ann_and_bob(best_of=5)
     station.play(winner=1)
     station.swap("a", 2)
     assert station.claimed == {1: "Bob", 2: "Ann"}
@@ -91,37 +70,6 @@ def test_swap_between_games_waits_for_the_next_game_and_keeps_the_score() -> Non
     assert station.scores == {"Ann": 2, "Bob": 1}
 
 
-def test_swap_back_before_the_next_game_changes_nothing() -> None:
-    station = Station(best_of=5)
-    station.claim("a", 1, "Ann")
-    station.claim("b", 2, "Bob")
-    station.play(winner=1)
-    station.swap("a", 2)
-    station.swap("a", 1)
-    station.play(winner=1)
-    assert station.scores == {"Ann": 2, "Bob": 0}
-
-
-def test_swap_during_a_game_is_shown_at_once() -> None:
-    station = Station(best_of=5)
-    station.claim("a", 1, "Ann")
-    station.claim("b", 2, "Bob")
-    station.begin(1, 2)
-    station.swap("a", 2)
-    assert station.shown == {1: "Bob", 2: "Ann"}
-    station.end(winner=1)
-    assert station.scores == {"Bob": 1, "Ann": 0}
-
-
-def test_swap_with_a_free_port() -> None:
-    station = Station()
-    station.claim("a", 1, "Ann")
-    station.swap("a", 2)
-    assert station.shown == {2: "Ann"}
-    with pytest.raises(NoSeat):
-        station.swap("b", 2)
-
-
 def test_seats_follow_players_whom_the_set_recognises() -> None:
     station = Station(best_of=5)
     station.begin(1, 2, tags={1: "AA", 2: "BB"})
@@ -134,23 +82,11 @@ def test_seats_follow_players_whom_the_set_recognises() -> None:
 
 
 def test_seats_follow_players_to_ports_that_nobody_claimed() -> None:
-    station = Station(best_of=5)
-    station.claim("a", 1, "Ann")
-    station.claim("b", 2, "Bob")
+    station = ann_and_bob(best_of=5)
     station.play(winner=2)
     station.begin(1, 3)
     assert station.claimed == station.shown == {1: "Ann", 3: "Bob"}
     assert station.scores == {"Ann": 0, "Bob": 1}
-
-
-def test_late_names_of_a_running_set() -> None:
-    station = Station()
-    station.play(winner=1)
-    station.claim("a", 1, "Ann")
-    assert station.scores == {"Ann": 1}
-    station.begin(1, 2)
-    station.claim("b", 2, "Bob")
-    assert station.scores == {"Ann": 1, "Bob": 0}
 
 
 def test_operators_name_wins_until_it_is_withdrawn() -> None:
@@ -163,13 +99,6 @@ def test_operators_name_wins_until_it_is_withdrawn() -> None:
     assert station.shown == {1: "Zoe", 2: "Bob"}
     station.correct(names={"0": None})
     assert station.shown == {1: "Ann", 2: "Bob"}
-
-
-def test_claim_after_the_operators_name_is_not_shown() -> None:
-    station = Station()
-    station.correct(names={"0": "Zoe"})
-    station.claim("a", 1, "Ann")
-    assert (station.shown, station.claimed) == ({1: "Zoe"}, {1: "Ann"})
 
 
 def test_operator_removes_a_phones_name() -> None:
@@ -193,9 +122,7 @@ def test_details_are_shown_unless_the_operator_names_somebody_else() -> None:
 
 
 def test_leaving_removes_the_name_unless_the_set_is_over() -> None:
-    station = Station(best_of=1)
-    station.claim("a", 1, "Ann")
-    station.claim("b", 2, "Bob")
+    station = ann_and_bob(best_of=1)
     station.leave("b")
     assert (station.shown, station.claimed) == ({1: "Ann"}, {1: "Ann"})
     station.claim("b", 2, "Bob")
@@ -206,9 +133,7 @@ def test_leaving_removes_the_name_unless_the_set_is_over() -> None:
 
 
 def test_first_claim_of_other_people_after_a_set_frees_the_seats() -> None:
-    station = Station(best_of=1)
-    station.claim("a", 1, "Ann")
-    station.claim("b", 2, "Bob")
+    station = ann_and_bob(best_of=1)
     station.play(winner=1)
     station.claim("a", 1, "Ann")  # the phone asks again: no new set
     assert station.payload["state"] == "over"
@@ -221,21 +146,10 @@ def test_first_claim_of_other_people_after_a_set_frees_the_seats() -> None:
 
 
 def test_winner_stays_with_one_tap() -> None:
-    station = Station(best_of=1)
-    station.claim("a", 1, "Ann")
-    station.claim("b", 2, "Bob")
+    station = ann_and_bob(best_of=1)
     station.play(winner=1)
     station.claim("a", 1, "Ann", stay=True)
     assert (station.payload["state"], station.shown) == ("upcoming", {1: "Ann"})
-
-
-def test_next_set_begins_without_names_if_nobody_claims_a_seat() -> None:
-    station = Station(best_of=1)
-    station.claim("a", 1, "Ann")
-    station.claim("b", 2, "Bob")
-    station.play(winner=1)
-    station.begin(1, 2)
-    assert (station.shown, station.claimed) == ({}, {})
 
 
 def test_new_set_by_the_operator_frees_the_seats() -> None:
@@ -258,9 +172,7 @@ def test_name_can_be_corrected_by_its_phone_at_any_time() -> None:
 
 
 def test_other_people_at_all_ports_of_an_unfinished_set_begin_a_new_one() -> None:
-    station = Station(best_of=5)
-    station.claim("a", 1, "Ann")
-    station.claim("b", 2, "Bob")
+    station = ann_and_bob(best_of=5)
     station.play(winner=1)
     station.claim("c", 1, "Cyd", take_over=True)
     assert station.scores == {"Ann": 1, "Bob": 0}
@@ -304,31 +216,6 @@ def test_names_after_test_games_are_those_of_the_next_set(minutes: float, ports:
     assert (station.claimed, station.record) == ({}, [{}, {1: "Ann", 2: "Bobby"}, {}]), "they have played their set"
 
 
-def test_names_after_test_games_are_those_of_other_people_whom_the_replay_names() -> None:
-    station = Station(best_of=5)
-    station.begin(1, 2, tags={1: "AA", 2: "BB"})
-    station.end(winner=1)
-    station.claim("c", 1, "Cyd")
-    station.claim("d", 2, "Dan")
-    station.begin(1, 2, tags={1: "CC", 2: "DD"})
-    assert station.claimed == station.shown == {1: "Cyd", 2: "Dan"}
-    assert station.record[0] == {1: "AA", 2: "BB"}
-
-
-def test_people_of_test_games_keep_their_names_and_lose_their_seats() -> None:
-    station = Station(best_of=5)
-    station.claim("a", 1, "Ann")
-    station.begin(1, 2, 3)
-    station.claim("b", 2, "Bob")
-    station.end(winner=1)
-    station.claim("b", 2, "Bobby")
-    station.claim("c", 3, "Cyd")
-    station.claim("d", 1, "Dan", take_over=True)
-    station.begin(1, 2, 3, 4)
-    assert station.claimed == station.shown == {1: "Dan", 3: "Cyd"}
-    assert station.record == [{1: "Ann", 2: "Bobby"}, {1: "Dan", 3: "Cyd"}]
-
-
 def test_late_names_of_a_set_that_goes_on_are_its_own() -> None:
     station = Station(best_of=5)
     station.play(winner=1)
@@ -339,30 +226,8 @@ def test_late_names_of_a_set_that_goes_on_are_its_own() -> None:
     assert (station.claimed, station.record) == ({}, [{1: "Ann", 2: "Bob"}, {}])
 
 
-def test_late_names_of_a_set_that_the_operator_ends_are_its_own() -> None:
-    station = Station(best_of=5)
-    station.play(winner=1)
-    station.claim("a", 1, "Ann")
-    station.correct(score={"0": 3})
-    assert station.payload["state"] == "over"
-    station.begin(1, 2)
-    assert (station.claimed, station.record) == ({}, [{1: "Ann"}, {}])
-
-
-def test_change_of_ports_after_test_games() -> None:
-    station = Station(best_of=5)
-    station.play(1, 1, 2, 3)
-    station.claim("a", 1, "Ann")
-    station.swap("a", 2)
-    station.begin(1, 2)
-    assert station.claimed == station.shown == {2: "Ann"}
-    assert station.record == [{}, {2: "Ann"}]
-
-
 def test_operator_divides_the_games_anew() -> None:
-    station = Station(best_of=5)
-    station.claim("a", 1, "Ann")
-    station.claim("b", 2, "Bob")
+    station = ann_and_bob(best_of=5)
     station.play(winner=1)
     station.play(winner=1)
     station.correct(games={f"{1:032x}": {"beginsSet": True}})
@@ -405,14 +270,3 @@ def test_next_player_of_a_crew_taps_between_the_games() -> None:
     station.begin(1, 2)
     assert station.claimed == station.shown == {2: "Cyd"}
     assert _turns(station) == [["Ann", "Bob"], ["Ann", "Cyd"], [None, "Cyd"]]
-
-
-def test_next_player_of_a_crew_taps_where_nobody_had_a_name() -> None:
-    station = Station()
-    station.correct(crewBattle=CREWS)
-    station.claim("a", 1, "Ann")
-    station.play(winner=1)
-    station.claim("c", 2, "Cyd")
-    station.begin(1, 2)
-    assert station.claimed == station.shown == {1: "Ann", 2: "Cyd"}
-    assert _turns(station) == [["Ann", None], ["Ann", "Cyd"]]

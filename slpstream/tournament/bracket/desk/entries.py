@@ -20,7 +20,7 @@ Key = tuple[str, str]
 """A station, and the id of a played set."""
 
 _STORE_PAUSE_SECONDS: Final = 5.0
-_MAX_FINISHED: Final = 2000
+MAX_FINISHED: Final = 2000
 
 Result = TypeVar("Result")
 
@@ -124,10 +124,10 @@ class Entries(Mapping[Key, Entry]):
 
     async def forget_finished(self) -> Sequence[Key]:
         """Remove the oldest finished entries. Returns their keys."""
-        await self._call_store(partial(self._store.remove_finished, self._bracket, _MAX_FINISHED))
+        await self._call_store(partial(self._store.remove_finished, self._bracket, MAX_FINISHED))
         async with self.changing:
             finished = [key for key, entry in self._entries.items() if not _is_kept(entry)]
-            removed = finished[: max(0, len(finished) - _MAX_FINISHED)]
+            removed = finished[: max(0, len(finished) - MAX_FINISHED)]
             for key in removed:
                 del self._entries[key]
             self._by_set = None
