@@ -100,7 +100,7 @@ async def test_log_stays_readable_while_its_file_is_read_again(tmp_path: Path) -
 
 
 async def test_dropped_game_that_continues_is_an_old_game(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("slpstream.stream.games._KNOWN_GAMES", 2)
+    monkeypatch.setattr("slpstream.stream.games.KNOWN_GAMES", 2)
     left = synthetic_match(seed=10, frames=300)
     path = tmp_path / "Game_00.slp"
     received: list[bytes] = []

@@ -302,7 +302,7 @@ async def test_remembered_values_are_written_when_the_database_works_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / FILE_NAME
-    monkeypatch.setattr("slpstream.store.index._RETRY_SECONDS", 0.05)
+    monkeypatch.setattr("slpstream.store.index.RETRY_SECONDS", 0.05)
 
     def fail(*_: object) -> None:
         raise sqlite3.OperationalError("database or disk is full")

@@ -29,6 +29,14 @@ RING_BYTES = 4000
 settle = wait_all_tasks_blocked
 
 
+async def turns(chance: random.Random) -> None:
+    """Let the tasks take some steps."""
+    if chance.random() < 0.2:
+        await settle()
+    for _ in range(chance.randint(0, 6)):
+        await trio.lowlevel.checkpoint()
+
+
 def subscription(**keys: Any) -> Subscription:
     """The subscription that a `subscribe` message with these keys requests."""
     return parse_subscription({"op": "subscribe", **keys})
@@ -150,8 +158,10 @@ class FakeFile:
 class FakeStation:
     """A channel whose games the test writes."""
 
-    def __init__(self, name: str = "main", *, ring_bytes: int = RING_BYTES, settled: bool = True) -> None:
-        self.channel = Channel(name, self._locate)
+    def __init__(
+        self, name: str = "main", *, ring_bytes: int = RING_BYTES, settled: bool = True, kept_games: int = 2
+    ) -> None:
+        self.channel = Channel(name, self._locate, kept_games=kept_games)
         self.channel.settled = settled
         self.files: dict[str, FakeFile] = {}
         self.archive: list[FakeFile] = []

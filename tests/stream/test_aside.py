@@ -127,7 +127,7 @@ async def test_log_consumer_reads_the_game_that_is_played_first() -> None:
 
 
 async def test_many_games_aside_are_not_all_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("slpstream.stream.games._KNOWN_GAMES", 4)
+    monkeypatch.setattr("slpstream.stream.games.KNOWN_GAMES", 4)
     station, played = FakeStation(), FakeLog(1, batches=5)
     game = station.begin(played)
     for number in range(2, 30):

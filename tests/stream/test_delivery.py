@@ -21,7 +21,7 @@ import trio
 from slpstream.model.errors import TooSlow
 from slpstream.model.messages import DROPPABLE_TYPES, FramesMode
 from slpstream.stream import Game, Hub
-from tests.stream.fakes import Client, FakeLog, FakeStation, hub_of, lines, settle, subscription
+from tests.stream.fakes import Client, FakeLog, FakeStation, hub_of, lines, settle, subscription, turns
 
 EXAMPLES = int(os.environ.get("SLPSTREAM_EXAMPLES", "150"))
 SEEDS_PER_TEST = 25
@@ -87,18 +87,9 @@ class Reader:
         self._client.allow(None)
 
 
-async def turns(chance: random.Random) -> None:
-    """Let the tasks take some steps."""
-    if chance.random() < 0.2:
-        await settle()
-    for _ in range(chance.randint(0, 6)):
-        await trio.lowlevel.checkpoint()
-
-
 async def lossless_schedule(seed: int) -> None:
     chance = random.Random(f"lossless {seed}")
-    station = FakeStation(ring_bytes=chance.choice((1, 1500, 5000, 1 << 20)))
-    station.channel._kept_games = chance.choice((1, 2))
+    station = FakeStation(ring_bytes=chance.choice((1, 1500, 5000, 1 << 20)), kept_games=chance.choice((1, 2)))
     logs = [FakeLog(n, batches=chance.randint(0, 25), seed=seed) for n in range(chance.randint(1, 4))]
     old = logs[: chance.randint(0, len(logs) - 1)]
     station.archived(*old)

@@ -19,7 +19,7 @@ GAMES = 24
 
 @pytest.fixture(autouse=True)
 def _small_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("slpstream.stream.games._KNOWN_GAMES", KNOWN)
+    monkeypatch.setattr("slpstream.stream.games.KNOWN_GAMES", KNOWN)
 
 
 class ForgetfulStation(FakeStation):
@@ -82,26 +82,6 @@ async def test_games_that_a_slow_subscriber_needs_are_kept() -> None:
         await settle()
         assert len(station.channel.games) == KNOWN + 1
         assert client.lines == all_lines(station, 1, 13)
-
-
-async def test_lookup_by_another_subscriber_repeats_no_messages() -> None:
-    station = ForgetfulStation()
-    for number in range(1, 8):
-        station.write_all(station.next_game(number))
-    async with Client(limit_bytes=500).subscribed(hub_of(station), from_game(2)) as client:
-        for number in range(8, 12):
-            station.write_all(station.next_game(number))
-            await settle()
-        game = station.next_game(12, batches=8)
-        station.write(game)
-        async with Client().subscribed(hub_of(station), from_game(1)) as other:
-            client.room = 0
-            station.write_all(game)  # more than its outbox holds, so it has to catch up
-            await settle()
-            client.allow(None)
-            await settle()
-            assert client.lines == all_lines(station, 2, 13)
-            assert other.lines == all_lines(station, 1, 13)
 
 
 async def test_followed_old_game_is_kept() -> None:
