@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,16 +18,12 @@ from msgspec import UNSET
 
 from slpstream.model.summary import GameSummary
 from slpstream.store import FILE_NAME, Database, Entry, GamesQuery, StartTime, open_database
+from slpstream.store.database import StoredGame
 from tests.store import samples
+from tests.store.pages import every
 
 NAMES = ("ann", "bob", "cleo", "Ünal")
 STATIONS = ("main", "side")
-
-
-@pytest.fixture
-def database(tmp_path: Path) -> Iterator[Database]:
-    with closing(open_database(tmp_path / FILE_NAME)) as database:
-        yield database
 
 
 ALL = GamesQuery()
@@ -36,16 +31,15 @@ ALL = GamesQuery()
 
 def ids(database: Database, query: GamesQuery = ALL, limit: int = 100) -> list[int]:
     """The numbers of the games that match a query, page after page."""
-    found: list[int] = []
-    query = msgspec.structs.replace(query, limit=limit)
-    while True:
-        page = database.page(query)
-        assert len(page.games) <= limit
-        assert page.next is None or len(page.games) == limit
-        found += [int(game.game_id, 16) for game in page.games]
-        if page.next is None:
-            return found
-        query = msgspec.structs.replace(query, cursor=page.next)
+    found = every("games", database.page, msgspec.structs.replace(query, limit=limit))
+    return [int(game.game_id, 16) for game in found]
+
+
+def stored(database: Database, number: int = 1) -> StoredGame:
+    """A game that the database must have."""
+    game = database.game(samples.game_id(number))
+    assert game is not None
+    return game
 
 
 def test_played_games_for_grouping_into_sets(database: Database) -> None:
@@ -127,8 +121,7 @@ def test_arrival_is_kept_when_a_file_is_read_again_or_copied(database: Database)
         database.put([entry])
     database.remove([first.path])
     assert ids(database) == [2, 1]
-    game = database.game(samples.game_id(1))
-    assert game is not None
+    game = stored(database)
     assert game.row.arrived_at_ms == first.arrived_at_ms
 
 
@@ -282,13 +275,11 @@ def test_games_added_between_two_pages_do_not_shift_them(database: Database) -> 
 def test_running_game_is_completed_by_its_end(database: Database) -> None:
     events = (samples.start(1), samples.stats(), samples.end(), samples.metadata())
     database.put([samples.entry(1, events=events[:1])])
-    running = database.game(samples.game_id(1))
-    assert running is not None
+    running = stored(database)
     assert running.row.reason is None
     database.put([samples.entry(1, at=samples.DAY_ONE + 100, events=events[:3])])
     database.put([samples.entry(1, at=samples.DAY_ONE + 101, events=events)])
-    game = database.game(samples.game_id(1))
-    assert game is not None
+    game = stored(database)
     assert (game.row.reason, game.row.last_frame, game.row.started_at_ms) == ("game_end", 1676, samples.DAY_ONE * 1000)
     assert msgspec.json.decode(game.details.settings)["stageId"] == 3
     assert msgspec.json.decode(game.details.stats or "")["overall"] == [{"killCount": 4}]
@@ -310,14 +301,12 @@ def test_game_in_two_files_is_described_by_the_newest_file(database: Database) -
         1, station="side", path="/b/old.slp", at=samples.DAY_ONE, events=(samples.start(1), samples.end(7.0))
     )
     database.put([old])
-    game = database.game(samples.game_id(1))
-    assert game is not None
+    game = stored(database)
     assert [file.path for file in game.files] == [b"/a/new.slp", b"/b/old.slp"]
     assert (game.row.station, game.row.duration_seconds) == ("main", 30.0)
     assert ids(database, GamesQuery(station="side")) == ids(database, GamesQuery(station="main")) == [1]
     database.remove([b"/a/new.slp"])
-    game = database.game(samples.game_id(1))
-    assert game is not None
+    game = stored(database)
     assert (game.row.station, [file.path for file in game.files]) == ("side", [b"/b/old.slp"])
     assert ids(database, GamesQuery(station="main")) == []
     database.remove([b"/b/old.slp", b"/never/was.slp"])
@@ -336,8 +325,7 @@ def test_newer_copy_that_was_cut_off_does_not_hide_the_whole_file(database: Data
     cut.size_bytes = 600
     for entry in (cut, whole) if cut_first else (whole, cut):
         database.put([entry])
-    game = database.game(samples.game_id(1))
-    assert game is not None
+    game = stored(database)
     assert [file.path for file in game.files] == [b"/a/whole.slp", b"/b/cut.slp"]
     assert (game.row.station, game.row.reason, game.row.duration_seconds) == ("main", "game_end", 30.0)
     [listed] = database.played("side", 10)
@@ -349,8 +337,7 @@ def test_of_two_unfinished_files_the_larger_one_counts(database: Database) -> No
     less = samples.entry(1, path="/a/less.slp", at=samples.DAY_ONE + 500, events=CUT_OFF)
     less.size_bytes = more.size_bytes - 1
     database.put([more, less])
-    game = database.game(samples.game_id(1))
-    assert game is not None
+    game = stored(database)
     assert [file.path for file in game.files] == [b"/a/more.slp", b"/a/less.slp"]
 
 
@@ -358,8 +345,7 @@ def test_whole_file_that_is_read_from_its_beginning_still_counts(database: Datab
     database.put([samples.entry(1, path="/a/whole.slp", events=WHOLE_GAME)])
     cut = samples.entry(1, path="/b/cut.slp", at=samples.DAY_ONE + 100, events=CUT_OFF)
     database.put([cut, samples.entry(1, path="/a/whole.slp", events=WHOLE_GAME[:1])])
-    game = database.game(samples.game_id(1))
-    assert game is not None
+    game = stored(database)
     assert (game.files[0].path, game.row.reason) == (b"/a/whole.slp", "game_end")
 
 
@@ -377,8 +363,7 @@ def test_stored_stats_survive_another_read_of_the_file(database: Database) -> No
     database.put([samples.entry(1, events=(samples.start(1), samples.end()))])
     database.keep_stats(samples.game_id(1), b'{"overall":[]}')
     database.put([samples.entry(1, events=(samples.start(1), samples.end()))])
-    game = database.game(samples.game_id(1))
-    assert game is not None
+    game = stored(database)
     assert game.details.stats == '{"overall":[]}', "stats are kept when the index is built again"
 
 

@@ -203,18 +203,6 @@ async def fill(folder: Path) -> None:
         await index.written()
 
 
-async def test_damage_while_open_begins_a_new_database(tmp_path: Path) -> None:
-    await fill(tmp_path)
-    path = tmp_path / FILE_NAME
-    async with indexed(tmp_path) as (index, errors):
-        spoil(path)
-        assert (await index.page(GamesQuery(limit=10))).games == []
-        assert errors
-        played(index, 7, samples.start(7))
-        assert await ids(index) == [7]
-    assert list(tmp_path.glob(f"{FILE_NAME}.damaged-*"))
-
-
 async def test_game_whose_writing_finds_the_damage_is_in_the_new_database(tmp_path: Path) -> None:
     await fill(tmp_path)
     async with indexed(tmp_path) as (index, errors):
