@@ -91,7 +91,6 @@ MARKS: Mapping[str, str] = {
     "stats/test_compat.py": "process sweep",
     "stats/test_differences.py": "sweep",
     "stats/test_events.py": "sweep",
-    "stats/test_hostile.py": "sweep",
     "stats/test_incremental.py": "sweep",
     "stats/test_live.py": "sweep",
     "stats/test_whole.py": "sweep",

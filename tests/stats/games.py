@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -14,10 +14,27 @@ from slpstream.formats.slippi.game_start import Settings
 from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.model.events import Event, Frame, FrameFinalized, GameEnd, GameEvent
 from slpstream.stats import SlippiStats
+from slpstream.stats.schema import Stats
+from tests.formats.slippi.timed_game import TimedGame
 from tests.replays import replay
+from tests.synthetic.match import synthetic_match
 
 Json = dict[str, Any]
 PRE, POST = 0x37, 0x38
+MATCHES: Mapping[str, Mapping[str, Any]] = {
+    "two": {"seed": 11},
+    "netplay": {"seed": 12, "rollbacks": True},
+    "climbers": {"seed": 13, "followers": True, "items": True},
+    "teams": {"seed": 14, "players": 4, "teams": True, "stocks": 1},
+    "three": {"seed": 15, "players": 3, "version": (1, 2, 0)},
+    "oldest": {"seed": 16, "version": (0, 1, 0)},
+    "broken off": {"seed": 23, "rollbacks": True, "ended": False},
+    "long": {"seed": 3, "frames": 2000, "rollbacks": True},
+    "four": {"seed": 4, "frames": 1500, "players": 4, "teams": True},
+}
+"""Synthetic matches by name, with the options of `synthetic_match`."""
+SHORT = ("two", "netplay", "climbers", "teams", "three", "oldest", "timed")
+"""Complete games of 600 frames; `timed` is without stocks."""
 
 
 class Game(NamedTuple):
@@ -27,6 +44,24 @@ class Game(NamedTuple):
     frames: list[tuple[Frame, int]]
     """Final frames, each with the file offset at which it became final."""
     end: GameEnd
+
+
+@cache
+def data_of(name: str) -> bytes:
+    """A game of the tests by name: one of `MATCHES`, the game without stocks, or a real replay."""
+    if name == "timed":
+        return three_players_on_time()
+    return synthetic_match(**{"frames": 600} | MATCHES[name]) if name in MATCHES else replay(name)
+
+
+def three_players_on_time(stocks: int = 4) -> bytes:
+    """Player 1 falls by 0, player 2 falls alone, and player 1 falls by 0 again."""
+    return TimedGame(players=3, stocks=stocks).fall(1, by=0).fall(2).fall(1, by=0).end(placements=(0, 2, 1))
+
+
+@cache
+def game(name: str) -> Game:
+    return game_of(data_of(name))
 
 
 def game_of(data: bytes) -> Game:
@@ -85,6 +120,13 @@ def real(name: str) -> Shown:
     return Shown(
         shown(compatible), shown(default), shown(stunned), None if stadium is None else msgspec.to_builtins(stadium)
     )
+
+
+@cache
+def result_of(name: str) -> tuple[Stats, list[Event]]:
+    """The stats of a game and all its events."""
+    stats, emitted = run(game(name))
+    return stats.stats(), emitted
 
 
 def events_of(emitted: list[Event], *kinds: str) -> list[GameEvent]:

@@ -120,7 +120,11 @@ def test_team_of_two_against_one() -> None:
     stats, events = run(game_of(data))
     assert [(e.frame, e.values["playerIndex"]) for e in events_of(events, "stock_lost")] == [(25, 1), (27, 0)]
     assert [player.self_destructs for player in stats.stats().extra.players] == [1, 1, 0]
-    assert [o.kill_count for o in stats.stats().overall] == [0, 0, 0]
+    # Percents stay 0 and `last_hit_by` is always 6, so there are no hits.
+    assert not stats.stats().conversions
+    assert not stats.stats().combos
+    assert [player.exchanges for player in stats.stats().extra.players] == [[], [], []]
+    assert [(o.kill_count, o.input_counts.total) for o in stats.stats().overall] == [(0, 1), (0, 1), (0, 0)]
     assert winners(data) == [3]
     assert [(side["players"], side["score"]) for side in set_of(data)["sides"]] == [([0, 1], 0), ([3], 1)]
 

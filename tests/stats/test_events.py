@@ -7,17 +7,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from functools import cache
 from typing import Any
 
+import msgspec
 import pytest
 
 from slpstream.model.events import Event, GameEvent, StatsUpdate
 from slpstream.stats import SlippiStats
 from slpstream.stats.schema import Stats
 from tests.replays import needs_shared, replay, replays
-from tests.stats.games import Game, events_of, frame_of, game_of, run
-from tests.synthetic.match import synthetic_match
+from tests.stats.games import Game, events_of, frame_of, game, game_of, result_of, run
 
 ORDER = (
     ("rollback",),
@@ -33,22 +32,7 @@ ORDER = (
 RANK = {kind: rank for rank, kinds in enumerate(ORDER) for kind in kinds}
 
 TWO_PLAYERS = ["ics2", "v2.0", "sheik_vs_ics_yoshis", "v0.1"]
-GAMES = ["synthetic", "four", *(TWO_PLAYERS if replays() else ())]
-
-
-@cache
-def game(name: str) -> Game:
-    if name == "synthetic":
-        return game_of(synthetic_match(seed=3, frames=2000, rollbacks=True))
-    if name == "four":
-        return game_of(synthetic_match(seed=4, frames=1500, players=4, teams=True))
-    return game_of(replay(name))
-
-
-@cache
-def result_of(name: str) -> tuple[Stats, list[Event]]:
-    stats, emitted = run(game(name))
-    return stats.stats(), emitted
+GAMES = ["long", "four", *(TWO_PLAYERS if replays() else ())]
 
 
 @pytest.mark.parametrize("name", GAMES)
@@ -118,6 +102,21 @@ def test_opening_types_are_known_at_once(name: str) -> None:
         assert_never_ended(stats, announcement, conversion)
 
 
+@pytest.mark.parametrize("name", GAMES)
+def test_stats_messages_take_nothing_back(name: str) -> None:
+    """What has ended stays as it was first shown, but for the opening type of a conversion."""
+    last, emitted = result_of(name)
+    for update in (event.stats for event in emitted if isinstance(event, StatsUpdate)):
+        for member in ("conversions", "combos", "stocks"):
+            known = {(final.player_index, final.start_frame): final for final in getattr(last, member)}
+            for entry in getattr(update, member):
+                final = known[entry.player_index, entry.start_frame]
+                if isinstance(entry.end_frame, int) and member == "conversions":
+                    assert msgspec.structs.replace(entry, opening_type=final.opening_type) == final
+                elif isinstance(entry.end_frame, int):
+                    assert entry == final
+
+
 def in_order_of_end(punishes: Iterable[Any]) -> list[Any]:
     closed = [p for p in punishes if isinstance(p.end_frame, int)]
     return sorted(closed, key=lambda p: (p.end_frame, p.player_index))
@@ -154,7 +153,7 @@ def test_opening_type_of_a_conversion_that_never_ends(name: str) -> None:
         if open_since.get(attacker, frame_of(event)) < conversion.start_frame:
             assert conversion.opening_type == "counter-attack"
             frames = [(frame, offset) for frame, offset in game(name).frames if frame.number <= frame_of(event)]
-            stats, _ = run(game(name)._replace(frames=frames))
+            stats, _ = run(Game(game(name).settings, frames, game(name).end))
             final = next(c for c in stats.stats().conversions if (c.player_index, c.end_frame) == (victim, event.frame))
             assert_never_ended(stats.stats(), conversion, final)
             found += 1
