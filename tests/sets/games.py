@@ -9,9 +9,10 @@ import os
 import struct
 from collections.abc import Mapping, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -44,7 +45,8 @@ FOX, MARTH, SHEIK = 2, 9, 19
 DREAM_LAND, BATTLEFIELD = 28, 31
 
 
-class Seat(NamedTuple):
+@dataclass(frozen=True)
+class Seat:
     """The player at a port."""
 
     name: str = ""
@@ -165,6 +167,10 @@ class Folder:
         path.write_bytes(data)
         written_at = DAY + 60 * (minute + lasts)
         os.utime(path, (written_at, written_at))
+
+    def play(self, minute: float, seats: Mapping[int, Seat], left: Mapping[int, int], **options: Any) -> None:
+        """Add a game that began at this minute; see `replay`."""
+        self.add(minute, replay(seats, left, minute=minute, **{"seconds": 70} | options))
 
     def games(self) -> list[PlayedGame]:
         """The games in the folder, read back from an index of it."""

@@ -120,11 +120,6 @@ def test_player_who_stays_may_change_the_port_with_a_name() -> None:
     assert [player["side"] for player in battle.shown["games"][-1]["players"]] == [1, 0]
 
 
-def test_without_names_the_ports_decide() -> None:
-    battle = Battle([game(1, (0, 2)), game(2, (1, 0)), game(3, (0, 4))])
-    assert battle.scores == [[4, 6], [1, 4], [0, 4]]
-
-
 def test_winner_who_forgot_to_lose_stocks_keeps_what_there_was() -> None:
     battle = Battle([game(1, (1, 0)), game(2, (3, 0))])
     assert battle.scores == [[5, 4], [5, 0]]

@@ -278,17 +278,3 @@ def test_undoing_everything_returns_to_the_start(
         ledger = undone(ledger, change.id, at_ms=2)
     assert ledger.corrections == corrections
     assert decode(encode(ledger)) == ledger
-
-
-@pytest.mark.slow
-@given(games(), SCRIPTS, RULES)
-@SETTINGS
-def test_changes_of_other_values_are_undone_in_any_order(
-    games: list[PlayedGame], script: list[tuple[int, dict[str, Any]]], rules: Rules
-) -> None:
-    ledger = ledger_after(games, script, rules)
-    free = [change.id for change in ledger.changes if change.id not in blocked_by(ledger.changes)][:2]
-    if len(free) == 2:
-        one = undone(undone(ledger, free[0], at_ms=0), free[1], at_ms=0)
-        other = undone(undone(ledger, free[1], at_ms=0), free[0], at_ms=0)
-        assert one.corrections == other.corrections

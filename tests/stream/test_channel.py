@@ -58,19 +58,6 @@ async def test_live_subscriber_joins_a_game_with_a_snapshot(mode: FramesMode, de
         assert client.log == lines(log, mode=mode)[len(before) :]
 
 
-async def test_finalized_snapshot_has_only_final_frames() -> None:
-    station = FakeStation()
-    log = FakeLog(batches=20, seed=3)
-    game = station.begin(log)
-    while station.write(game):
-        async with Client().subscribed(hub_of(station), subscription(frames="finalized")) as client:
-            final = [
-                m for m in log.whole("finalized") if m.type == "frame" and m.position <= game.logs["finalized"].head
-            ]
-            for snapshot in client.of_type("snapshot"):
-                assert snapshot.get("frame") == (msgspec.json.decode(final[-1].entry()) if final else None)
-
-
 @pytest.mark.parametrize("earlier", [0, 1])
 async def test_live_subscription_before_the_first_and_after_a_finished_game(earlier: int) -> None:
     station, log = FakeStation(), FakeLog(2, batches=5)
@@ -81,19 +68,6 @@ async def test_live_subscription_before_the_first_and_after_a_finished_game(earl
         station.play(log)
         await settle()
         assert client.lines == lines(log)
-
-
-@pytest.mark.parametrize("mode", ["live", "finalized"])
-@pytest.mark.parametrize("ring_bytes", [1, 3000, 1 << 20])
-async def test_start_delivers_the_whole_current_game(mode: FramesMode, ring_bytes: int) -> None:
-    station, log = FakeStation(ring_bytes=ring_bytes), FakeLog(batches=30)
-    game = station.begin(log)
-    station.write(game, 15)
-    request = subscription(cursor="start", delivery="lossless", frames=mode)
-    async with Client().subscribed(hub_of(station), request) as client:
-        station.write_all(game)
-        await settle()
-        assert client.lines == lines(log, mode=mode)
 
 
 async def test_start_with_and_without_a_finished_game() -> None:
@@ -466,15 +440,6 @@ async def test_file_read_again_delivers_only_new_messages() -> None:
         assert client.lines == lines(log)
 
 
-@pytest.mark.parametrize("topics", [["game"], ["frame"], ["event", "stats"], []])
-async def test_only_requested_topics_are_delivered(topics: list[str]) -> None:
-    station, log = FakeStation(), FakeLog(batches=60)
-    async with Client().subscribed(hub_of(station), subscription(topics=topics)) as client:
-        station.play(log)
-        await settle()
-        assert client.lines == [m.json("main") for m in log.whole() if m.topic in topics]
-
-
 async def test_rate_limits_frames_and_finality_can_be_left_out() -> None:
     station, log = FakeStation(), FakeLog(batches=30)
     clients = [Client(), Client()]
@@ -488,20 +453,6 @@ async def test_rate_limits_frames_and_finality_can_be_left_out() -> None:
         assert clients[1].lines == [m.json("main") for m in wanted]
         assert clients[0].lines == [m.json("main") for m in wanted if m.type != "finalized"]
         assert len(clients[0].lines) < len(clients[1].lines)
-
-
-async def test_fields_cut_frames_down() -> None:
-    station, log = FakeStation(), FakeLog(batches=10)
-    async with Client().subscribed(hub_of(station), subscription(fields=["post.percent"])) as client:
-        station.play(log)
-        await settle()
-        assert len(client.lines) == len(log.whole())
-        for message, whole in zip(client.messages, log.whole(), strict=True):
-            if message["type"] == "frame":
-                frame = message["frame"]
-                assert frame.keys() == {"frame", "revision", "players"}
-                assert frame["players"] == {"0": {"post": {"percent": frame["frame"] + 0.5}}}
-            assert message["cursor"] == whole.cursor
 
 
 async def test_message_is_encoded_once_per_group() -> None:
@@ -525,30 +476,6 @@ async def test_message_is_encoded_once_per_group() -> None:
         nursery.cancel_scope.cancel()
     assert station.channel.subscribers == 0
     assert all(message.forms is None for message in log.whole())
-
-
-async def test_conflation_drops_droppable_messages_and_counts_them() -> None:
-    station, log = FakeStation(), FakeLog(batches=60, ended=False)
-    game = station.begin(log)
-    client = Client(limit_bytes=20_000)
-    async with client.subscribed(hub_of(station), subscription()):
-        station.write(game, 5)
-        client.room = 10
-        station.write_all(game)
-        await settle()
-        client.allow(None)
-        client.room = None
-        client.allow(None)
-        await settle()
-        whole = [msgspec.json.decode(line) for line in lines(log)]
-        received = [message for message in client.messages if message["type"] != "lagged"]
-        missing = [message for message in whole if message not in received]
-        assert missing
-        assert {message["type"] for message in missing} <= DROPPABLE_TYPES
-        assert sum(message["missed"] for message in client.of_type("lagged")) == len(missing)
-        assert received == [message for message in whole if message in received]
-        for kind in ("frame", "finalized", "stats"):
-            assert [m for m in received if m["type"] == kind][-1] == [m for m in whole if m["type"] == kind][-1]
 
 
 async def test_permanently_slow_client_gets_lagged_messages() -> None:

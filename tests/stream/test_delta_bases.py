@@ -15,7 +15,7 @@ import pytest
 import trio
 
 from slpstream.model.delta import DeltaDecoder, delta_message
-from slpstream.model.messages import FramesMode, LogMessage, to_messagepack
+from slpstream.model.messages import FramesMode, to_messagepack
 from slpstream.stream.delta_bases import DeltaBase
 from tests.stream.fakes import (
     Client,
@@ -189,22 +189,3 @@ async def test_each_game_begins_with_a_whole_frame() -> None:
     ]
 
 
-@pytest.mark.parametrize("options", [{"rate": 20}, {"fields": ["post.percent"]}, {"rate": 30, "fields": ["post.pad"]}])
-async def test_deltas_work_across_filtered_messages(options: dict[str, Any]) -> None:
-    station, log = FakeStation(), FakeLog(batches=40)
-    hub, game = hub_of(station), station.begin(log)
-    plain, client = Client(), DeltaClient()
-    async with plain.subscribed(hub, subscription(**options)), client.subscribed(hub, subscription(**options)):
-        station.write_all(game)
-        await settle()
-    assert client.decoded_log() == [msgspec.json.decode(line) for line in plain.log]
-    assert len(client.received) > 0
-
-
-async def test_base_is_cut_to_the_requested_fields() -> None:
-    body = b'"frame":{"frame":3,"revision":0,"players":{"0":{"post":{"percent":1.5,"x":2.0}}}}}'
-    message = LogMessage("frame", "g", "live", 9, 0, body, 3)
-    cut = {"frame": {"frame": 3, "revision": 0, "players": {"0": {"post": {"x": 2.0}}}}}
-    assert DeltaBase(message, ("post.x",)).payload() == cut
-    assert DeltaBase(message, ("post.x",)).image.value == cut
-    assert DeltaBase(message, None).payload()["frame"]["players"]["0"]["post"] == {"percent": 1.5, "x": 2.0}
