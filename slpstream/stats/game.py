@@ -395,7 +395,7 @@ class SlippiStats:
         player.alive = False
         values = {"playerIndex": player.index, "stocksRemaining": post.stocks_remaining, "stock": stock}
         self._pending.append((_STOCKS, player.index, "stock_lost", values))
-        if not FLAGS[post.action_state_id] & DYING:
+        if self._gate is None and not FLAGS[post.action_state_id] & DYING:  # slippi-js waits for the next frame
             self._spawn(player, number)
         return True
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -15,26 +15,15 @@ from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.model.events import Event, Frame, FrameFinalized, GameEnd, GameEvent
 from slpstream.stats import SlippiStats
 from slpstream.stats.schema import Stats
-from tests.formats.slippi.timed_game import TimedGame
-from tests.replays import replay
-from tests.synthetic.match import synthetic_match
+from tests.replays import replay, replay_path
 
 Json = dict[str, Any]
 PRE, POST = 0x37, 0x38
-MATCHES: Mapping[str, Mapping[str, Any]] = {
-    "two": {"seed": 11},
-    "netplay": {"seed": 12, "rollbacks": True},
-    "climbers": {"seed": 13, "followers": True, "items": True},
-    "teams": {"seed": 14, "players": 4, "teams": True, "stocks": 1},
-    "three": {"seed": 15, "players": 3, "version": (1, 2, 0)},
-    "oldest": {"seed": 16, "version": (0, 1, 0)},
-    "broken off": {"seed": 23, "rollbacks": True, "ended": False},
-    "long": {"seed": 3, "frames": 2000, "rollbacks": True},
-    "four": {"seed": 4, "frames": 1500, "players": 4, "teams": True},
-}
-"""Synthetic matches by name, with the options of `synthetic_match`."""
-SHORT = ("two", "netplay", "climbers", "teams", "three", "oldest", "timed")
-"""Complete games of 600 frames; `timed` is without stocks."""
+SHORT = (
+    "quit_3.18", "rollbacks_3.0", "ice_climbers_rollbacks_3.18", "doubles_3.18", "free_for_all_1.0", "singles_0.1",
+    "time_mode_3.18", "zelda_sheik_3.18",
+)  # fmt: skip
+"""Own games of every kind that are over soon."""
 
 
 class Game(NamedTuple):
@@ -46,22 +35,14 @@ class Game(NamedTuple):
     end: GameEnd
 
 
-@cache
-def data_of(name: str) -> bytes:
-    """A game of the tests by name: one of `MATCHES`, the game without stocks, or a real replay."""
-    if name == "timed":
-        return three_players_on_time()
-    return synthetic_match(**{"frames": 600} | MATCHES[name]) if name in MATCHES else replay(name)
-
-
-def three_players_on_time(stocks: int = 4) -> bytes:
-    """Player 1 falls by 0, player 2 falls alone, and player 1 falls by 0 again."""
-    return TimedGame(players=3, stocks=stocks).fall(1, by=0).fall(2).fall(1, by=0).end(placements=(0, 2, 1))
+def known(*names: str) -> list[str]:
+    """Those of the replays that exist, for `parametrize`: real ones are not part of the project."""
+    return [name for name in names if replay_path(name).exists()]
 
 
 @cache
 def game(name: str) -> Game:
-    return game_of(data_of(name))
+    return game_of(replay(name))
 
 
 def game_of(data: bytes) -> Game:
@@ -102,7 +83,7 @@ def shown(stats: SlippiStats) -> Json:
 
 
 class Shown(NamedTuple):
-    """The stats of one real replay, compatible, default, and default without damage that slippi-js does not count."""
+    """The stats of one replay, compatible, default, and default without damage that slippi-js does not count."""
 
     compat: Json
     default: Json
@@ -111,12 +92,11 @@ class Shown(NamedTuple):
 
 
 @cache
-def real(name: str) -> Shown:
-    """The stats of a real replay, computed once for all tests."""
-    game = game_of(replay(name))
-    compatible, default = run(game, compat=True)[0], run(game)[0]
+def shown_in(name: str) -> Shown:
+    """The stats of a replay, computed once for all tests."""
+    compatible, default = run(game(name), compat=True)[0], run(game(name))[0]
     stadium = compatible.stadium()
-    stunned = run(game, all_damage=False)[0]
+    stunned = run(game(name), all_damage=False)[0]
     return Shown(
         shown(compatible), shown(default), shown(stunned), None if stadium is None else msgspec.to_builtins(stadium)
     )

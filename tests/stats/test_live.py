@@ -18,15 +18,13 @@ from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.game.pipeline import Batch, Pipeline
 from slpstream.model.messages import FramesMode
 from slpstream.simulate.schedule import schedule
-from tests.replays import needs_shared, replay
-from tests.stats.games import Json, data_of
+from tests.replays import replay
+from tests.stats.games import Json, known
 
 MODES: tuple[FramesMode, ...] = ("live", "finalized")
 WRITERS = ("dolphin", "frame", "random:7")
 FIRST_FRAME = -123
-OWN = ("two", "netplay", "broken off", "teams", "oldest")
-REAL = ("rollbackFrameTest", "transform", "incomplete")
-LARGE = dict.fromkeys(("rollbackFrameTest", "incomplete"), (pytest.mark.slow,))
+GAMES = ("quit_3.18", "rollbacks_3.18", "in_progress_3.18", "doubles_3.18", "singles_0.1", "zelda_sheik_3.18")
 
 
 def play(pipeline: Pipeline, data: bytes, writer: str) -> Iterator[Batch]:
@@ -43,7 +41,7 @@ def play(pipeline: Pipeline, data: bytes, writer: str) -> Iterator[Batch]:
 def whole(name: str) -> tuple[tuple[bytes, ...], ...]:
     """The lines of both logs, read in one piece."""
     pipeline = Pipeline(SlippiReader(), MODES)
-    logs = [pipeline.feed(data_of(name)), pipeline.finish()]
+    logs = [pipeline.feed(replay(name)), pipeline.finish()]
     return tuple(lines(batch.messages(mode) for batch in logs) for mode in MODES)
 
 
@@ -52,7 +50,7 @@ def lines(batches: Any) -> tuple[bytes, ...]:
 
 
 def in_pieces(name: str, writer: str) -> list[tuple[bytes, ...]]:
-    batches = list(play(Pipeline(SlippiReader(), MODES), data_of(name), writer))
+    batches = list(play(Pipeline(SlippiReader(), MODES), replay(name), writer))
     return [lines(batch.messages(mode) for batch in batches) for mode in MODES]
 
 
@@ -125,10 +123,7 @@ def check_stats_messages(log: tuple[bytes, ...]) -> None:
             )
 
 
-NAMES = [*OWN, *(pytest.param(name, marks=[needs_shared, *LARGE.get(name, ())]) for name in REAL)]
-
-
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*GAMES, *known("transform")])
 def test_events_follow_their_frame(name: str) -> None:
     live, finalized = whole(name)
     assert check_live_order(live) > 10
@@ -138,17 +133,17 @@ def test_events_follow_their_frame(name: str) -> None:
 
 
 @pytest.mark.parametrize("writer", WRITERS)
-@pytest.mark.parametrize("name", [*OWN, *(pytest.param(n, marks=needs_shared) for n in REAL[1:2])])
+@pytest.mark.parametrize("name", [*GAMES, *known("transform")])
 def test_logs_do_not_depend_on_writes(name: str, writer: str) -> None:
     """Every message with its cursor is the same, for bursts as Dolphin writes, frame by frame, and random cuts."""
     assert in_pieces(name, writer) == list(whole(name))
 
 
-@pytest.mark.parametrize("name", ["two", "netplay"])
+@pytest.mark.parametrize("name", ["quit_3.18", "rollbacks_3.18"])
 def test_events_come_with_the_write_that_makes_their_frame_final(name: str) -> None:
     """Written frame by frame, events come with the write that makes their frame final, not later."""
     through = FIRST_FRAME - 1
-    for batch in play(Pipeline(SlippiReader(), MODES), data_of(name), "frame"):
+    for batch in play(Pipeline(SlippiReader(), MODES), replay(name), "frame"):
         messages = [msgspec.json.decode(message.json()) for message in batch.messages("live")]
         before = through
         through = max([through, *(m["through"] for m in messages if m["type"] == "finalized")])
@@ -157,8 +152,7 @@ def test_events_come_with_the_write_that_makes_their_frame_final(name: str) -> N
                 assert before < message["frame"] <= through or closing(message, through)
 
 
-@needs_shared
-@pytest.mark.parametrize("name", ["Whispy", "doubles", "transform", "rollbackFrameTest", "v2.0", "itemExport"])
+@pytest.mark.parametrize("name", ["rollbacks_items_3.18", "dream_land_3.18", "doubles_3.18", "zelda_sheik_3.18"])
 def test_payload_keys_differ_from_envelope_keys(name: str) -> None:
     """A payload must not have a key of the envelope."""
     pipeline = Pipeline(SlippiReader())

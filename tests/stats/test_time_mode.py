@@ -7,16 +7,21 @@ from typing import Any
 import pytest
 
 from tests.formats.slippi.timed_game import COIN_MODE, TimedGame
-from tests.stats.games import events_of, frame_of, game_of, run, shown, three_players_on_time
+from tests.stats.games import events_of, frame_of, game_of, run, shown
 
 
 def extra(stats: Any) -> list[tuple[Any, ...]]:
     return [(p.kos, p.falls, p.self_destructs, p.score) for p in stats.stats().extra.players]
 
 
+def three_players(stocks: int = 4) -> bytes:
+    """Player 1 falls by 0, player 2 falls alone, and player 1 falls by 0 again."""
+    return TimedGame(players=3, stocks=stocks).fall(1, by=0).fall(2).fall(1, by=0).end(placements=(0, 2, 1))
+
+
 @pytest.mark.parametrize("stocks", [0, 1, 4, 99])
 def test_falls_end_lives(stocks: int) -> None:
-    stats, events = run(game_of(three_players_on_time(stocks)))
+    stats, events = run(game_of(three_players(stocks)))
     falls = events_of(events, "fall")
     assert [(e.values["playerIndex"], e.values.get("byPlayerIndex"), e.values["selfDestruct"]) for e in falls] == [
         (1, 0, False),
@@ -36,13 +41,13 @@ def test_falls_end_lives(stocks: int) -> None:
 
 
 def test_fall_has_the_scores_after_it() -> None:
-    _, events = run(game_of(three_players_on_time()))
+    _, events = run(game_of(three_players()))
     scores = [[s.score for s in event.values["scores"]] for event in events_of(events, "fall")]
     assert scores == [[1, -1, 0], [1, -1, -1], [2, -2, -1]]
 
 
 def test_no_member_has_the_number_of_stocks() -> None:
-    stats, events = run(game_of(three_players_on_time(0)))
+    stats, events = run(game_of(three_players(0)))
     assert all("count" not in life for life in shown(stats)["stocks"])
     assert all("stocksRemaining" not in event.values for event in events_of(events, "player_spawned"))
 
@@ -90,6 +95,6 @@ def test_compatible_stats_know_no_falls() -> None:
 
 
 def test_stats_and_game_end_agree() -> None:
-    game = game_of(three_players_on_time())
+    game = game_of(three_players())
     stats, _ = run(game)
     assert extra(stats) == [(s.kos, s.falls, s.self_destructs, s.score) for s in game.end.values["scores"]]
