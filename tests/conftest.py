@@ -96,7 +96,7 @@ MARKS: Mapping[str, str] = {
     "stats/test_whole.py": "sweep",
     "stream/test_delivery.py": "fuzz",
     "stream/test_dropped_games.py": "fuzz",
-    "stream/test_real_games.py": "fuzz",
+    "stream/test_played_games.py": "fuzz",
     "synthetic/test_match.py": "slow",
     "test_api.py": "process",
     "test_checks.py": "process slow",

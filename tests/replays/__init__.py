@@ -56,6 +56,11 @@ def replay_path(name: str) -> Path:
     return own if own.exists() else SLP / f"{name}.slp"
 
 
+def known(*names: str) -> list[str]:
+    """Those of the replays that exist, for `parametrize`: own ones, and real ones where they are at hand."""
+    return [name for name in names if replay_path(name).exists()]
+
+
 @cache
 def own_folder() -> Path:
     """The folder with the unpacked own replays. The first call after a change of them unpacks them."""

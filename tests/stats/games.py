@@ -15,7 +15,7 @@ from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.model.events import Event, Frame, FrameFinalized, GameEnd, GameEvent
 from slpstream.stats import SlippiStats
 from slpstream.stats.schema import Stats
-from tests.replays import replay, replay_path
+from tests.replays import replay
 
 Json = dict[str, Any]
 PRE, POST = 0x37, 0x38
@@ -33,11 +33,6 @@ class Game(NamedTuple):
     frames: list[tuple[Frame, int]]
     """Final frames, each with the file offset at which it became final."""
     end: GameEnd
-
-
-def known(*names: str) -> list[str]:
-    """Those of the replays that exist, for `parametrize`: real ones are not part of the project."""
-    return [name for name in names if replay_path(name).exists()]
 
 
 @cache

@@ -12,8 +12,8 @@ from msgspec import UNSET
 from slpstream.formats.slippi.damage import is_magnifying_glass
 from slpstream.model.events import StatsUpdate
 from slpstream.stats.states import FLAGS, HIT, THROWN
-from tests.replays import replays
-from tests.stats.games import Game, events_of, game, known, result_of, run
+from tests.replays import known, replays
+from tests.stats.games import Game, events_of, game, result_of, run
 from tests.stats.scenes import Scene
 
 GRABBED, THROW, DAMAGED, WAITING = 0xE3, 0xDD, 0x4F, 0x0E

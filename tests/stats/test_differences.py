@@ -14,8 +14,8 @@ from typing import NamedTuple
 import pytest
 
 from tests.project import ROOT
-from tests.replays import replay, replays
-from tests.stats.games import Game, Json, differences, game_of, known, run, shown, shown_in, without_event
+from tests.replays import known, replay, replays
+from tests.stats.games import Game, Json, differences, game_of, run, shown, shown_in, without_event
 
 PAGE = ROOT / "docs" / "reference" / "stats.md"
 HEADING = "## Where slippi-js is wrong"

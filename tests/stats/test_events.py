@@ -16,8 +16,8 @@ from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.model.events import Event, Frame, GameEvent, StatsUpdate
 from slpstream.stats import SlippiStats
 from slpstream.stats.schema import Stats
-from tests.replays import replay
-from tests.stats.games import Game, events_of, frame_of, game, game_of, known, result_of, run
+from tests.replays import known, replay
+from tests.stats.games import Game, events_of, frame_of, game, game_of, result_of, run
 from tests.synthetic.match import synthetic_match
 from tests.synthetic.roster import MARTH, ZELDA
 

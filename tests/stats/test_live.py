@@ -18,8 +18,8 @@ from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.game.pipeline import Batch, Pipeline
 from slpstream.model.messages import FramesMode
 from slpstream.simulate.schedule import schedule
-from tests.replays import replay
-from tests.stats.games import Json, known
+from tests.replays import known, replay
+from tests.stats.games import Json
 
 MODES: tuple[FramesMode, ...] = ("live", "finalized")
 WRITERS = ("dolphin", "frame", "random:7")

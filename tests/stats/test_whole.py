@@ -16,8 +16,8 @@ from slpstream.formats.slippi.whole_game import WholeGame
 from slpstream.model.errors import FormatError
 from slpstream.stats import SlippiStats
 from slpstream.stats.whole import whole_stats
-from tests.replays import replay, replays
-from tests.stats.games import POST, PRE, SHORT, game_of, known, run, without_event
+from tests.replays import known, replay, replays
+from tests.stats.games import POST, PRE, SHORT, game_of, run, without_event
 
 READ_ONE_BY_ONE = {
     "crashed_2.1", "crashed_3.18", "in_progress_2.2", "in_progress_3.18", "lost_game_end_3.6", "lost_game_end_3.18",

@@ -187,5 +187,3 @@ async def test_each_game_begins_with_a_whole_frame() -> None:
     assert client.decoded_log() == [
         msgspec.json.decode(m.json("main")) for log in logs for m in log.whole() if m.topic == "frame"
     ]
-
-

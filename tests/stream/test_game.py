@@ -15,6 +15,16 @@ def message(offset: int, count: int = 0, size: int = 100) -> LogMessage:
     return LogMessage("frame", "a" * 32, "live", offset, count, b"x" * size, offset)
 
 
+def test_since_dropped_messages_is_none() -> None:
+    one = message(1).size_bytes()
+    log = GameLog(2 * one)
+    messages = [message(offset) for offset in (1, 2, 3, 4)]
+    log.append(messages)
+    assert log.size_bytes == 2 * one
+    assert log.since(Position(1, 0)) is None
+    assert log.since(Position(2, 0)) == messages[2:]
+
+
 def test_forgotten_log_keeps_its_head() -> None:
     log = GameLog(1 << 20)
     log.append([message(1), message(2)])

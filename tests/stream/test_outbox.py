@@ -66,6 +66,20 @@ def test_large_batch_may_exceed_the_limit_when_nothing_waits() -> None:
     assert box.queued_bytes == 99
 
 
+def test_clear_keeps_a_partly_written_message() -> None:
+    socket = Socket(1)
+    box = outbox(socket)
+    box.send(b"<abc>")
+    box.put(b"<f>", "f")
+    box.put(b"<e>")
+    box.clear()
+    assert box.queued_bytes == 4
+    box.put(b"<close>", "f")
+    socket.room = 100
+    assert box.flush()
+    assert socket.received == b"<abc><close>"
+
+
 def test_discard_drops_everything() -> None:
     socket = Socket(2)
     box = outbox(socket)
