@@ -192,14 +192,6 @@ def test_crew_battle_before_its_first_game() -> None:
     assert payload["score"] == [7, 4]
 
 
-def test_crew_battle_becomes_an_ordinary_set_again() -> None:
-    battle = Battle([game(1, (3, 0)), game(2, (0, 2))])
-    battle.correct(crewBattle=None)
-    [payload] = battle.payloads()
-    assert isinstance(payload, dict)
-    assert payload["score"] == [1, 1]
-
-
 def test_sets_with_teams_or_more_sides_cannot_be_crew_battles() -> None:
     three = CorrectedGames()
     players = [Player(index=i, port=i + 1, stocks=i, start_stocks=4) for i in range(3)]

@@ -42,17 +42,6 @@ def stored(database: Database, number: int = 1) -> StoredGame:
     return game
 
 
-def test_played_games_for_grouping_into_sets(database: Database) -> None:
-    database.put(
-        [samples.entry(number, station=station) for number, station in ((2, "main"), (0, "main"), (1, "side"))]
-    )
-    assert [int(row.game_id, 16) for row in database.played("main", 10)] == [2, 0]
-    assert [int(row.game_id, 16) for row in database.played("main", 1)] == [2]
-    [game] = database.played("side", 10)
-    assert (game.mtime_ns, game.reason) == ((samples.DAY_ONE + 60) * samples.SECOND, "game_end")
-    assert game.summary == samples.entry(1).record.summary  # type: ignore[union-attr]
-
-
 def test_corrections_belong_to_stations_and_survive_the_removal_of_files(database: Database) -> None:
     database.keep_corrections("main", b'{"x":1}')
     database.keep_corrections("side", b"{}")
@@ -272,20 +261,6 @@ def test_games_added_between_two_pages_do_not_shift_them(database: Database) -> 
     assert [int(game.game_id, 16) for game in second.games] == list(range(9, -1, -1))
 
 
-def test_running_game_is_completed_by_its_end(database: Database) -> None:
-    events = (samples.start(1), samples.stats(), samples.end(), samples.metadata())
-    database.put([samples.entry(1, events=events[:1])])
-    running = stored(database)
-    assert running.row.reason is None
-    database.put([samples.entry(1, at=samples.DAY_ONE + 100, events=events[:3])])
-    database.put([samples.entry(1, at=samples.DAY_ONE + 101, events=events)])
-    game = stored(database)
-    assert (game.row.reason, game.row.last_frame, game.row.started_at_ms) == ("game_end", 1676, samples.DAY_ONE * 1000)
-    assert msgspec.json.decode(game.details.settings)["stageId"] == 3
-    assert msgspec.json.decode(game.details.stats or "")["overall"] == [{"killCount": 4}]
-    assert [file.mtime_ns for file in game.files] == [(samples.DAY_ONE + 101) * samples.SECOND]
-
-
 def test_reading_a_file_again_from_its_beginning_removes_nothing(database: Database) -> None:
     whole = samples.entry(1, events=(samples.start(1), samples.stats(), samples.end(), samples.metadata()))
     database.put([whole])
@@ -408,11 +383,3 @@ def test_two_processes_can_open_the_database(tmp_path: Path) -> None:
         one.put([samples.entry(1)])
         other.put([samples.entry(2)])
         assert ids(one) == ids(other) == [2, 1]
-
-
-def test_remembered_values_are_replaced_and_removed(database: Database) -> None:
-    database.remember({"on_air": b'{"station":"main"}', "other": b"1"})
-    database.remember({"on_air": b'{"station":"side"}', "other": None})
-    assert database.remembered("on_air") == b'{"station":"side"}'
-    assert database.remembered("other") is None
-    assert database.remembered("never") is None

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import trio
 
@@ -89,9 +90,11 @@ async def test_played_games_are_indexed(tmp_path: Path) -> None:
         await index.written()
         game = await index.game(samples.game_id(1))
         assert game is not None
-        assert game.row.reason == "game_end"
+        assert (game.row.reason, game.row.last_frame) == ("game_end", 1676)
+        assert game.row.started_at_ms == samples.DAY_ONE * 1000
+        assert msgspec.json.decode(game.details.settings)["stageId"] == 3
+        assert msgspec.json.decode(game.details.stats or "")["overall"] == [{"killCount": 4}]
         assert game.details.metadata is not None
-        assert game.details.stats is not None
         assert game.files[0].mtime_ns == (samples.DAY_ONE + 9) * samples.SECOND
         index.gone(Path("/replays/1.slp"))
         assert await ids(index) == []

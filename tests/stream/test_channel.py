@@ -84,19 +84,6 @@ async def test_start_with_and_without_a_finished_game() -> None:
 
 
 @pytest.mark.parametrize("mode", ["live", "finalized"])
-@pytest.mark.parametrize("ring_bytes", [1, 1 << 20])
-async def test_every_cursor_delivers_later_messages_once(mode: FramesMode, ring_bytes: int) -> None:
-    station, log = FakeStation(ring_bytes=ring_bytes), FakeLog(1, batches=12)
-    next_log = FakeLog(2, batches=4)
-    station.play(log)
-    station.play(next_log)
-    for count, message in enumerate(log.whole(mode), 1):
-        request = subscription(cursor=cursor_of(message), frames=mode, delivery="lossless")
-        async with Client().subscribed(hub_of(station), request) as client:
-            assert client.lines == lines(log, mode=mode)[count:] + lines(next_log, mode=mode)
-
-
-@pytest.mark.parametrize("mode", ["live", "finalized"])
 async def test_frame_cursor_begins_at_that_frame(mode: FramesMode) -> None:
     station, log = FakeStation(), FakeLog(batches=12)
     station.play(log)
@@ -689,13 +676,3 @@ async def test_rings_of_finished_games_are_freed() -> None:
     request = subscription(cursor=str(Cursor(game_id(1), "live", Position(0, 0))), delivery="lossless")
     async with Client().subscribed(hub_of(station), request) as client:
         assert client.lines == [line for n in range(1, 8) for line in lines(station.files[game_id(n)].log)]
-
-
-async def test_initial_state_is_offline() -> None:
-    assert FakeStation("side").channel.state_message() == {
-        "type": "station",
-        "station": "side",
-        "state": "offline",
-        "reason": "starting",
-        "starting": True,
-    }

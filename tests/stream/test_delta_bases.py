@@ -133,29 +133,6 @@ async def test_decoded_deltas_equal_the_log(seed: int) -> None:
             assert received == expected[len(expected) - len(received) :]
 
 
-async def test_deltas_are_encoded_once_per_group() -> None:
-    station, log, encoding = FakeStation(), FakeLog(batches=30), DeltaLines()
-    hub, game = hub_of(station), station.begin(log)
-    clients = [DeltaClient(encoding) for _ in range(5)]
-    async with trio.open_nursery() as nursery:
-
-        async def stay(client: DeltaClient) -> None:
-            async with client.subscribed(hub, subscription(topics=["frame"])):
-                await trio.sleep_forever()
-
-        for client in clients:
-            nursery.start_soon(stay, client)
-        await settle()
-        station.write_all(game)
-        await settle()
-        nursery.cancel_scope.cancel()
-    of_topic = [message for message in log.whole() if message.topic == "frame"]
-    assert encoding.deltas == len(of_topic) - 2
-    assert encoding.encoded == 2
-    for client in clients:
-        assert client.decoded_log() == [msgspec.json.decode(message.json("main")) for message in of_topic]
-
-
 async def test_late_subscriber_gets_a_whole_frame_then_the_shared_deltas() -> None:
     station, log, encoding = FakeStation(), FakeLog(batches=30), DeltaLines()
     hub, game = hub_of(station), station.begin(log)
