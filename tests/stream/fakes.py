@@ -64,7 +64,11 @@ class FakeLog:
 
     def whole(self, mode: FramesMode = "live") -> list[LogMessage]:
         """All messages of one mode."""
-        return [message for batch in self.batches for message in batch[mode]]
+        return self.first(len(self.batches), mode)
+
+    def first(self, batches: int, mode: FramesMode = "live") -> list[LogMessage]:
+        """The messages of the first batches."""
+        return [message for batch in self.batches[:batches] for message in batch[mode]]
 
     def _write(self, batches: int, *, ended: bool) -> None:
         final = -1

@@ -83,7 +83,6 @@ class Reader:
         if self._client is None:
             self.connect()
         assert self._client is not None
-        self._client.room = None
         self._client.allow(None)
 
 
@@ -161,7 +160,6 @@ async def overlapping_schedule(seed: int) -> None:
                 station.channel.caught_up(game)
             client.allow(chance.choice((0, 1, 50, 2000)))
             await turns(chance)
-        client.room = None
         client.allow(None)
         await settle()
         assert client.error is None
@@ -187,7 +185,6 @@ async def conflating_schedule(seed: int) -> None:
             while station.write(game, chance.choice((1, 1, 3))):
                 client.allow(chance.choice((0, 1, 30, 400, 3000)))
                 await turns(chance)
-        client.room = None
         client.allow(None)
         await settle()
     whole = [line for log in logs for line in lines(log)]

@@ -179,7 +179,6 @@ class Watcher:
     async def leave(self, head: Position, *, abruptly: bool) -> None:
         """Leave and check what was received, up to `head`. After an abrupt end the last part may be missing."""
         if not abruptly:
-            self.client.room = None
             self.client.allow(None)
             await settle()
         self._scope.cancel()
