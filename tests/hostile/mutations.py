@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from slpstream.formats.slippi.container import HEADER_BYTES
 from tests.bench.games import EndlessGame
-from tests.formats.slippi.test_columns import built_replays
+from tests.formats.slippi.built import built_replays
 from tests.replays import SHARED
 
 _MAX_SEED_BYTES: Final = 400_000

@@ -56,8 +56,8 @@ def replay_path(name: str) -> Path:
     return own if own.exists() else SLP / f"{name}.slp"
 
 
-def known(*names: str) -> list[str]:
-    """Those of the replays that exist, for `parametrize`: own ones, and real ones where they are at hand."""
+def existing(*names: str) -> list[str]:
+    """Those of these replays that exist: further cases of a test, taken from real games."""
     return [name for name in names if replay_path(name).exists()]
 
 

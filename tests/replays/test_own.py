@@ -1,6 +1,8 @@
-"""The own replays are those that the code makes, and have the layouts of all versions."""
+"""The own replays are those that the code makes, have the layouts of all versions, and the faults that they should."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import pytest
 
@@ -9,6 +11,7 @@ from slpstream.formats.slippi.container import HEADER_BYTES
 from slpstream.formats.slippi.framing import read_event_payloads
 from slpstream.formats.slippi.game_start import FIELDS, PLAYER_FIELDS
 from slpstream.model.fields import parse_version
+from tests.formats.slippi.logs import logs_of
 from tests.formats.slippi.writer import sizes_at
 from tests.marks import slow
 from tests.replays import own_replays, replay
@@ -25,6 +28,19 @@ def test_all_own_replays_are_recorded() -> None:
 def test_code_makes_the_recorded_bytes(name: str) -> None:
     """After an intended change of the synthetic matches, run `python -m tests.replays.record`."""
     assert OWN[name]() == replay(name)
+
+
+DIAGNOSED = {
+    "crashed_2.1": ["truncated"],
+    "crashed_3.18": ["truncated", "frame_without_bookend"],
+    "duplicate_game_end_3.18": ["duplicate_game_end"],
+}
+
+
+@pytest.mark.parametrize("path", own_replays(), ids=lambda path: path.stem)
+def test_faults_are_only_those_of_the_name(path: Path) -> None:
+    logs = logs_of([path.read_bytes()])
+    assert [message["code"] for message in logs.of_type("diagnostic")] == DIAGNOSED.get(path.stem, [])
 
 
 def test_every_layout_has_a_replay() -> None:

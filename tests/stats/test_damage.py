@@ -12,7 +12,7 @@ from msgspec import UNSET
 from slpstream.formats.slippi.damage import is_magnifying_glass
 from slpstream.model.events import StatsUpdate
 from slpstream.stats.states import FLAGS, HIT, THROWN
-from tests.replays import known, replays
+from tests.replays import existing, replays
 from tests.stats.games import Game, events_of, game, result_of, run
 from tests.stats.scenes import Scene
 
@@ -62,7 +62,7 @@ def test_damage_adds_up(path: Path) -> None:
             assert moves == pytest.approx(percent - taken.magnified_in(conversion), abs=1e-3)
 
 
-@pytest.mark.parametrize("name", ["items_3.18", *known("console_name")])
+@pytest.mark.parametrize("name", ["items_3.18", *existing("console_name")])
 def test_there_is_damage_without_hitstun(name: str) -> None:
     """The test above would also pass without any. `console_name` has four throws and two lasers' worth of others."""
     all_damage, stunned = (

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import pytest
 
 from tests.project import ROOT
-from tests.replays import known, replay, replays
+from tests.replays import existing, replay, replays
 from tests.stats.games import Game, Json, differences, game_of, run, shown, shown_in, without_event
 
 PAGE = ROOT / "docs" / "reference" / "stats.md"
@@ -72,7 +72,7 @@ def test_table_has_rows() -> None:
     assert len({row.replay for row in rows}) == len(rows) > 3
 
 
-@pytest.mark.parametrize("row", [row for row in table() if known(row.replay.split(" ")[0])], ids=lambda r: r.replay)
+@pytest.mark.parametrize("row", [row for row in table() if existing(row.replay.split(" ")[0])], ids=lambda r: r.replay)
 def test_row(row: Row) -> None:
     """Exactly the members of the row differ, and without the frame of the row they do not."""
     game = game_of(data_of(row.replay))

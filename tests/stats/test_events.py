@@ -16,7 +16,7 @@ from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.model.events import Event, Frame, GameEvent, StatsUpdate
 from slpstream.stats import SlippiStats
 from slpstream.stats.schema import Stats
-from tests.replays import known, replay
+from tests.replays import existing, replay
 from tests.stats.games import Game, events_of, frame_of, game, game_of, result_of, run
 from tests.synthetic.match import synthetic_match
 from tests.synthetic.roster import MARTH, ZELDA
@@ -34,7 +34,7 @@ ORDER = (
 )
 RANK = {kind: rank for rank, kinds in enumerate(ORDER) for kind in kinds}
 
-GAMES = known("rollbacks_3.18", "singles_3.8", "doubles_3.18", "ics2", "v2.0", "sheik_vs_ics_yoshis", "v0.1")
+GAMES = existing("rollbacks_3.18", "singles_3.8", "doubles_3.18", "ics2", "v2.0", "sheik_vs_ics_yoshis", "v0.1")
 
 
 @pytest.mark.parametrize("name", GAMES)
@@ -138,7 +138,7 @@ def assert_never_ended(stats: Stats, announced: Any, final: Any) -> None:
 def test_opening_type_of_a_conversion_that_never_ends() -> None:
     """Games cut where a conversion has just ended while one on the attacker is still open."""
     found = 0
-    for name in ("rollbacks_3.18", "singles_3.8", *known("v0.1", "sheik_vs_ics_yoshis")):
+    for name in ("rollbacks_3.18", "singles_3.8", *existing("v0.1", "sheik_vs_ics_yoshis")):
         open_since: dict[int, int] = {}
         ended = {(e.frame, e.values["playerIndex"]) for e in events_of(result_of(name)[1], "conversion_ended")}
         for event in events_of(result_of(name)[1], "conversion_started", "conversion_ended"):

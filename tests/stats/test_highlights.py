@@ -14,10 +14,10 @@ from msgspec import UNSET
 from slpstream.model.highlight import Highlight, of_event
 from slpstream.stats.highlights import highlight_of_conversion, highlight_of_stock, highlights
 from slpstream.stats.schema import Conversion, Move, Stock
-from tests.replays import known
+from tests.replays import existing
 from tests.stats.games import events_of, game, result_of
 
-GAMES = known(
+GAMES = existing(
     "duplicate_game_end_3.18", "stadium_3.19", "doubles_3.18", "time_mode_3.18", "game", "ics2", "doubles", "items",
     "transform", "v0.1", "v2.0", "v3.18",
 )  # fmt: skip

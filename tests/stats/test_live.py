@@ -18,7 +18,7 @@ from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.game.pipeline import Batch, Pipeline
 from slpstream.model.messages import FramesMode
 from slpstream.simulate.schedule import schedule
-from tests.replays import known, replay
+from tests.replays import existing, replay
 from tests.stats.games import Json
 
 MODES: tuple[FramesMode, ...] = ("live", "finalized")
@@ -117,7 +117,7 @@ def check_stats_messages(log: tuple[bytes, ...]) -> None:
             )
 
 
-@pytest.mark.parametrize("name", [*GAMES, *known("transform")])
+@pytest.mark.parametrize("name", [*GAMES, *existing("transform")])
 def test_events_follow_their_frame(name: str) -> None:
     live, finalized = whole(name)
     assert check_live_order(live) > 10

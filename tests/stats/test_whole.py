@@ -16,7 +16,7 @@ from slpstream.formats.slippi.whole_game import WholeGame
 from slpstream.model.errors import FormatError
 from slpstream.stats import SlippiStats
 from slpstream.stats.whole import whole_stats
-from tests.replays import known, replay, replays
+from tests.replays import existing, replay, replays
 from tests.stats.games import POST, PRE, SHORT, game_of, run, without_event
 
 READ_ONE_BY_ONE = {
@@ -51,13 +51,13 @@ def test_other_modes(name: str, options: dict[str, bool]) -> None:
     assert compare(replay(name), **options)
 
 
-@pytest.mark.parametrize("name", known(*sorted(READ_ONE_BY_ONE - {"not_slp_text"})))
+@pytest.mark.parametrize("name", existing(*sorted(READ_ONE_BY_ONE - {"not_slp_text"})))
 def test_replays_that_are_read_event_by_event(name: str) -> None:
     assert not compare(replay(name))
 
 
 @pytest.mark.parametrize("command", [PRE, POST])
-@pytest.mark.parametrize("name", ["singles_0.1", "items_3.18", "doubles_3.18", *known("itemExport")])
+@pytest.mark.parametrize("name", ["singles_0.1", "items_3.18", "doubles_3.18", *existing("itemExport")])
 def test_frame_without_a_player(name: str, command: int) -> None:
     data = without_event(replay(name), command, 200, 0)
     assert compare(data)

@@ -33,7 +33,7 @@ from slpstream.model.topics import TOPIC_OF_TYPE, TOPICS
 from slpstream.stream import Channel, Game, Hub
 from slpstream.web.encodings import DELTA, JSON, MESSAGEPACK
 from slpstream.web.events import ServerSentEventsEncoding
-from tests.replays import known, replay
+from tests.replays import existing, replay
 from tests.stream.fakes import Client, settle, subscription
 
 STATION = "main"
@@ -46,7 +46,7 @@ FIELDS: tuple[tuple[str, ...] | None, ...] = (
     ("pre.joystickX", "post.positionX", "post.actionStateId", "items"),
     ("start.seed", "stageEvents"),
 )
-GAMES = known("quit_0.2", "rollbacks_3.0", "ice_climbers_rollbacks_3.18", "dream_land_3.18", "ics", "geckoCodes")
+GAMES = existing("quit_0.2", "rollbacks_3.0", "ice_climbers_rollbacks_3.18", "dream_land_3.18", "ics", "geckoCodes")
 
 Decode = Callable[[bytes], Iterator[dict[str, Any]]]
 """Bytes of a connection to messages; an incomplete message at the end is left out."""

@@ -8,6 +8,7 @@ Values depend on the frame number and the player, so no two frames are equal.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any, Self
 
 from slpstream.formats.slippi import container
@@ -175,3 +176,22 @@ def varied_replay() -> bytes:
     game.frame(-94, finalized=-99, players=(1,), items=1, percent=float("nan"))
     game.add(start(-93), pre(-93), pre(-93, 1), post(-93, 1), bookend(-93, -95))  # without the post of player 0
     return game.end(placements=(0, 1, -1, -1)).closed()
+
+
+def replay_of_version(version: tuple[int, int, int]) -> bytes:
+    """A small replay of a version in which players, followers, items and stage events come and go, with a rollback."""
+    game = Built(version, major_scene=ONLINE if version >= (3, 0, 0) else OFFLINE)
+    game.frames(-123, -116)
+    game.frames(-115, -110, followers=(1,), items=2, stage_events=True)
+    game.frames(-109, -106, players=(1,), items=1)
+    game.frames(-108, -99, percent=float("nan"))
+    return game.end().closed()
+
+
+@cache
+def built_replays() -> dict[str, bytes]:
+    """Small replays of several versions by name, put together by the project's own writer."""
+    versions = ((0, 1, 0), (2, 0, 1), (2, 2, 0), (3, 3, 0), (3, 18, 0))
+    return {"varied": varied_replay()} | {
+        ".".join(map(str, version)): replay_of_version(version) for version in versions
+    }

@@ -52,8 +52,8 @@ def main() -> None:
 
 def write_seeds(folder: Path) -> int:
     """Write the seeds and return their number. A long replay becomes its head, some of its frames, and its tail."""
+    from tests.formats.slippi.built import built_replays
     from tests.formats.slippi.logs import event_boundaries
-    from tests.formats.slippi.test_columns import built_replays
     from tests.replays import replays
 
     seeds = dict(built_replays())

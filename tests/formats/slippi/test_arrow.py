@@ -19,7 +19,6 @@ from slpstream.formats.slippi.frames import Frames
 from slpstream.formats.slippi.whole_game import WholeGame
 from slpstream.model.fields import Table
 from tests.formats.slippi.built import Built, bookend, post, pre, start, varied_replay
-from tests.formats.slippi.logs import event_boundaries
 from tests.replays import replays
 
 REPLAYS = [path for path in replays() if path.stem != "not_slp_text"]
@@ -92,7 +91,7 @@ def assert_items(frames: Frames) -> pa.Table:
 
 
 @pytest.mark.parametrize("path", REPLAYS, ids=lambda path: path.stem)
-def test_real_replays(path: Path) -> None:
+def test_replays(path: Path) -> None:
     frames = WholeGame(path.read_bytes()).frames
     assert_frames(frames)
     assert_items(frames)
@@ -126,24 +125,9 @@ def test_absent_values_are_null_and_nan_stays_nan() -> None:
     assert table["pre_percent"].to_pylist()[2] == 0.0
 
 
-def test_old_replay_has_all_columns() -> None:
-    table = assert_frames(WholeGame(Built((0, 1, 0)).frames(-123, -120).end().closed()).frames)
-    absent = {name for name in table.column_names if table[name].null_count == len(table)}
-    assert {"start_seed", "latest_finalized_frame", "pre_raw_joystick_x", "post_is_airborne"} <= absent
-    assert not absent & {"frame", "pre_buttons", "post_stocks_remaining"}
-
-
 def test_replay_without_frames() -> None:
     frames = WholeGame(Built((3, 18, 0)).closed()).frames
     assert len(assert_frames(frames)) == len(assert_items(frames)) == 0
-
-
-def test_replay_cut_anywhere() -> None:
-    data = varied_replay()
-    ends = [at for boundary in event_boundaries(data)[20::7] for at in (boundary - 1, boundary)]
-    for at in ends:
-        assert_frames(WholeGame(data[:at]).frames)
-    assert len(ends) > 20
 
 
 def test_columns_come_from_the_field_tables() -> None:
@@ -169,7 +153,7 @@ def wire_value(settings: Any, name: str) -> Any:
 
 
 @pytest.mark.parametrize("path", REPLAYS, ids=lambda path: path.stem)
-def test_game_starts_and_ends_of_real_replays(path: Path) -> None:
+def test_game_starts_and_ends_of_replays(path: Path) -> None:
     game = WholeGame(path.read_bytes())
     settings, table = game.start.settings, arrow.game_start_table(game.start.settings)
     rows = table.to_pylist()

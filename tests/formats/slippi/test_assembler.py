@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
 import pytest
-from msgspec import UNSET
 
 from slpstream.formats.slippi import commands
-from slpstream.formats.slippi.assembler import MAX_LAG_FRAMES, ROLLBACK_FRAMES, Assembler
+from slpstream.formats.slippi.assembler import MAX_LAG_FRAMES, Assembler
 from slpstream.formats.slippi.commands import MAX_THINGS
 from slpstream.formats.slippi.diagnostics import DiagnosticLimiter
 from slpstream.model.events import Diagnostic, Event, Frame, FrameFinalized
-from tests.formats.slippi.built import ONLINE, Built, bookend, event, item, post, pre, start
+from tests.formats.slippi import built
+from tests.formats.slippi.built import Built, bookend, event, item, post, pre, start
 from tests.formats.slippi.logs import Logs, logs_of
 
 pytestmark = pytest.mark.usefixtures("with_and_without_kernel")
@@ -94,42 +94,87 @@ def _codes(events: list[Event]) -> list[str]:
     return [event.code for event in events if isinstance(event, Diagnostic)]
 
 
-def test_offline_frame_is_final_at_its_bookend() -> None:
-    harness = Harness(online=False, finalized_field=True)
-    harness.frame(-123, finalized=-124)
-    harness.frame(-122, finalized=-124)
-    assert harness.output() == "-123 <=-123 -122 <=-122"
+def frames(*numbers: int, final: int) -> list[tuple[int, int]]:
+    """Frames whose bookends have the same latest finalized frame."""
+    return [(number, final) for number in numbers]
 
 
-def test_online_bookend_decides_what_is_final() -> None:
-    harness = Harness(online=True, finalized_field=True)
-    harness.frame(-123, finalized=-124)
-    harness.frame(-122, finalized=-124)
-    assert harness.output() == "-123 -122"
-    harness.frame(-121, finalized=-122)
-    assert harness.output() == "-121 <=-122"
-    harness.frame(-120, finalized=-122)
-    assert harness.output() == "-120"
+OFFLINE: Mapping[str, Any] = {"online": False, "finalized_field": True}
+ONLINE: Mapping[str, Any] = {"online": True, "finalized_field": True}
+BY_AGE: Mapping[str, Any] = {}
+"""Versions 3.0 to 3.6, which do not say what is final."""
+FRAMES: Mapping[str, tuple[Mapping[str, Any], list[tuple[int, int]], str, list[str]]] = {
+    "offline, a frame is final at its bookend": (
+        OFFLINE,
+        frames(-123, -122, final=-124),
+        "-123 <=-123 -122 <=-122",
+        [],
+    ),
+    "offline, a final frame again": (OFFLINE, frames(1, 2, 1, final=0), "1 <=1 2 <=2 1r1", ["final_frame_again"]),
+    "online, the bookend decides": (
+        ONLINE,
+        [(-123, -124), (-122, -124), (-121, -122), (-120, -122)],
+        "-123 -122 -121 <=-122 -120 <=-120",
+        [],
+    ),
+    "online, what is final stays final": (
+        ONLINE,
+        [(1, 0), (2, 1), (3, 2), (4, 0), (5, 4)],
+        "1 2 <=1 3 <=2 4 5 <=4 <=5",
+        [],
+    ),
+    "online, future frames are not final": (ONLINE, frames(1, 2, final=1000), "1 <=1 2 <=2", []),
+    "revisions count sendings": (
+        ONLINE,
+        frames(1, 2, 3, 2, 3, 4, 3, 4, 5, final=1),
+        "1 <=1 2 3 2r1 3r1 4 3r2 4r1 5 <=5",
+        [],
+    ),
+    "a gap is not a rollback": (
+        ONLINE,
+        frames(1, 2, 10, 11, 3, 10, 3, 12, final=0),
+        "1 2 10 11 3 10r1 3r1 12 <=12",
+        [],
+    ),
+    "numbers below the first": (ONLINE, frames(5, 4, 5, 4, 3, 6, final=-124), "5 4 5r1 4r1 3 6 <=6", []),
+    "by age, after seven newer ones": (
+        BY_AGE,
+        frames(*range(9), 8, final=0),
+        "0 1 2 3 4 5 6 7 <=0 8 <=1 8r1 <=8",
+        [],
+    ),
+    "online, a bookend without the field": (
+        {"online": True},
+        frames(*range(9), 8, final=0),
+        "0 1 2 3 4 5 6 7 <=0 8 <=1 8r1 <=8",
+        [],
+    ),
+    "by age, a rollback of seven frames": (
+        BY_AGE,
+        frames(*range(8), *range(1, 9), final=0),
+        "0 1 2 3 4 5 6 7 <=0 1r1 2r1 3r1 4r1 5r1 6r1 7r1 8 <=1 <=8",
+        [],
+    ),
+    "by age, numbers out of order count by rank": (
+        BY_AGE,
+        frames(10, *range(1, 8), final=0),
+        "10 1 2 3 4 5 6 7 <=1 <=10",
+        [],
+    ),
+}
+"""The kind of game; the number and the latest finalized frame of each frame; output with a clean end; diagnostics."""
 
 
-def test_online_finalized_frame_never_decreases() -> None:
-    harness = Harness(online=True, finalized_field=True)
-    for number in (1, 2, 3):
-        harness.frame(number, finalized=number - 1)
-    assert harness.output() == "1 2 <=1 3 <=2"
-    harness.frame(4, finalized=0)
-    assert harness.output() == "4"
-    harness.frame(5, finalized=4)
-    assert harness.output() == "5 <=4"
-
-
-def test_online_future_frames_are_not_final() -> None:
-    harness = Harness(online=True, finalized_field=True)
-    harness.frame(1, finalized=1000)
-    assert harness.output() == "1 <=1"
-    harness.frame(2, finalized=1000)
-    assert harness.output() == "2 <=2"
-    assert harness.diagnostics == []
+@pytest.mark.parametrize(("kind", "sendings", "output", "diagnostics"), FRAMES.values(), ids=FRAMES)
+def test_frames(kind: Mapping[str, Any], sendings: list[tuple[int, int]], output: str, diagnostics: list[str]) -> None:
+    harness = Harness(**kind)
+    for number, finalized in sendings:
+        harness.frame(number, finalized)
+    harness.assembler.finish(harness.end(), clean=True)
+    assert harness.output() == output
+    assert harness.diagnostics == diagnostics
+    harness.assembler.finish(harness.end(), clean=True)
+    assert harness.output() == ""
 
 
 def test_online_stuck_finalized_frame_keeps_a_bounded_lag() -> None:
@@ -142,50 +187,18 @@ def test_online_stuck_finalized_frame_keeps_a_bounded_lag() -> None:
     assert harness.diagnostics == ["finality_lag"]
 
 
-@pytest.mark.parametrize("online", [None, True])
-def test_without_the_fields_frame_is_final_after_seven_newer_ones(online: bool | None) -> None:
-    """Versions 3.0 to 3.6, and online games whose declared Frame Bookend is too short for the field."""
-    harness = Harness(online=online, finalized_field=False)
-    for number in range(ROLLBACK_FRAMES):
-        harness.frame(number)
-    assert "<=" not in harness.output()
-    harness.frame(7)
-    assert harness.output() == "7 <=0"
-    harness.frame(8)
-    assert harness.output() == "8 <=1"
-    harness.frame(8)  # a second sending is not a newer frame
-    assert harness.output() == "8r1"
-
-
-def test_by_age_rollback_of_seven_frames_is_not_final() -> None:
-    harness = Harness()
-    for number in range(8):
-        harness.frame(number)
-    harness.output()
-    for number in range(1, 9):
-        harness.frame(number)
-    assert harness.output() == "1r1 2r1 3r1 4r1 5r1 6r1 7r1 8 <=1"
-    assert harness.diagnostics == []
-
-
 def test_before_3_0_frame_is_final_at_its_last_post_frame_update() -> None:
-    harness = Harness(bookends=False, players=(0, 1))
+    harness, end = Harness(bookends=False, players=(0, 1)), 0
     for number in (-123, -122):
         harness.pres(number)
         harness.posts(number, 0)
         assert harness.output() == ""
         harness.posts(number, 1)
+        assert {emitted.end_offset for emitted in harness.assembler.out} == {end := end + 40}
         assert harness.output() == f"{number} <={number}"
     harness.assembler.finish(harness.end(), clean=True)
     assert harness.output() == ""
     assert harness.diagnostics == []
-
-
-def test_before_3_0_end_offset_is_that_of_the_last_post_frame_update() -> None:
-    harness = Harness(bookends=False)
-    harness.pres(1)
-    harness.posts(1)
-    assert [emitted.end_offset for emitted in harness.assembler.out] == [40, 40]
 
 
 def test_before_3_0_frame_without_a_known_player_waits_for_the_next() -> None:
@@ -223,18 +236,6 @@ def test_before_3_0_followers_come_and_go() -> None:
             nana(post, harness.assembler.post_frame, number)
         outcomes.append(harness.output())
     assert outcomes == ["1 <=1", "2 <=2", "", "3 <=3 4 <=4", "5 <=5"]
-    assert harness.diagnostics == []
-
-
-def test_before_3_0_character_after_character() -> None:
-    """A writer that sends both updates of a character before the next character."""
-    harness = Harness(bookends=False, players=(0, 1))
-    for number in (1, 2):
-        for player in (0, 1):
-            assert harness.output() == ""
-            harness.pres(number, player)
-            harness.posts(number, player)
-        assert harness.output() == f"{number} <={number}"
     assert harness.diagnostics == []
 
 
@@ -292,54 +293,12 @@ def test_before_3_0_repeated_player_begins_a_new_sending() -> None:
     assert harness.diagnostics == ["final_frame_again"] * 2
 
 
-def test_clean_end_makes_all_frames_final() -> None:
-    harness = Harness(online=True, finalized_field=True)
-    for number in range(5):
-        harness.frame(number, finalized=-124)
-    harness.output()
-    harness.assembler.finish(harness.end(), clean=True)
-    assert harness.output() == "<=4"
-    harness.assembler.finish(harness.end(), clean=True)
-    assert harness.output() == ""
-
-
 def test_unclean_end_drops_the_open_frame() -> None:
     harness = Harness(online=True, finalized_field=True)
     harness.frame(1, finalized=0)
     harness.pres(2)
     harness.assembler.finish(harness.end(), clean=False)
     assert harness.output() == "1 <=1"
-
-
-def test_revisions_count_sendings() -> None:
-    harness = Harness(online=True, finalized_field=True)
-    for number in (1, 2, 3, 2, 3, 4, 3, 4, 5):
-        harness.frame(number, finalized=1)
-    assert harness.output() == "1 <=1 2 3 2r1 3r1 4 3r2 4r1 5"
-
-
-def test_gap_is_not_a_rollback() -> None:
-    harness = Harness(online=True, finalized_field=True)
-    for number in (1, 2, 10, 11, 3, 10, 3, 12):
-        harness.frame(number, finalized=0)
-    assert harness.output() == "1 2 10 11 3 10r1 3r1 12"
-
-
-def test_numbers_below_the_first() -> None:
-    harness = Harness(online=True, finalized_field=True)
-    for number in (5, 4, 5, 4, 3, 6):
-        harness.frame(number, finalized=-124)
-    assert harness.output() == "5 4 5r1 4r1 3 6"
-    harness.assembler.finish(harness.end(), clean=True)
-    assert harness.output() == "<=6"
-
-
-def test_numbers_out_of_order_are_final_by_rank() -> None:
-    """The number of newer closed frames counts, not the order in which they came."""
-    harness = Harness()
-    for number in (10, 1, 2, 3, 4, 5, 6, 7):
-        harness.frame(number)
-    assert harness.output() == "10 1 2 3 4 5 6 7 <=1"
 
 
 def test_new_sending_starts_empty() -> None:
@@ -361,15 +320,6 @@ def test_new_sending_starts_empty() -> None:
     assert "post" not in third["players"]["0"]
 
 
-def test_final_frame_sent_again_is_diagnosed() -> None:
-    harness = Harness(online=False, finalized_field=True)
-    harness.frame(1)
-    harness.frame(2)
-    harness.frame(1)
-    assert harness.output() == "1 <=1 2 <=2 1r1"
-    assert harness.diagnostics == ["final_frame_again"]
-
-
 def test_finalized_log_keeps_the_first_sending_of_a_final_frame() -> None:
     game = Built((3, 18, 0)).frame(1, percent=1.0).frame(2, percent=2.0).frame(1, percent=99.0).frame(3)
     logs = logs_of([game.end().closed()])
@@ -378,7 +328,7 @@ def test_finalized_log_keeps_the_first_sending_of_a_final_frame() -> None:
 
 
 def test_finalized_log_has_the_last_sending_before_the_end() -> None:
-    game = Built((3, 18, 0), major_scene=ONLINE)
+    game = Built((3, 18, 0), major_scene=built.ONLINE)
     game.frame(1, finalized=0, percent=1.0).frame(2, finalized=0, percent=2.0).frame(2, finalized=1, percent=22.0)
     logs = logs_of([game.end().closed()])
     assert finalized_percents(logs) == {1: 1.0, 2: 22.0}
@@ -398,15 +348,10 @@ def test_frame_without_bookend_ends_where_the_next_begins() -> None:
     harness.frame(2)
     assert harness.output() == "1 2 <=2"
     assert harness.diagnostics == ["frame_without_bookend"]
-
-
-def test_last_frame_without_bookend() -> None:
-    harness = Harness(online=False, finalized_field=True)
-    harness.frame(1)
-    harness.pres(2)
+    harness.pres(3)
     harness.assembler.finish(harness.end(), clean=True)
-    assert harness.output() == "1 <=1 2 <=2"
-    assert harness.diagnostics == ["frame_without_bookend"]
+    assert harness.output() == "3 <=3"
+    assert harness.diagnostics == ["frame_without_bookend"] * 2
 
 
 def test_bookend_without_frame() -> None:
@@ -414,49 +359,6 @@ def test_bookend_without_frame() -> None:
     harness.bookend(1)
     assert harness.output() == "1 <=1"
     assert harness.diagnostics == ["empty_frame"]
-
-
-def test_missing_post_does_not_delay_the_frame() -> None:
-    harness = Harness(online=False, finalized_field=True)
-    harness.pres(9596)
-    harness.posts(9596, 1)
-    harness.bookend(9596)
-    assert harness.output() == "9596 <=9596"
-    assert harness.diagnostics == []
-
-
-def test_player_without_pre() -> None:
-    harness = Harness()
-    harness.posts(1, 0)
-    harness.bookend(1)
-    (entry,) = harness.entries()
-    assert list(entry["players"]["0"]) == ["post"]
-
-
-def test_player_that_is_out_and_comes_back() -> None:
-    harness = Harness()
-    for number, players in ((1, (0, 1)), (2, (1,)), (3, (0, 1))):
-        harness.pres(number, *players)
-        harness.posts(number, *players)
-        harness.bookend(number)
-    assert [list(entry["players"]) for entry in harness.entries()] == [["0", "1"], ["1"], ["0", "1"]]
-
-
-def test_followers_are_separate_from_players() -> None:
-    harness = Harness()
-    for follower in (False, True):
-        harness.assembler.pre_frame(pre(1, 0, follower=follower), harness.end())
-    for follower in (False, True):
-        harness.assembler.post_frame(post(1, 0, follower=follower, percent=float(follower)), harness.end())
-    harness.bookend(1)
-    harness.pres(2)
-    harness.bookend(2)
-    with_nana, alone = harness.entries()
-    assert with_nana["players"]["0"]["post"]["percent"] == 0.0
-    assert with_nana["followers"]["0"]["post"]["percent"] == 1.0
-    assert with_nana["followers"]["0"]["pre"]["isFollower"] is True
-    assert list(with_nana["followers"]) == ["0"]
-    assert "followers" not in alone
 
 
 def test_end_offset_is_that_of_the_completing_event() -> None:
@@ -516,36 +418,3 @@ def test_more_numbers_out_of_order_than_the_limit(monkeypatch: pytest.MonkeyPatc
         harness.frame(number)
     assert harness.output() == "1 <=1 10 <=10 20 <=20 30 <=30 30 40 <=40 30r1"
     assert harness.diagnostics == ["numbers_forgotten", "final_frame_again", "final_frame_again"]
-
-
-def test_copy_without_bookends_is_independent() -> None:
-    harness = Harness(bookends=False)
-    harness.pres(1)
-    harness.posts(1, 0)
-    twin = harness.assembler.copy(DiagnosticLimiter())
-    twin.out = []
-    twin.post_frame(post(1, 1), 100)
-    assert [type(emitted) for emitted in twin.out] == [Frame, FrameFinalized]
-    assert harness.output() == ""
-    harness.posts(1, 1)
-    assert harness.output() == "1 <=1"
-
-
-def test_copy_is_independent() -> None:
-    harness = Harness(online=True, finalized_field=True)
-    harness.frame(1, finalized=0)
-    harness.pres(2, 0)
-    twin = harness.assembler.copy(DiagnosticLimiter())
-    twin.out = []
-    twin.post_frame(post(2, 0), 100)
-    twin.item(item(2), 105)
-    twin.bookend(bookend(7, 1), 110)
-    assert [type(emitted) for emitted in twin.out] == [Diagnostic, Frame, Frame, FrameFinalized]
-    assert harness.diagnostics == []
-    assert harness.output() == "1"
-    harness.bookend(2, 1)
-    frame = harness.assembler.out[0]
-    assert isinstance(frame, Frame)
-    assert frame.entry.players[0].post is UNSET
-    assert frame.entry.items is UNSET
-    assert harness.output() == "2 <=1"

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import tracemalloc
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,41 +16,20 @@ from hypothesis import strategies as st
 from msgspec import UNSET
 
 from slpstream.formats.slippi.columns import EventColumns, FrameColumns
-from slpstream.formats.slippi.frame_index import _Walk
 from slpstream.formats.slippi.offsets import FrameIndex
 from slpstream.formats.slippi.whole_game import WholeGame
 from slpstream.model.errors import FieldError
 from slpstream.stats.whole import whole_stats
 from tests.formats.slippi.agreement import Live, assert_agree, value_of
-from tests.formats.slippi.built import OFFLINE, ONLINE, Built, post, pre, start, varied_replay
+from tests.formats.slippi.built import Built, built_replays, pre, replay_of_version, start
 from tests.formats.slippi.logs import event_boundaries
-from tests.formats.slippi.pure import without_kernel
 from tests.replays import replays
 
 NOT_REPLAYS = {"not_slp_text"}
 
 
-def replay_of_version(version: tuple[int, int, int]) -> bytes:
-    """A small replay of a version in which players, followers, items and stage events come and go, with a rollback."""
-    game = Built(version, major_scene=ONLINE if version >= (3, 0, 0) else OFFLINE)
-    game.frames(-123, -116)
-    game.frames(-115, -110, followers=(1,), items=2, stage_events=True)
-    game.frames(-109, -106, players=(1,), items=1)
-    game.frames(-108, -99, percent=float("nan"))
-    return game.end().closed()
-
-
-@cache
-def built_replays() -> dict[str, bytes]:
-    """Replays of every replay_of_version, put together by the project's own writer."""
-    versions = ((0, 1, 0), (2, 0, 1), (2, 2, 0), (3, 3, 0), (3, 18, 0))
-    return {"varied": varied_replay()} | {
-        ".".join(map(str, version)): replay_of_version(version) for version in versions
-    }
-
-
 @pytest.mark.parametrize("path", replays(), ids=lambda path: path.stem)
-def test_real_replays(path: Path) -> None:
+def test_both_paths_agree(path: Path) -> None:
     """Frames and ends, with the values of every 16th sending; the next test compares all values by column."""
     assert_agree(path.read_bytes(), every=16)
 
@@ -157,38 +135,6 @@ def test_damaged_replays(draw: st.DataObject) -> None:
         if not data:
             break
     assert_agree(bytes(data))
-
-
-@pytest.mark.slow
-@settings(max_examples=200, deadline=None)
-@given(
-    version=st.sampled_from([(0, 1, 0), (2, 2, 0)]),
-    updates=st.lists(
-        st.tuples(
-            st.sampled_from([pre, post, start]), st.sampled_from([1, 1, 1, 2, 3]), st.integers(0, 2), st.booleans()
-        ),
-        max_size=24,
-    ),
-    is_cut=st.booleans(),
-)
-def test_updates_in_any_order_before_3_0(
-    version: tuple[int, int, int], updates: list[tuple[Any, int, int, bool]], *, is_cut: bool
-) -> None:
-    """Ordinary frames around updates in an order that no game sends, whole or cut off by an unreadable byte."""
-    game = Built(version).frames(-3, 0)
-    for make, number, player, follower in updates:
-        game.add(make(number) if make is start else make(number, player, follower=follower))
-    data = game.so_far() + b"\xee" if is_cut else game.frames(4, 6).end().closed()
-    assert_agree(data)
-
-
-def test_layouts_find_the_frames_before_3_0(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Players and followers that come and go do not make the batch path read the whole game event by event."""
-    monkeypatch.setattr(_Walk, "by_events", None)
-    for version in ((0, 1, 0), (2, 2, 0)):
-        with without_kernel():
-            frames = WholeGame(replay_of_version(version)).frames
-            assert len(frames.sendings.number) == 28
 
 
 @pytest.mark.slow

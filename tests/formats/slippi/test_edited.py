@@ -18,7 +18,7 @@ from slpstream.model.errors import FormatError
 from slpstream.model.events import Diagnostic, Event, Frame, GameEnd, GameStart, Metadata, first_of
 from tests.formats.slippi.built import Built
 from tests.oracles.slippi_js import needs_slippi_js, slippi_js
-from tests.replays import needs_shared, replay, replays
+from tests.replays import existing, replay, replays
 
 STARTED_MS = 1_700_000_000_000
 STARTED = "2023-11-14T22:13:20Z"
@@ -54,11 +54,10 @@ def has_display_names(data: bytes) -> bool:
     return tuple(map(int, start_of(data).settings.slp_version.split("."))) >= (3, 9, 0)
 
 
-@needs_shared
 @pytest.mark.parametrize(
     "path", [path for path in replays() if path.stem not in UNREADABLE], ids=lambda path: path.stem
 )
-def test_real_replay_keeps_its_game(path: Path) -> None:
+def test_copy_keeps_the_game(path: Path) -> None:
     data = path.read_bytes()
     copy = copy_of(data)
     before, after = events_of(data), events_of(copy)
@@ -79,9 +78,11 @@ def test_real_replay_keeps_its_game(path: Path) -> None:
 
 
 @pytest.mark.slow
-@needs_shared
 @needs_slippi_js
-@pytest.mark.parametrize("name", ["v3.18", "v3.12", "FodPlatforms", "unranked_game1", "incomplete", "nintendont"])
+@pytest.mark.parametrize(
+    "name",
+    ["name_tags_1.3", "in_progress_3.18", "rollbacks_items_3.18", *existing("v3.18", "FodPlatforms", "nintendont")],
+)
 def test_slippi_js_reads_the_same_frames_and_the_new_names(tmp_path: Path, name: str) -> None:
     data = replay(name)
     original, copied = tmp_path / "original.slp", tmp_path / "copied.slp"
@@ -163,9 +164,8 @@ def test_signs_are_full_width_and_letters_are_not() -> None:
     assert encode_name("A#1", 31).rstrip(b"\0") == b"A\x81\x941"
 
 
-@needs_shared
-@pytest.mark.parametrize("name", ["FodPlatforms", "unranked_game1", "ranked_game1_tiebreak", "v3.12"])
-def test_names_of_real_replays_come_back_byte_for_byte(name: str) -> None:
+@pytest.mark.parametrize("name", ["ranked_3.14", "names_3.9", *existing("FodPlatforms", "unranked_game1", "v3.12")])
+def test_names_come_back_byte_for_byte(name: str) -> None:
     data = replay(name)
     names = {player.player_index: player.display_name for player in start_of(data).settings.players}
     assert any(names.values())

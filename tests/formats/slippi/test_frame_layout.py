@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slpstream.formats.slippi import frame_decoder
 from slpstream.formats.slippi.commands import GAME_END, PRE_FRAME
 from slpstream.formats.slippi.frame_decoder import FrameDecoders
-from slpstream.formats.slippi.frame_layout import FrameEvents, FrameLayout, FrameLayouts, frame_widths, read_frame
+from slpstream.formats.slippi.frame_layout import FrameLayout, FrameLayouts, frame_widths, read_frame
 from slpstream.formats.slippi.framing import walk_events
 from slpstream.formats.slippi.packed_frame import PackedFrame
 from slpstream.formats.slippi.reader import SlippiReader
@@ -49,48 +48,11 @@ def first_frame(game: Built) -> tuple[bytes, int, list[int]]:
     return data, event_boundaries(data)[2], game.writer.payloads.widths
 
 
-def test_read_frame_stops_where_the_frame_ends() -> None:
-    game = Built().frame(-123, items=1).frame(-122)
-    data, at, widths = first_frame(game)
-    events, end, closed = read_frame(data, at, len(data), frame_widths(widths))
-    assert (events[0][1], closed) == (at, True)
-    assert data[end] == data[at], "the next Frame Start"
-    assert not read_frame(data, at, end - 1, frame_widths(widths)).closed
-    assert read_frame(data, at, at + 3, frame_widths(widths)) == ([], at, False)
-
-
 def test_frame_widths_exclude_game_end_and_too_small_events() -> None:
     _, _, widths = first_frame(Built())
     assert frame_widths(widths)[GAME_END.command] == 0
     widths[PRE_FRAME.command] = 5
     assert frame_widths(widths)[PRE_FRAME.command] == 0
-
-
-def test_layouts_are_found_by_their_items() -> None:
-    game = Built().frame(-123).frame(-122, items=2).frame(-121, items=2)
-    data, at, widths = first_frame(game)
-    layouts: FrameLayouts[FrameLayout] = FrameLayouts(widths, max_layouts=8)
-    learned = []
-    for _ in range(2):
-        events, end, _ = read_frame(data, at, len(data), frame_widths(widths))
-        learned.append(FrameLayout(data, events, end))
-        assert layouts.add(learned[-1], data, at, len(data))
-        at = end
-    assert layouts.find(data, at, len(data)) is learned[1]
-    assert layouts.copy().find(data, at, len(data)) is learned[1]
-
-
-def test_other_characters_replace_the_layouts() -> None:
-    game = Built().frame(-123).frame(-122, players=(1,)).frame(-121)
-    data, at, widths = first_frame(game)
-    layouts: FrameLayouts[FrameLayout] = FrameLayouts(widths, max_layouts=8)
-    found = []
-    for _ in range(3):
-        found.append(layouts.find(data, at, len(data)))
-        events, end, _ = read_frame(data, at, len(data), frame_widths(widths))
-        layouts.add(FrameLayout(data, events, end), data, at, len(data))
-        at = end
-    assert found[0] is found[2] is None
 
 
 def test_no_more_layouts_than_the_limit() -> None:
@@ -172,38 +134,6 @@ def test_frames_before_3_0_do_not_depend_on_how_they_are_decoded(
     whole = read([data])
     assert whole == read(bytewise(data))
     assert whole == read(data[at : at + size] for at in range(0, len(data), size))
-
-
-def test_most_frames_are_decoded_by_layout() -> None:
-    game = Built().frames(-123, -114, items=2, followers=(0,)).frames(-113, -104, stage_events=True)
-    data, at, widths = first_frame(game)
-    decoders = FrameDecoders(widths)
-    decoded = 0
-    for _ in range(20):
-        frame = decoders.take(data, at, len(data))
-        decoded += frame is not None
-        at = read_frame(data, at, len(data), frame_widths(widths)).end
-    assert decoded == 18, "all but the first of each layout"
-    counts = decoders.take_counts()
-    assert counts[PRE_FRAME.command] == 9 * 3 + 9 * 2
-    assert decoders.take_counts() == {}
-
-
-@pytest.mark.parametrize("version", [(0, 1, 0), (3, 18, 0)], ids=str)
-def test_long_frames_are_not_read_to_their_end_for_their_layout(
-    version: tuple[int, int, int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    game = Built(version).add(start(-123), *(pre(-123, index) for index in range(100)), bookend(-123))
-    data, at, widths = first_frame(game)
-    limits = []
-
-    def read_and_note(data: bytes, start: int, limit: int, *rest: Any) -> FrameEvents:
-        limits.append(limit)
-        return read_frame(data, start, limit, *rest)
-
-    monkeypatch.setattr(frame_decoder, "read_frame", read_and_note)
-    assert FrameDecoders(widths).take(data, at, len(data)) is None
-    assert limits == [at + widths[data[at]] + 23 * widths[PRE_FRAME.command]]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Our columns compared with peppi-py 0.8.6 (Rust), field by field, on every real replay that it can read.
+"""Our columns compared with peppi-py 0.8.6 (Rust), field by field, on every replay that it can read.
 
 peppi-py is run as a black box. Its arrays have an entry for each sending, like our `sendings`, and nulls where a
 character has no event.
@@ -31,8 +31,17 @@ CANNOT_READ: Mapping[str, str] = {
     "homeRun_jp": "invalid game end method: 9",
     "incomplete": "failed to fill whole buffer",
     "not_slp_text": "expected:",
+    **dict.fromkeys(("crashed_2.1", "crashed_3.18"), "failed to fill whole buffer"),
+    **dict.fromkeys(("in_progress_2.2", "in_progress_3.18", "short_pre_frames_3.17"), "failed to fill whole buffer"),
+    **dict.fromkeys(("rollbacks_3.0", "items_3.2", "gecko_3.3"), "at least one field"),
+    **dict.fromkeys(("ice_climbers_3.5", "lost_game_end_3.6"), "at least one field"),
+    **dict.fromkeys(("stamina_3.18", "home_run_3.18"), "zero-size event payload"),
+    **dict.fromkeys(("time_mode_3.18", "teams_time_mode_3.18"), "zero-size event payload"),
 }
-"""Replays that peppi-py 0.8.6 refuses, with its message. We read all of them except the last, which is not a replay."""
+"""Replays that peppi-py 0.8.6 refuses, with its message. We read all of them except `not_slp_text`, which is no replay.
+
+It wants a raw length, a field in the Frame Bookend, which has none before 3.7, and a Gecko List in 3.18.
+"""
 
 SHIFTED = {"doubles", "sheik_vs_ics_yoshis"}
 """Replays in which a character is absent for a while, and peppi-py 0.8.6 puts the nulls at the end: values are in the

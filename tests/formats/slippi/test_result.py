@@ -7,17 +7,15 @@ from typing import Any
 
 import pytest
 
-from slpstream.api import open_replay
 from slpstream.formats.registry import describe
-from slpstream.formats.slippi.commands import GAME_END
+from slpstream.formats.slippi import container
 from slpstream.formats.slippi.preview import read_preview
 from slpstream.formats.slippi.reader import SlippiReader
-from slpstream.formats.slippi.whole_game import WholeGame
 from slpstream.model.events import GameEnd, GameStart, first_of
 from tests.formats.slippi.agreement import assert_agree
 from tests.formats.slippi.built import Built, bookend, post, pre, start
-from tests.formats.slippi.logs import bytewise, logs_of
-from tests.replays import SLP, needs_shared
+from tests.formats.slippi.logs import bytewise, event_boundaries, logs_of
+from tests.replays import existing, replay
 
 RED_AND_BLUE = {0: 0, 1: 1, 2: 0, 3: 1}
 
@@ -89,21 +87,21 @@ def test_file_that_breaks_off_decides_nothing() -> None:
     assert (end.reason, end.winners, end.values) == ("incomplete", [], {})
 
 
-@needs_shared
-@pytest.mark.parametrize("name", ["game", "v2.0", "ics2", "duplicate_game_end", "ffa_1p2p3p_winner_3p", "doubles"])
-def test_inferred_winners_are_those_of_the_real_game_end(name: str) -> None:
-    path = SLP / f"{name}.slp"
-    data = path.read_bytes()
-    begun, whole = end_of(data)
-    at = stop = data.rindex(b"U\x08metadata")
-    width = WholeGame(data)._payloads.widths[GAME_END.command]
-    while data[stop - width] == GAME_END.command:
-        stop -= width
-    cut = data[:11] + bytes(4) + data[15:stop] + data[at:]
-    _, end = end_of(cut)
+@pytest.mark.parametrize(
+    "name", ["singles_3.8", "ice_climbers_3.18", *existing("game", "v2.0", "ics2", "ffa_1p2p3p_winner_3p", "doubles")]
+)
+def test_inferred_winners_are_those_of_the_lost_game_end(name: str) -> None:
+    data = replay(name)
+    _, whole = end_of(data)
+    _, end = end_of(without_event(data))
     assert end.reason == "raw_length"
     assert [w.player_index for w in end.winners] == [w.player_index for w in whole.winners]
-    assert begun.game_id == open_replay(path).game_id
+
+
+def without_event(data: bytes) -> bytes:
+    """The replay without its last event, the Game End, and with raw length 0."""
+    boundaries = event_boundaries(data)
+    return container.header(0) + data[container.HEADER_BYTES : boundaries[-2]] + data[boundaries[-1] :]
 
 
 FALL, LEDGE = 0x1D, 0xFC
@@ -161,15 +159,3 @@ def test_preview_of_a_last_frame_before_3_0(*, is_late: bool) -> None:
     assert end.standings[0]["stocks"] == 4
     assert preview is None or preview.end == end
     assert_agree(data)
-
-
-@needs_shared
-@pytest.mark.parametrize("name", ["FodPlatforms", "Whispy", "ics2", "rollbackFrameTest", "duplicate_game_end"])
-def test_ledge_grabs_are_those_of_the_stats(name: str) -> None:
-    reader = SlippiReader()
-    reader.feed((SLP / f"{name}.slp").read_bytes())
-    assert reader._ledge_grabs is not None
-    counts = {p.player_index: p.ledgegrab_count for p in open_replay(SLP / f"{name}.slp").stats().action_counts}
-    assert reader._ledge_grabs.counts == counts
-    assert WholeGame((SLP / f"{name}.slp").read_bytes())._ledge_grabs() == counts
-    assert any(counts.values())

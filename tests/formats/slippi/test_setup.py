@@ -16,7 +16,7 @@ from slpstream.model.setup import CodeList, RevealedSetup
 from tests.formats.games import games as other_games
 from tests.formats.slippi.gecko_lists import hooks
 from tests.formats.slippi.writer import PlayerSetup, game_start
-from tests.replays import SLP, needs_shared
+from tests.replays import existing, replay_path
 
 FOX, FALCO = 2, 20
 NO_ITEMS = {f"item_spawn_bitfield_{i}": 0 for i in range(1, 6)}
@@ -144,16 +144,20 @@ def test_other_formats(tmp_path: Path) -> None:
             assert describe_setup(replay.format, settings).incomparable.startswith(replay.format)
 
 
-@needs_shared
-def test_real_replays() -> None:
+def test_replays() -> None:
     def of(name: str) -> RevealedSetup:
-        replay = open_replay(SLP / f"{name}.slp")
+        replay = open_replay(replay_path(name))
         return describe_setup("slippi", msgspec.to_builtins(replay.settings), replay.codes, replay.metadata)
 
-    assert of("FodPlatforms").incomparable == "played online"
-    assert of("BTTDK").incomparable == "no versus game"
-    assert texts(of("pal"))["region"] == "PAL"
-    console = texts(of("nintendont"))
-    assert (console["platform"], console["version"]) == ("nintendont", "1.7.1")
-    assert {text for name, text in console.items() if name.startswith("ucf")} == {"on"}
-    assert texts(of("teams_p1p2_blueVSp4_green_winner_green"))["team_attack"] == "on"
+    for name in ("rollbacks_3.18", *existing("FodPlatforms")):
+        assert of(name).incomparable == "played online"
+    for name in ("home_run_3.18", *existing("BTTDK")):
+        assert of(name).incomparable == "no versus game"
+    for name in ("pal_1.5", *existing("pal")):
+        assert texts(of(name))["region"] == "PAL"
+    for name in ("doubles_3.18", *existing("teams_p1p2_blueVSp4_green_winner_green")):
+        assert texts(of(name))["team_attack"] == "on"
+    for name in existing("nintendont"):
+        console = texts(of(name))
+        assert (console["platform"], console["version"]) == ("nintendont", "1.7.1")
+        assert {text for key, text in console.items() if key.startswith("ucf")} == {"on"}

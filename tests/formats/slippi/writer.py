@@ -220,8 +220,9 @@ def _packed(name: str, value: Any) -> Any:
     if name == "nametag":
         return encode_name(value, width)
     if name in ("display_name", "connect_code"):
-        # Unlike name tags, names typed on a keyboard are stored in normal width, all but the `#`.
-        return _cut_encoded(value.replace("#", "\uff03"), width - 1)
+        # Unlike name tags, names typed on a keyboard are stored in normal width, all but the signs.
+        typed = (c if c.isalnum() or c == " " else _full_width(c) for c in value)
+        return _cut_encoded(typed, width - 1)
     return value.encode("ascii", errors="replace")[: width - 1]
 
 
