@@ -142,7 +142,7 @@ def test_each_message_is_consumed_once_in_order(first: int, autojump_clock: trio
 async def test_games_played_meanwhile_are_consumed(autojump_clock: trio.testing.MockClock) -> None:
     logs = [FakeLog(n) for n in range(5)]
     after = FakeStation()
-    second = await consumer_after(*logs[:2], after)
+    second = await consumer_after(logs[0], logs[1], after)
     after.archived(*logs[:4])
     async with second.consuming():
         await settle()
@@ -158,7 +158,7 @@ async def test_missing_game_falls_back_to_the_offset_before_it(
 ) -> None:
     logs = [FakeLog(n) for n in range(3)]
     after = FakeStation()
-    second = await consumer_after(*logs[:2], after)
+    second = await consumer_after(logs[0], logs[1], after)
     after.archived(logs[0], logs[2])
     async with second.consuming():
         pass
