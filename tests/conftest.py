@@ -95,7 +95,6 @@ MARKS: Mapping[str, str] = {
     "stats/test_live.py": "sweep",
     "stats/test_whole.py": "sweep",
     "stream/test_delivery.py": "fuzz",
-    "stream/test_dropped_games.py": "fuzz",
     "stream/test_played_games.py": "fuzz",
     "synthetic/test_match.py": "slow",
     "test_api.py": "process",

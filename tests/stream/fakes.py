@@ -160,7 +160,7 @@ class FakeFile:
 
 
 class FakeStation:
-    """A channel whose games the test writes."""
+    """A channel whose games the test writes. Games that the channel has dropped are found through their files."""
 
     def __init__(
         self, name: str = "main", *, ring_bytes: int = RING_BYTES, settled: bool = True, kept_games: int = 2
@@ -210,15 +210,16 @@ class FakeStation:
 
     async def _locate(self, game_id: str) -> None:
         await trio.lowlevel.checkpoint()
-        ids = [file.log.game_id for file in self.archive]
+        known = {game.game_id for game in self.channel.games if not game.archived}
+        files = [file for file in (*self.archive, *self.files.values()) if file.log.game_id not in known]
+        ids = [file.log.game_id for file in files]
         if game_id not in ids:
             raise NoSuchGame(f"no such game: {game_id}")
-        games = []
-        for index, file in enumerate(self.archive[ids.index(game_id) :], ids.index(game_id)):
-            order: Order = (0, index, "")
-            games.append(Game(file.log.game_id, file, ring_bytes=0, order=order))
-        live = {game.game_id for game in self.channel.games if not game.archived}
-        self.channel.insert_archived([game for game in games if game.game_id not in live])
+        games = [
+            Game(name, file, ring_bytes=0, order=(0, n, ""))
+            for n, (name, file) in enumerate(zip(ids, files, strict=True))
+        ]
+        self.channel.insert_archived(games[ids.index(game_id) :])
 
 
 class LineEncoding:

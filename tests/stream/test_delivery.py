@@ -86,10 +86,12 @@ class Reader:
         self._client.allow(None)
 
 
-async def lossless_schedule(seed: int) -> None:
-    chance = random.Random(f"lossless {seed}")
+async def lossless_schedule(seed: int, known_games: int) -> None:
+    """Beyond `known_games`, the station drops its oldest games."""
+    chance = random.Random(f"lossless {seed} {known_games}")
     station = FakeStation(ring_bytes=chance.choice((1, 1500, 5000, 1 << 20)), kept_games=chance.choice((1, 2)))
-    logs = [FakeLog(n, batches=chance.randint(0, 25), seed=seed) for n in range(chance.randint(1, 4))]
+    max_games, max_batches = (4, 25) if known_games > 4 else (12, 6)
+    logs = [FakeLog(n, batches=chance.randint(0, max_batches), seed=seed) for n in range(chance.randint(1, max_games))]
     old = logs[: chance.randint(0, len(logs) - 1)]
     station.archived(*old)
     async with trio.open_nursery() as nursery:
@@ -105,6 +107,7 @@ async def lossless_schedule(seed: int) -> None:
         await settle()
         games = [log for log in logs if log not in old]
         while games:
+            station.channel.drop_oldest(())
             game = station.begin(games.pop(0), catching_up=chance.random() < 0.3)
             unfinished = True
             while unfinished:
@@ -132,10 +135,12 @@ async def lossless_schedule(seed: int) -> None:
     assert station.channel.subscribers == 0
 
 
+@pytest.mark.parametrize("known_games", [16, 2])
 @pytest.mark.parametrize("seeds", seed_ranges(), ids=str)
-def test_lossless_delivers_each_message_once(seeds: range) -> None:
+def test_lossless_delivers_each_message_once(seeds: range, known_games: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("slpstream.stream.games.KNOWN_GAMES", known_games)
     for seed in seeds:
-        trio.run(lossless_schedule, seed)
+        trio.run(lossless_schedule, seed, known_games)
 
 
 async def overlapping_schedule(seed: int) -> None:
