@@ -215,10 +215,7 @@ class FakeStation:
         ids = [file.log.game_id for file in files]
         if game_id not in ids:
             raise NoSuchGame(f"no such game: {game_id}")
-        games = [
-            Game(name, file, ring_bytes=0, order=(0, n, ""))
-            for n, (name, file) in enumerate(zip(ids, files, strict=True))
-        ]
+        games = [Game(file.log.game_id, file, ring_bytes=0, order=(0, n, "")) for n, file in enumerate(files)]
         self.channel.insert_archived(games[ids.index(game_id) :])
 
 
