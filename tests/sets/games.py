@@ -23,6 +23,7 @@ from slpstream.game.record import record_of
 from slpstream.sets import (
     Corrections,
     PlayedGame,
+    Player,
     Rules,
     SetPatch,
     corrected,
@@ -39,6 +40,7 @@ from tests.formats.slippi.writer import PlayerSetup, ReplayWriter, game_start
 
 VERSION = (3, 18, 0)
 DAY = datetime(2026, 3, 14, 10, tzinfo=UTC).timestamp()
+MINUTE_MS = 60_000
 STOCKS = 4
 TIME, GAME, NO_CONTEST = 1, 2, 7
 FOX, MARTH, SHEIK = 2, 9, 19
@@ -151,6 +153,29 @@ def _equal_frames(
         frames += [part[:1] + packed + part[5:] for part in parts[:-1]]
         frames.append(bytes([FRAME_BOOKEND.command]) + packed + packed)
     return writer.raw(b"".join(frames))
+
+
+def people(*names: str, first: int = 0, **values: Any) -> list[Player]:
+    """Players with these tags, at the ports from `first` on."""
+    fields: dict[str, Any] = {"start_stocks": 4, "stocks": 1} | values
+    return [Player(index=i, port=i + 1, tag=name, **fields) for i, name in enumerate(names, first)]
+
+
+def played(
+    number: int = 0, *names: str, winner: int | None = 0, minute: float | None = None, **values: Any
+) -> PlayedGame:
+    """A game that was played to its end. They begin every five minutes, unless `minute` is given."""
+    started_minute = 5 * number if minute is None else minute
+    fields: dict[str, Any] = {
+        "game_id": f"{number:032x}",
+        "players": people(*(names or ("", ""))),
+        "written_at_ms": round((started_minute + 2) * MINUTE_MS),
+        "duration_seconds": 120.0,
+        "reason": "game_end",
+        "ending": "finished",
+        "winners": [] if winner is None else [winner],
+    }
+    return PlayedGame(**fields | values)
 
 
 class Folder:

@@ -23,7 +23,7 @@ from slpstream.sets import (
     undone,
 )
 from slpstream.sets.grouping import Set
-from tests.sets.games import CorrectedGames
+from tests.sets.games import CorrectedGames, played
 
 RED, BLUE = 0, 1
 CREWS: dict[str, Any] = {"crews": [{"name": "Red", "stocks": 8}, {"name": "Blue", "stocks": 8}]}
@@ -44,11 +44,7 @@ def game(
         for port, name, left in zip(ports, names, stocks, strict=True)
     ]
     won = winner if winner is not None else RED if (stocks[0] or 0) > (stocks[1] or 0) else BLUE
-    facts: dict[str, Any] = {
-        "game_id": f"{number:032x}", "players": players, "said_at_ms": 300_000 * number, "written_at_ms": 0,
-        "duration_seconds": 120.0, "reason": "game_end", "ending": "finished", "winners": [ports[won]],
-    }  # fmt: skip
-    return PlayedGame(**(facts | values))
+    return played(number, winner=ports[won], **({"players": players} | values))
 
 
 class Battle(CorrectedGames):
