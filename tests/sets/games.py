@@ -227,6 +227,12 @@ class CorrectedGames:
         """All sets, oldest first."""
         return sets_of(self.games, self.corrections, self.rules)
 
-    def payloads(self) -> list[object]:
+    def payloads(self) -> list[dict[str, Any]]:
         """All sets as subscribers see them."""
         return [msgspec.to_builtins(score_of(each, self.corrections)) for each in self.sets()]
+
+    @property
+    def shown(self) -> dict[str, Any]:
+        """The only set as subscribers see it."""
+        [payload] = self.payloads()
+        return payload
