@@ -85,7 +85,7 @@ class SlippiStats:
         self._pair = len(indices) == PAIR
         self._uses_last_hit_by = crew or not self._pair
         self._unsupported = compat and not self._pair
-        self._counts_all_damage = not compat
+        self.counts_all_damage = not compat
         self._lists = Lists([], [], [])
         edge = stage_edge(settings.stage_id)
         self._edge = float("inf") if edge is None else edge
@@ -315,7 +315,7 @@ class SlippiStats:
             if damage:
                 values = {"playerIndex": player.index, "percent": post.percent, "change": damage}
                 pending.append((_PERCENT, player.index, "percent_changed", values))
-                if damage > 0 and not flags & HIT and self._counts_all_damage:
+                if damage > 0 and not flags & HIT and self.counts_all_damage:
                     self._hit_without_stun(player, number, damage)
             dies = lost is not None and player in lost
             conversions, combos = player.conversions, player.combos
@@ -395,7 +395,7 @@ class SlippiStats:
         player.alive = False
         values = {"playerIndex": player.index, "stocksRemaining": post.stocks_remaining, "stock": stock}
         self._pending.append((_STOCKS, player.index, "stock_lost", values))
-        if not FLAGS[post.action_state_id] & DYING:
+        if self._gate is None and not FLAGS[post.action_state_id] & DYING:  # slippi-js waits for the next frame
             self._spawn(player, number)
         return True
 
@@ -484,11 +484,11 @@ class SlippiStats:
         new_move = player.hit_by != hitter.index
         credited = damage
         move_id = hitter.post.last_attack_landed
-        if new_move or (self._counts_all_damage and not conversions.has_move):
+        if new_move or (self.counts_all_damage and not conversions.has_move):
             credited += conversions.add(number, hitter.index, move_id, damage)
         else:
             conversions.repeat(damage)
-        if new_move or (self._counts_all_damage and not combos.has_move):
+        if new_move or (self.counts_all_damage and not combos.has_move):
             combos.add(number, hitter.index, move_id, damage)
         else:
             combos.repeat(damage)

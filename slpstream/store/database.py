@@ -181,14 +181,21 @@ class Database:
         self.path = path
         self._writer = connect(path)
         self._writing = threading.Lock()
+        self._reading = threading.Condition()
+        self._readers = 0
         self._idle: list[sqlite3.Connection] = []
         self.closed = False
 
     def close(self) -> None:
-        """Close the database. No other method may be called afterwards."""
+        """Close the database, after all that other threads still do with it. Later calls fail.
+
+        The file can be damaged, and another one takes its place then: a late reader would open that one and disturb it.
+        """
         self.closed = True
         with self._writing:
             self._writer.close()
+        with self._reading:
+            self._reading.wait_for(lambda: not self._readers)
         while self._idle:
             self._idle.pop().close()
 
@@ -485,6 +492,20 @@ class Database:
 
     @contextmanager
     def _reader(self) -> Iterator[sqlite3.Connection]:
+        with self._reading:
+            if self.closed:
+                raise sqlite3.ProgrammingError("the database is closed")
+            self._readers += 1
+        try:
+            with self._reading_connection() as reader:
+                yield reader
+        finally:
+            with self._reading:
+                self._readers -= 1
+                self._reading.notify_all()
+
+    @contextmanager
+    def _reading_connection(self) -> Iterator[sqlite3.Connection]:
         try:
             reader = self._idle.pop()
         except IndexError:

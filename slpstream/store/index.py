@@ -51,7 +51,7 @@ from slpstream.system.member_paths import missing
 _THREADS = 4
 _FILES_PER_BATCH = 50
 _FLUSH_SECONDS = 2.0
-_RETRY_SECONDS = 10.0
+RETRY_SECONDS = 10.0
 """How often a database that fails is tried while there is nothing to write."""
 _MIN_PAUSE_SECONDS = 0.002
 """Minimum pause between two old files, which must not delay live games."""
@@ -325,7 +325,7 @@ class GameIndex:
     async def _write(self) -> None:
         self._work.set()  # there can be entries from before a failure
         while True:
-            with trio.move_on_after(math.inf if self._failing is None else _RETRY_SECONDS) as waiting:
+            with trio.move_on_after(math.inf if self._failing is None else RETRY_SECONDS) as waiting:
                 await self._work.wait()
             if waiting.cancelled_caught:
                 await self._change(lambda: self._database.check_writable())

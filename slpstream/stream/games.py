@@ -19,7 +19,7 @@ from slpstream.model.messages import START, Cursor, FramesMode, LogMessage, Posi
 from slpstream.stream.game import FIRST_PLAYED, Game, Order
 
 _MODES: frozenset[FramesMode] = frozenset(("live", "finalized"))
-_KNOWN_GAMES = 16
+KNOWN_GAMES = 16
 """Games that a station keeps in memory; an older one stays only while a reader still needs it."""
 
 Locate = Callable[[str], Awaitable[None]]
@@ -131,7 +131,7 @@ class StationGames:
         dropped: list[Game] = []
         aside: set[Game] = set()
         keeps_one = False
-        for game in self._games[: max(0, len(self._games) - _KNOWN_GAMES)]:
+        for game in self._games[: max(0, len(self._games) - KNOWN_GAMES)]:
             if game is self.current or game in followed or any(reader.needs(game) for reader in behind):
                 keeps_one = True
             elif not keeps_one:

@@ -9,9 +9,10 @@ import os
 import struct
 from collections.abc import Mapping, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -22,6 +23,7 @@ from slpstream.game.record import record_of
 from slpstream.sets import (
     Corrections,
     PlayedGame,
+    Player,
     Rules,
     SetPatch,
     corrected,
@@ -38,13 +40,15 @@ from tests.formats.slippi.writer import PlayerSetup, ReplayWriter, game_start
 
 VERSION = (3, 18, 0)
 DAY = datetime(2026, 3, 14, 10, tzinfo=UTC).timestamp()
+MINUTE_MS = 60_000
 STOCKS = 4
 TIME, GAME, NO_CONTEST = 1, 2, 7
 FOX, MARTH, SHEIK = 2, 9, 19
 DREAM_LAND, BATTLEFIELD = 28, 31
 
 
-class Seat(NamedTuple):
+@dataclass(frozen=True)
+class Seat:
     """The player at a port."""
 
     name: str = ""
@@ -151,6 +155,29 @@ def _equal_frames(
     return writer.raw(b"".join(frames))
 
 
+def people(*names: str, first: int = 0, **values: Any) -> list[Player]:
+    """Players with these tags, at the ports from `first` on."""
+    fields: dict[str, Any] = {"start_stocks": 4, "stocks": 1} | values
+    return [Player(index=i, port=i + 1, tag=name, **fields) for i, name in enumerate(names, first)]
+
+
+def played(
+    number: int = 0, *names: str, winner: int | None = 0, minute: float | None = None, **values: Any
+) -> PlayedGame:
+    """A game that was played to its end. They begin every five minutes, unless `minute` is given."""
+    started_minute = 5 * number if minute is None else minute
+    fields: dict[str, Any] = {
+        "game_id": f"{number:032x}",
+        "players": people(*(names or ("", ""))),
+        "written_at_ms": round((started_minute + 2) * MINUTE_MS),
+        "duration_seconds": 120.0,
+        "reason": "game_end",
+        "ending": "finished",
+        "winners": [] if winner is None else [winner],
+    }
+    return PlayedGame(**fields | values)
+
+
 class Folder:
     """The folder of a station. Its replays are read through an index, like files from before the daemon started."""
 
@@ -165,6 +192,10 @@ class Folder:
         path.write_bytes(data)
         written_at = DAY + 60 * (minute + lasts)
         os.utime(path, (written_at, written_at))
+
+    def play(self, minute: float, seats: Mapping[int, Seat], left: Mapping[int, int], **options: Any) -> None:
+        """Add a game that began at this minute; see `replay`."""
+        self.add(minute, replay(seats, left, minute=minute, **{"seconds": 70} | options))
 
     def games(self) -> list[PlayedGame]:
         """The games in the folder, read back from an index of it."""
@@ -196,6 +227,12 @@ class CorrectedGames:
         """All sets, oldest first."""
         return sets_of(self.games, self.corrections, self.rules)
 
-    def payloads(self) -> list[object]:
+    def payloads(self) -> list[dict[str, Any]]:
         """All sets as subscribers see them."""
         return [msgspec.to_builtins(score_of(each, self.corrections)) for each in self.sets()]
+
+    @property
+    def shown(self) -> dict[str, Any]:
+        """The only set as subscribers see it."""
+        [payload] = self.payloads()
+        return payload

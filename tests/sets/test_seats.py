@@ -25,23 +25,16 @@ from slpstream.sets import (
     undone,
 )
 from slpstream.sets.changes import MAX_SEAT_CHANGES, decode, encode
+from tests.sets.games import played
 
 RULES = Rules(best_of=5)
 
 
 def game(number: int, *ports: int, in_progress: bool = False) -> PlayedGame:
     players = [Player(index=port - 1, port=port, start_stocks=4) for port in ports]
-    at_ms = 1_700_000_000_000 + 300_000 * number
-    return PlayedGame(
-        game_id=f"{number:032x}",
-        players=players,
-        arrived_at_ms=at_ms,
-        written_at_ms=at_ms,
-        in_progress=in_progress,
-        reason=None if in_progress else "game_end",
-        ending=None if in_progress else "finished",
-        duration_seconds=None if in_progress else 180.0,
-        winners=[] if in_progress else [ports[0] - 1],
+    running: dict[str, Any] = {"in_progress": True, "reason": None, "ending": None, "duration_seconds": None}
+    return played(
+        number, winner=None if in_progress else ports[0] - 1, players=players, **running if in_progress else {}
     )
 
 

@@ -14,10 +14,16 @@ from slpstream.formats.slippi.game_start import Settings
 from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.model.events import Event, Frame, FrameFinalized, GameEnd, GameEvent
 from slpstream.stats import SlippiStats
+from slpstream.stats.schema import Stats
 from tests.replays import replay
 
 Json = dict[str, Any]
 PRE, POST = 0x37, 0x38
+SHORT = (
+    "quit_3.18", "rollbacks_3.0", "ice_climbers_rollbacks_3.18", "doubles_3.18", "free_for_all_1.0", "singles_0.1",
+    "time_mode_3.18", "zelda_sheik_3.18",
+)  # fmt: skip
+"""Own games of every kind that are over soon."""
 
 
 class Game(NamedTuple):
@@ -27,6 +33,11 @@ class Game(NamedTuple):
     frames: list[tuple[Frame, int]]
     """Final frames, each with the file offset at which it became final."""
     end: GameEnd
+
+
+@cache
+def game(name: str) -> Game:
+    return game_of(replay(name))
 
 
 def game_of(data: bytes) -> Game:
@@ -54,7 +65,7 @@ def run(
     Without `all_damage`, only damage with hitstun is counted, as in slippi-js.
     """
     stats = SlippiStats(game.settings, compat=compat, crew=crew)
-    stats._counts_all_damage &= all_damage
+    stats.counts_all_damage &= all_damage
     emitted = [event for frame, end_offset in game.frames for event in stats.feed(frame, end_offset)]
     return stats, [*emitted, *stats.finish(game.end)]
 
@@ -67,7 +78,7 @@ def shown(stats: SlippiStats) -> Json:
 
 
 class Shown(NamedTuple):
-    """The stats of one real replay, compatible, default, and default without damage that slippi-js does not count."""
+    """The stats of one replay, compatible, default, and default without damage that slippi-js does not count."""
 
     compat: Json
     default: Json
@@ -76,15 +87,21 @@ class Shown(NamedTuple):
 
 
 @cache
-def real(name: str) -> Shown:
-    """The stats of a real replay, computed once for all tests."""
-    game = game_of(replay(name))
-    compatible, default = run(game, compat=True)[0], run(game)[0]
+def shown_in(name: str) -> Shown:
+    """The stats of a replay, computed once for all tests."""
+    compatible, default = run(game(name), compat=True)[0], run(game(name))[0]
     stadium = compatible.stadium()
-    stunned = run(game, all_damage=False)[0]
+    stunned = run(game(name), all_damage=False)[0]
     return Shown(
         shown(compatible), shown(default), shown(stunned), None if stadium is None else msgspec.to_builtins(stadium)
     )
+
+
+@cache
+def result_of(name: str) -> tuple[Stats, list[Event]]:
+    """The stats of a game and all its events."""
+    stats, emitted = run(game(name))
+    return stats.stats(), emitted
 
 
 def events_of(emitted: list[Event], *kinds: str) -> list[GameEvent]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -10,12 +9,11 @@ from msgspec import UNSET
 
 from slpstream.formats.slippi.game_start import GameStartPayload
 from slpstream.formats.slippi.names import landing_lag_frames
-from slpstream.model.events import GameEvent
 from slpstream.stats.home_run import home_run
 from slpstream.stats.states import CAPTURED, CONTROL, DYING, FLAGS, HELD, HIT, LANDING, LEDGE, SHIELD
 from slpstream.stats.timer import timer_text
 from tests.formats.slippi.writer import PlayerSetup, game_start
-from tests.stats.games import events_of, frame_of
+from tests.stats.games import events_of
 from tests.stats.scenes import Scene
 
 WAIT, HURT, DEAD, REBIRTH = 0x0E, 0x4B, 0x00, 0x0C
@@ -23,10 +21,6 @@ NAIR, LANDING_NAIR, FALL = 0x41, 0x46, 0x1D
 FOX_LAGS = landing_lag_frames(1)
 assert FOX_LAGS is not None
 FOX_NAIR_LAG = FOX_LAGS[0]
-
-
-def kinds(events: Sequence[object]) -> list[tuple[int, str]]:
-    return [(frame_of(event), event.kind) for event in events if isinstance(event, GameEvent)]
 
 
 @pytest.mark.parametrize(
@@ -48,34 +42,6 @@ def test_flags(flag: int, inside: list[int], outside: list[int]) -> None:
     assert len(FLAGS) == 1 << 16
 
 
-def test_kill() -> None:
-    scene = Scene(first=0).frames(5)
-    scene.frame(b={"percent": 12.0, "action_state_id": HURT, "last_hit_by": 0}, a={"last_attack_landed": 15})
-    scene.frames(3).frame(b={"stocks_remaining": 3, "action_state_id": DEAD})
-    scene.frames(5).frame(b={"percent": 0.0, "action_state_id": REBIRTH}).frames(3)
-    stats, events = scene.run()
-    (conversion,) = stats.conversions
-    assert (conversion.start_frame, conversion.end_frame, conversion.did_kill) == (5, 9, True)
-    assert (conversion.start_percent, conversion.end_percent) == (0.0, 12.0)
-    assert [(m.player_index, m.move_id, m.damage) for m in conversion.moves] == [(0, 15, 12.0)]
-    assert kinds(events)[2:] == [
-        (5, "percent_changed"),
-        (5, "conversion_started"),
-        (5, "combo_started"),
-        (9, "stock_lost"),
-        (9, "conversion_ended"),
-        (9, "combo_ended"),
-        (9, "highlight"),
-        (15, "player_spawned"),
-        (15, "percent_changed"),
-    ]
-    first, second = [stock for stock in stats.stocks if stock.player_index == 1]
-    assert (first.end_frame, first.end_percent, first.death_animation, first.count) == (9, 12.0, DEAD, 4)
-    assert (second.start_frame, second.count) == (15, 3)
-    assert stats.extra.first_blood.frame == 9
-    assert stats.overall[0].kill_count == 1
-
-
 @pytest.mark.parametrize(("waiting", "ended"), [(45, False), (46, True)])
 def test_conversion_ends_after_45_frames_in_control(waiting: int, ended: bool) -> None:
     scene = Scene(first=0).frame().frame(b={"percent": 3.0, "action_state_id": HURT})
@@ -83,26 +49,6 @@ def test_conversion_ends_after_45_frames_in_control(waiting: int, ended: bool) -
     stats, _ = scene.run()
     assert isinstance(stats.conversions[0].end_frame, int) == ended
     assert stats.combos[0].end_frame == 1 + 46, "a combo ends without control"
-
-
-def test_repeated_hits_and_restarted_moves() -> None:
-    scene = Scene(first=0).frames(3, a={"action_state_id": NAIR})
-    scene.frame(b={"percent": 3.0, "action_state_id": HURT}).frame(b={"percent": 5.0})
-    scene.frame(a={"action_state_counter": 0.0}, b={"percent": 6.0})
-    stats, events = scene.run()
-    assert [(m.frame, m.hit_count, m.damage) for m in stats.conversions[0].moves] == [(3, 2, 5.0), (5, 1, 1.0)]
-    assert [e.values["conversion"].current_percent for e in events_of(events, "conversion_started")] == [3.0]
-    assert [e.values["combo"].current_percent for e in events_of(events, "combo_started")] == [3.0]
-    assert [e.values["combo"].current_percent for e in events_of(events, "combo_extended")] == [5.0, 6.0]
-
-
-def test_trade() -> None:
-    hurt = {"percent": 10.0, "action_state_id": HURT}
-    scene = Scene(first=0).frame().frame(a=hurt, b=hurt | {"percent": 12.0}).frames(60, a={"action_state_id": WAIT})
-    stats, events = scene.frames(60, b={"action_state_id": WAIT}).run()
-    assert [c.opening_type for c in stats.conversions] == ["trade", "trade"]
-    assert {e.values["conversion"].opening_type for e in events_of(events, "conversion_ended")} == {"trade"}
-    assert [entry.beneficial_trade_ratio.count for entry in stats.overall] == [1, 0]
 
 
 def test_player_without_a_frame() -> None:
@@ -148,12 +94,6 @@ def test_failed_l_cancel_at_the_end_of_the_game() -> None:
     assert (event.frame, event.values["success"]) == (1, False)
 
 
-def test_successful_l_cancel_is_announced_at_once() -> None:
-    scene = Scene(first=-10).frames(10, a={"action_state_id": NAIR})
-    (event,) = events_of(scene.frames(3, a={"action_state_id": LANDING_NAIR, "l_cancel_status": 1}).run()[1], "lcancel")
-    assert (event.frame, event.values["success"]) == (0, True)
-
-
 @pytest.mark.parametrize(
     ("knee_bend", "jump", "dodge", "rise", "expected"),
     [
@@ -183,14 +123,6 @@ def test_techs(state: int, facing: float, outcome: str) -> None:
     scene = Scene(first=0).frame(b={"position_x": 30.0})
     (event,) = events_of(scene.frame(a={"action_state_id": state, "facing_direction": facing}).run()[1], "tech")
     assert event.values == {"playerIndex": 0, "outcome": outcome}
-
-
-def test_dash_dances_and_boost_grabs() -> None:
-    scene = Scene(first=0).frames(3, a={"action_state_id": 0x14}).frame(a={"action_state_id": 0x12})
-    scene.frames(3, a={"action_state_id": 0x14}).frames(2, a={"action_state_id": 0x32})
-    scene.frames(4, a={"action_state_id": 0xD6}).frames(2, a={"action_state_id": 0xDA})
-    counts = scene.run()[0].action_counts[0]
-    assert (counts.dash_dance_count, counts.attack_count.dash, counts.grab_count.success) == (1, 0, 1)
 
 
 def test_dead_zone_is_compared_with_64_bits() -> None:
@@ -244,13 +176,6 @@ def test_player_in_a_star_ko_controls_no_stage(count: int) -> None:
     assert {player.stage_control.total for player in found[1:]} == {3 if count == 2 else 10}
 
 
-def test_stage_control() -> None:
-    scene = Scene(first=0).frames(4, b={"position_x": -10.5}).frames(3, b={"position_x": 10.0})
-    scene.frames(2, a={"position_x": 40.0})
-    players = scene.run()[0].extra.players
-    assert [(p.stage_control.count, p.stage_control.total) for p in players] == [(4, 9), (2, 9)]
-
-
 def test_crew_battle() -> None:
     """Player 1 gives up two stocks at the start, and later loses one after a hit without a hitter."""
     scene = Scene(first=0).frames(3)
@@ -267,17 +192,6 @@ def test_crew_battle() -> None:
     assert [e.damage for e in crew.exchanges] == [4.0]
 
 
-def test_free_for_all_credits_by_last_hit_by() -> None:
-    scene = Scene(players=3, first=0).frame().frame(c={"percent": 7.0, "action_state_id": HURT, "last_hit_by": 0})
-    scene.frame().frame(c={"percent": 9.0, "last_hit_by": 1}).frame(c={"action_state_id": DEAD, "stocks_remaining": 3})
-    stats, _ = scene.run()
-    (conversion,) = stats.conversions
-    assert [(m.player_index, m.damage) for m in conversion.moves] == [(0, 7.0), (1, 2.0)]
-    assert [entry.total_damage for entry in stats.overall] == [7.0, 2.0, 0.0]
-    assert [entry.kill_count for entry in stats.overall] == [0, 1, 0]
-    assert [entry.conversion_count for entry in stats.overall] == [1, 0, 0]
-
-
 def test_free_for_all_self_inflicted_damage_is_not_credited() -> None:
     hurt = {"action_state_id": HURT}
     scene = Scene(players=3, first=0).frame().frame(a=hurt | {"percent": 10.0, "last_hit_by": 1}).frame()
@@ -285,17 +199,6 @@ def test_free_for_all_self_inflicted_damage_is_not_credited() -> None:
     stats, _ = scene.run()
     assert [(m.player_index, m.damage) for c in stats.conversions for m in c.moves] == [(1, 10.0), (2, 5.0)]
     assert [entry.total_damage for entry in stats.overall] == [0.0, 10.0, 5.0]
-
-
-def test_pauses_and_rollbacks() -> None:
-    scene = Scene(first=0).frames(3).frame(paused=30).frame(revision=2).frame(revision=1).frames(2)
-    stats, events = scene.run()
-    assert [(e.frame, e.kind, e.values) for e in events_of(events, "game_paused", "rollback")] == [
-        (3, "game_paused", {"frames": 30}),
-        (4, "rollback", {"sent": 3, "frames": 1}),
-        (5, "rollback", {"sent": 2, "frames": 2}),
-    ]
-    assert (stats.extra.rollbacks.frames, stats.extra.rollbacks.sendings, stats.extra.rollbacks.longest) == (2, 5, 2)
 
 
 @pytest.mark.parametrize(

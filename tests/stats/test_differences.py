@@ -14,11 +14,19 @@ from typing import NamedTuple
 import pytest
 
 from tests.project import ROOT
-from tests.replays import needs_shared, replay, replays
-from tests.stats.games import Game, Json, differences, game_of, real, run, shown, without_event
+from tests.replays import existing, replay, replays
+from tests.stats.games import Game, Json, differences, game_of, run, shown, shown_in, without_event
 
 PAGE = ROOT / "docs" / "reference" / "stats.md"
 HEADING = "## Where slippi-js is wrong"
+NOT_COMPARED = {
+    "not_slp_text", "doubles_1.2", "doubles_3.15", "doubles_3.18", "free_for_all_1.0", "free_for_all_3.13",
+    "free_for_all_3.18", "home_run_3.18", "lost_game_end_3.6", "lost_game_end_3.18", "stamina_3.18",
+    "teams_time_mode_3.18", "time_mode_2.0", "time_mode_3.18",
+}  # fmt: skip
+"""Own games without two players, which slippi-js does not support, and without the Game End that it waits for.
+
+In `stamina_3.18`, a player who is not dying loses a stock; the next life begins in the next frame there."""
 
 
 class Row(NamedTuple):
@@ -64,8 +72,7 @@ def test_table_has_rows() -> None:
     assert len({row.replay for row in rows}) == len(rows) > 3
 
 
-@needs_shared
-@pytest.mark.parametrize("row", table(), ids=lambda row: row.replay)
+@pytest.mark.parametrize("row", [row for row in table() if existing(row.replay.split(" ")[0])], ids=lambda r: r.replay)
 def test_row(row: Row) -> None:
     """Exactly the members of the row differ, and without the frame of the row they do not."""
     game = game_of(data_of(row.replay))
@@ -73,13 +80,12 @@ def test_row(row: Row) -> None:
     frames_before = [(frame, offset) for frame, offset in game.frames if frame.number < row.frame]
     assert len(frames_before) < len(game.frames)
     if "less" in row.replay:
-        assert not different_members(game._replace(frames=frames_before))
+        assert not different_members(Game(game.settings, frames_before, game.end))
 
 
-@needs_shared
-@pytest.mark.parametrize("path", [p for p in replays() if p.stem != "not_slp_text"], ids=lambda p: p.stem)
+@pytest.mark.parametrize("path", [p for p in replays() if p.stem not in NOT_COMPARED], ids=lambda p: p.stem)
 def test_no_other_replay_differs(path: Path) -> None:
     listed = {row.replay for row in table()}
-    shown_both = real(path.stem)
-    assert (path.stem in listed) == bool(members(shown_both.compat, shown_both.stunned))
-    assert members(shown_both.stunned, shown_both.default) <= {"conversions", "combos", "overall"}
+    both = shown_in(path.stem)
+    assert (path.stem in listed) == bool(members(both.compat, both.stunned))
+    assert members(both.stunned, both.default) <= {"conversions", "combos", "overall"}

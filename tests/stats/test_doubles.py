@@ -1,4 +1,4 @@
-"""Doubles and other games with more than two players, checked by hand.
+"""Doubles, checked by hand.
 
 `doubles` (1.2.0, Battlefield, friendly fire on): Captain Falcon (0) and Ganondorf (1) against Captain Falcon (2) and
 Peach (3). The figures below were read from the Post-Frame Updates: each change of `percent`, of `stocks_remaining` and
@@ -16,10 +16,12 @@ from slpstream.model.events import Event
 from slpstream.stats.extra import PlayerExtra
 from slpstream.stats.schema import Stats
 from slpstream.stats.states import FLAGS, HIT
-from tests.replays import needs_shared, replay
+from tests.project import IN_CI
+from tests.replays import SHARED, replay
 from tests.stats.games import Game, events_of, game_of, run
 
-pytestmark = needs_shared
+if not (SHARED.is_dir() or IN_CI):
+    pytest.skip("the real replays are missing", allow_module_level=True)
 
 TEAM = {0: 1, 1: 1, 2: 0, 3: 0}
 
@@ -144,25 +146,3 @@ def test_damage_totals() -> None:
     assert seen == pytest.approx(dict(dealt))
     for index, entry in enumerate(doubles()[1].overall):
         assert entry.total_damage <= sum(dealt[index, v] for v in TEAM if TEAM[v] != TEAM[index]) + 1e-6
-
-
-def test_teams_of_one_and_two() -> None:
-    """`teams_p1p2_blueVSp4_green_winner_green`, 151 frames: player 1 walks off and is absent from 25, the partner 0
-    from 27. Percents stay 0 and `last_hit_by` is always 6, so there are no hits. Player 3 does not move."""
-    stats, events = run(game_of(replay("teams_p1p2_blueVSp4_green_winner_green")))
-    shown = stats.stats()
-    lost = [(e.frame, e.values["playerIndex"]) for e in events_of(events, "stock_lost")]
-    assert lost == [(25, 1), (27, 0)]
-    assert not shown.conversions
-    assert not shown.combos
-    assert [entry.kill_count for entry in shown.overall] == [0, 0, 0]
-    assert [player.self_destructs for player in shown.extra.players] == [1, 1, 0]
-    assert [player.exchanges for player in shown.extra.players] == [[], [], []]
-    assert [entry.input_counts.total for entry in shown.overall] == [1, 1, 0]
-
-
-def test_free_for_all_of_three() -> None:
-    """`ffa_1p2p3p_winner_3p`: the same without teams. Player 1 is absent from 28, player 0 from 29."""
-    stats, events = run(game_of(replay("ffa_1p2p3p_winner_3p")))
-    assert [(e.frame, e.values["playerIndex"]) for e in events_of(events, "stock_lost")] == [(28, 1), (29, 0)]
-    assert [player.self_destructs for player in stats.stats().extra.players] == [1, 1, 0]

@@ -7,17 +7,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from functools import cache
 from typing import Any
 
+import msgspec
 import pytest
 
-from slpstream.model.events import Event, GameEvent, StatsUpdate
+from slpstream.formats.slippi.reader import SlippiReader
+from slpstream.model.events import Event, Frame, GameEvent, StatsUpdate
 from slpstream.stats import SlippiStats
 from slpstream.stats.schema import Stats
-from tests.replays import needs_shared, replay, replays
-from tests.stats.games import Game, events_of, frame_of, game_of, run
+from tests.replays import existing, replay
+from tests.stats.games import Game, events_of, frame_of, game, game_of, result_of, run
 from tests.synthetic.match import synthetic_match
+from tests.synthetic.roster import MARTH, ZELDA
 
 ORDER = (
     ("rollback",),
@@ -32,23 +34,7 @@ ORDER = (
 )
 RANK = {kind: rank for rank, kinds in enumerate(ORDER) for kind in kinds}
 
-TWO_PLAYERS = ["ics2", "v2.0", "sheik_vs_ics_yoshis", "v0.1"]
-GAMES = ["synthetic", "four", *(TWO_PLAYERS if replays() else ())]
-
-
-@cache
-def game(name: str) -> Game:
-    if name == "synthetic":
-        return game_of(synthetic_match(seed=3, frames=2000, rollbacks=True))
-    if name == "four":
-        return game_of(synthetic_match(seed=4, frames=1500, players=4, teams=True))
-    return game_of(replay(name))
-
-
-@cache
-def result_of(name: str) -> tuple[Stats, list[Event]]:
-    stats, emitted = run(game(name))
-    return stats.stats(), emitted
+GAMES = existing("rollbacks_3.18", "singles_3.8", "doubles_3.18", "ics2", "v2.0", "sheik_vs_ics_yoshis", "v0.1")
 
 
 @pytest.mark.parametrize("name", GAMES)
@@ -118,6 +104,21 @@ def test_opening_types_are_known_at_once(name: str) -> None:
         assert_never_ended(stats, announcement, conversion)
 
 
+@pytest.mark.parametrize("name", GAMES)
+def test_stats_messages_take_nothing_back(name: str) -> None:
+    """What has ended stays as it was first shown, but for the opening type of a conversion."""
+    last, emitted = result_of(name)
+    for update in (event.stats for event in emitted if isinstance(event, StatsUpdate)):
+        for member in ("conversions", "combos", "stocks"):
+            known = {(final.player_index, final.start_frame): final for final in getattr(last, member)}
+            for entry in getattr(update, member):
+                final = known[entry.player_index, entry.start_frame]
+                if isinstance(entry.end_frame, int) and member == "conversions":
+                    assert msgspec.structs.replace(entry, opening_type=final.opening_type) == final
+                elif isinstance(entry.end_frame, int):
+                    assert entry == final
+
+
 def in_order_of_end(punishes: Iterable[Any]) -> list[Any]:
     closed = [p for p in punishes if isinstance(p.end_frame, int)]
     return sorted(closed, key=lambda p: (p.end_frame, p.player_index))
@@ -134,60 +135,55 @@ def assert_never_ended(stats: Stats, announced: Any, final: Any) -> None:
     )
 
 
-@needs_shared
-@pytest.mark.parametrize("name", ["v0.1", "sheik_vs_ics_yoshis"])
-def test_opening_type_of_a_conversion_that_never_ends(name: str) -> None:
+def test_opening_type_of_a_conversion_that_never_ends() -> None:
     """Games cut where a conversion has just ended while one on the attacker is still open."""
     found = 0
-    open_since: dict[int, int] = {}
-    ended = {(e.frame, e.values["playerIndex"]) for e in events_of(result_of(name)[1], "conversion_ended")}
-    for event in events_of(result_of(name)[1], "conversion_started", "conversion_ended"):
-        victim = event.values["playerIndex"]
-        conversion = event.values["conversion"]
-        if event.kind == "conversion_started":
-            open_since[victim] = frame_of(event)
-            continue
-        del open_since[victim]
-        attacker = conversion.last_hit_by
-        if (event.frame, attacker) in ended or not conversion.moves:
-            continue
-        if open_since.get(attacker, frame_of(event)) < conversion.start_frame:
-            assert conversion.opening_type == "counter-attack"
-            frames = [(frame, offset) for frame, offset in game(name).frames if frame.number <= frame_of(event)]
-            stats, _ = run(game(name)._replace(frames=frames))
-            final = next(c for c in stats.stats().conversions if (c.player_index, c.end_frame) == (victim, event.frame))
-            assert_never_ended(stats.stats(), conversion, final)
-            found += 1
+    for name in existing("ranked_3.14", "rollbacks_items_3.7", "short_pre_frames_3.17", "stadium_3.19", "v0.1"):
+        open_since: dict[int, int] = {}
+        ended = {(e.frame, e.values["playerIndex"]) for e in events_of(result_of(name)[1], "conversion_ended")}
+        for event in events_of(result_of(name)[1], "conversion_started", "conversion_ended"):
+            victim = event.values["playerIndex"]
+            conversion = event.values["conversion"]
+            if event.kind == "conversion_started":
+                open_since[victim] = frame_of(event)
+                continue
+            del open_since[victim]
+            attacker = conversion.last_hit_by
+            if (event.frame, attacker) in ended or not conversion.moves:
+                continue
+            if open_since.get(attacker, frame_of(event)) < conversion.start_frame:
+                assert conversion.opening_type == "counter-attack"
+                frames = [(frame, offset) for frame, offset in game(name).frames if frame.number <= frame_of(event)]
+                stats = run(Game(game(name).settings, frames, game(name).end))[0].stats()
+                final = next(c for c in stats.conversions if (c.player_index, c.end_frame) == (victim, event.frame))
+                assert_never_ended(stats, conversion, final)
+                found += 1
     assert found >= 3
 
 
-@needs_shared
 def test_pauses() -> None:
-    stats, emitted = run(game_of(replay("gnwActions")))
+    stats, emitted = result_of("pauses_3.18")
     paused = [(event.frame, event.values["frames"]) for event in events_of(emitted, "game_paused")]
-    assert paused == [(593, 285), (1046, 192), (1159, 805)]
-    assert (stats.stats().extra.pauses, stats.stats().extra.paused_frames) == (3, 1282)
+    assert paused == [(50, 90), (51, 200), (250, 30)]
+    assert (stats.extra.pauses, stats.extra.paused_frames) == (3, 320)
 
 
-@needs_shared
 def test_rollbacks() -> None:
-    stats, emitted = run(game_of(replay("ics2")))
-    assert len(events_of(emitted, "rollback")) == 11
-    assert all(event.values["sent"] >= 2 for event in events_of(emitted, "rollback"))
-    rollbacks = stats.stats().extra.rollbacks
-    assert rollbacks.frames == 11
-    assert rollbacks.longest == max(event.values["frames"] for event in events_of(emitted, "rollback"))
+    sent = Counter(event.number for event in SlippiReader().feed(replay("rollbacks_3.18")) if isinstance(event, Frame))
+    stats, emitted = result_of("rollbacks_3.18")
+    rollbacks = events_of(emitted, "rollback")
+    assert {event.frame: event.values["sent"] for event in rollbacks} == {n: sent[n] for n in sent if sent[n] > 1}
+    assert stats.extra.rollbacks.frames == len(rollbacks) > 10
+    assert stats.extra.rollbacks.longest == max(event.values["frames"] for event in rollbacks)
 
 
-@needs_shared
 def test_zelda_becomes_sheik() -> None:
-    stats, emitted = run(game_of(replay("transform")))
-    (event,) = events_of(emitted, "transformed")
-    characters = {p.player_index: p.characters for p in stats.stats().extra.players}[event.values["playerIndex"]]
-    assert [c.internal_character_id for c in characters] == [
-        event.values["fromInternalCharacterId"],
-        event.values["internalCharacterId"],
-    ]
-    assert {event.values["fromInternalCharacterId"], event.values["internalCharacterId"]} == {7, 19}
-    assert characters[0].frames == frame_of(event) + 123
-    assert sum(c.frames for c in characters) == len(game_of(replay("transform")).frames)
+    played = game_of(synthetic_match(seed=1, frames=900, characters=(ZELDA, MARTH)))
+    stats, emitted = run(played)
+    first, *others = events_of(emitted, "transformed")
+    assert (first.values["fromInternalCharacterId"], first.values["internalCharacterId"]) == (19, 7)
+    zelda, sheik = stats.stats().extra.players[0].characters
+    assert (zelda.internal_character_id, sheik.internal_character_id) == (19, 7)
+    assert not others
+    assert zelda.frames == frame_of(first) + 123
+    assert zelda.frames + sheik.frames == len(played.frames)

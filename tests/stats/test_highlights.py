@@ -14,31 +14,23 @@ from msgspec import UNSET
 from slpstream.model.highlight import Highlight, of_event
 from slpstream.stats.highlights import highlight_of_conversion, highlight_of_stock, highlights
 from slpstream.stats.schema import Conversion, Move, Stock
-from tests.replays import replay, replays
-from tests.stats.games import Game, events_of, game_of, run
-from tests.synthetic.match import synthetic_match
+from tests.replays import existing
+from tests.stats.games import events_of, game, result_of
 
-NAMES = ["game", "ics2", "doubles", "items", "transform", "v0.1", "v2.0", "v3.18"]
-GAMES = ["synthetic", "four", *(NAMES if replays() else ())]
-
-
-def named(name: str) -> Game:
-    if name == "synthetic":
-        return game_of(synthetic_match(seed=3, frames=2000, rollbacks=True))
-    if name == "four":
-        return game_of(synthetic_match(seed=4, frames=1500, players=4, teams=True))
-    return game_of(replay(name))
+GAMES = existing(
+    "duplicate_game_end_3.18", "stadium_3.19", "doubles_3.18", "time_mode_3.18", "game", "ics2", "doubles", "items",
+    "transform", "v0.1", "v2.0", "v3.18",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("name", GAMES)
 def test_events_are_the_highlights_of_the_last_stats(name: str) -> None:
-    game = named(name)
-    stats, emitted = run(game)
-    players = game.settings.players
+    settings, (stats, emitted) = game(name).settings, result_of(name)
+    players = settings.players
     indices = [player.player_index for player in players]
-    teams = {p.player_index: p.team_id for p in players} if game.settings.is_teams and len(players) > 2 else {}
+    teams = {p.player_index: p.team_id for p in players} if settings.is_teams and len(players) > 2 else {}
     events = events_of(emitted, "highlight")
-    assert [of_event(event.values) for event in events] == highlights(stats.stats(), indices, teams)
+    assert [of_event(event.values) for event in events] == highlights(stats, indices, teams)
     assert [event.frame for event in events] == [event.values["endFrame"] for event in events]
 
 

@@ -1,7 +1,7 @@
 """Events and stats in the logs while a game writes its file.
 
-Each follows the final frame that caused it and precedes the next frame. They do not depend on how the bytes come, and
-are never taken back.
+Each follows the final frame that caused it and precedes the next frame. `formats/slippi/test_golden` shows that they do
+not depend on how the bytes come.
 """
 
 from __future__ import annotations
@@ -13,34 +13,17 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.game.pipeline import Batch, Pipeline
 from slpstream.model.messages import FramesMode
 from slpstream.simulate.schedule import schedule
-from tests.replays import needs_shared, replay
-from tests.stats.games import Json, differences
-from tests.synthetic.match import synthetic_match
+from tests.replays import existing, replay
+from tests.stats.games import Json
 
 MODES: tuple[FramesMode, ...] = ("live", "finalized")
-WRITERS = ("dolphin", "frame", "random:7")
 FIRST_FRAME = -123
-MATCHES = {
-    "two": {"seed": 21},
-    "netplay": {"seed": 22, "rollbacks": True},
-    "broken_off": {"seed": 23, "rollbacks": True, "ended": False},
-    "teams": {"seed": 24, "players": 4, "teams": True, "stocks": 1},
-    "oldest": {"seed": 25, "version": (0, 1, 0)},
-}
-REAL = ("rollbackFrameTest", "transform", "incomplete")
-LARGE = dict.fromkeys(("rollbackFrameTest", "incomplete"), (pytest.mark.slow,))
-
-
-@cache
-def data_of(name: str) -> bytes:
-    return replay(name) if name in REAL else synthetic_match(frames=450, **MATCHES[name])  # type: ignore[arg-type]
+GAMES = ("quit_3.18", "rollbacks_3.18", "in_progress_3.18", "doubles_3.18", "singles_0.1", "zelda_sheik_3.18")
 
 
 def play(pipeline: Pipeline, data: bytes, writer: str) -> Iterator[Batch]:
@@ -57,17 +40,12 @@ def play(pipeline: Pipeline, data: bytes, writer: str) -> Iterator[Batch]:
 def whole(name: str) -> tuple[tuple[bytes, ...], ...]:
     """The lines of both logs, read in one piece."""
     pipeline = Pipeline(SlippiReader(), MODES)
-    logs = [pipeline.feed(data_of(name)), pipeline.finish()]
+    logs = [pipeline.feed(replay(name)), pipeline.finish()]
     return tuple(lines(batch.messages(mode) for batch in logs) for mode in MODES)
 
 
 def lines(batches: Any) -> tuple[bytes, ...]:
     return tuple(message.json() for batch in batches for message in batch)
-
-
-def in_pieces(name: str, writer: str) -> list[tuple[bytes, ...]]:
-    batches = list(play(Pipeline(SlippiReader(), MODES), data_of(name), writer))
-    return [lines(batch.messages(mode) for batch in batches) for mode in MODES]
 
 
 def derived(log: tuple[bytes, ...]) -> list[Json]:
@@ -139,68 +117,20 @@ def check_stats_messages(log: tuple[bytes, ...]) -> None:
             )
 
 
-def check_nothing_is_taken_back(log: tuple[bytes, ...]) -> None:
-    """Assert that closed entries stay as announced, up to the last stats.
-
-    The opening type of a conversion may differ if a conversion on its attacker is still open at the end.
-    """
-    messages = derived(log)
-    last = messages[-1]["stats"]
-    open_at_end = {c["playerIndex"]: c["startFrame"] for c in last["conversions"] if "endFrame" not in c}
-    for member, kind, single in (
-        ("conversions", "conversion_ended", "conversion"),
-        ("combos", "combo_ended", "combo"),
-        ("stocks", "stock_lost", "stock"),
-    ):
-        ended = sorted((e for e in last[member] if "endFrame" in e), key=_identity)
-        announced = sorted((m[single] for m in messages if m.get("kind") == kind), key=_identity)
-        assert len(announced) == len(ended)
-        for ours, final in zip(announced, ended, strict=True):
-            different = [difference.where for difference in differences(final, ours)]
-            if different == ["openingType"]:
-                attacker = final["moves"][0]["playerIndex"] if final["moves"] else final["lastHitBy"]
-                assert ours["openingType"] == "counter-attack"
-                assert open_at_end[attacker] < final["startFrame"]
-            else:
-                assert different == []
-    for message in (m for m in messages if m["type"] == "stats"):
-        for member in ("conversions", "combos", "stocks"):
-            known = {_identity(entry): entry for entry in last[member]}
-            for entry in message["stats"][member]:
-                if "endFrame" in entry:
-                    final = known[_identity(entry)]
-                    assert {difference.where for difference in differences(final, entry)} <= {"openingType"}
-
-
-def _identity(entry: Json) -> tuple[int, int]:
-    return entry["playerIndex"], entry["startFrame"]
-
-
-NAMES = [*MATCHES, *(pytest.param(name, marks=[needs_shared, *LARGE.get(name, ())]) for name in REAL)]
-
-
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*GAMES, *existing("transform")])
 def test_events_follow_their_frame(name: str) -> None:
     live, finalized = whole(name)
     assert check_live_order(live) > 10
     assert check_finalized_order(finalized) > 10
     check_stats_messages(finalized)
-    check_nothing_is_taken_back(live)
     assert derived(live) == derived(finalized)
 
 
-@pytest.mark.parametrize("writer", WRITERS)
-@pytest.mark.parametrize("name", [*MATCHES, *(pytest.param(n, marks=needs_shared) for n in REAL[1:2])])
-def test_logs_do_not_depend_on_writes(name: str, writer: str) -> None:
-    """Every message with its cursor is the same, for bursts as Dolphin writes, frame by frame, and random cuts."""
-    assert in_pieces(name, writer) == list(whole(name))
-
-
-@pytest.mark.parametrize("name", ["two", "netplay"])
+@pytest.mark.parametrize("name", ["quit_3.18", "rollbacks_3.18"])
 def test_events_come_with_the_write_that_makes_their_frame_final(name: str) -> None:
     """Written frame by frame, events come with the write that makes their frame final, not later."""
     through = FIRST_FRAME - 1
-    for batch in play(Pipeline(SlippiReader(), MODES), data_of(name), "frame"):
+    for batch in play(Pipeline(SlippiReader(), MODES), replay(name), "frame"):
         messages = [msgspec.json.decode(message.json()) for message in batch.messages("live")]
         before = through
         through = max([through, *(m["through"] for m in messages if m["type"] == "finalized")])
@@ -209,30 +139,7 @@ def test_events_come_with_the_write_that_makes_their_frame_final(name: str) -> N
                 assert before < message["frame"] <= through or closing(message, through)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", MATCHES)
-def test_resume_in_the_middle(name: str) -> None:
-    """A copy of the pipeline continues with the same messages, and the original is not affected."""
-
-    @settings(max_examples=3, deadline=None)
-    @given(st.floats(0, 1), st.integers(1, 30_000))
-    def check(where: float, size: int) -> None:
-        data = data_of(name)
-        cut = int(where * len(data))
-        original = Pipeline(SlippiReader(), MODES)
-        first = original.feed(data[:cut])
-        twin = original.copy()
-        for pipeline in (twin, original):
-            rest = [pipeline.feed(data[at : at + size]) for at in range(cut, len(data), size)]
-            rest.append(pipeline.finish())
-            for mode, expected in zip(MODES, whole(name), strict=True):
-                assert lines(batch.messages(mode) for batch in [first, *rest]) == expected
-
-    check()
-
-
-@needs_shared
-@pytest.mark.parametrize("name", ["Whispy", "doubles", "transform", "rollbackFrameTest", "v2.0", "itemExport"])
+@pytest.mark.parametrize("name", ["rollbacks_items_3.18", "dream_land_3.18", "doubles_3.18", "zelda_sheik_3.18"])
 def test_payload_keys_differ_from_envelope_keys(name: str) -> None:
     """A payload must not have a key of the envelope."""
     pipeline = Pipeline(SlippiReader())

@@ -6,8 +6,6 @@ from typing import Any
 
 import pytest
 
-from slpstream.formats.slippi.whole_game import WholeGame
-from slpstream.stats.whole import whole_stats
 from tests.formats.slippi.timed_game import COIN_MODE, TimedGame
 from tests.stats.games import events_of, frame_of, game_of, run, shown
 
@@ -16,9 +14,9 @@ def extra(stats: Any) -> list[tuple[Any, ...]]:
     return [(p.kos, p.falls, p.self_destructs, p.score) for p in stats.stats().extra.players]
 
 
-def three_players(stocks: int = 4, **options: Any) -> bytes:
+def three_players(stocks: int = 4) -> bytes:
     """Player 1 falls by 0, player 2 falls alone, and player 1 falls by 0 again."""
-    return TimedGame(players=3, stocks=stocks, **options).fall(1, by=0).fall(2).fall(1, by=0).end(placements=(0, 2, 1))
+    return TimedGame(players=3, stocks=stocks).fall(1, by=0).fall(2).fall(1, by=0).end(placements=(0, 2, 1))
 
 
 @pytest.mark.parametrize("stocks", [0, 1, 4, 99])
@@ -96,29 +94,7 @@ def test_compatible_stats_know_no_falls() -> None:
     assert [stock.count for stock in stats.stats().stocks] == [4, 4]
 
 
-def test_copied_stats_count_on() -> None:
-    game = game_of(three_players())
-    stats, _ = run(game)
-    half = len(game.frames) // 2
-    twin = type(stats)(game.settings)
-    for frame, end_offset in game.frames[:half]:
-        twin.feed(frame, end_offset)
-    twin = twin.copy()
-    for frame, end_offset in game.frames[half:]:
-        twin.feed(frame, end_offset)
-    twin.finish(game.end)
-    assert twin.stats() == stats.stats()
-
-
 def test_stats_and_game_end_agree() -> None:
     game = game_of(three_players())
     stats, _ = run(game)
     assert extra(stats) == [(s.kos, s.falls, s.self_destructs, s.score) for s in game.end.values["scores"]]
-
-
-def test_stats_from_columns_are_the_same() -> None:
-    pytest.importorskip("numpy")
-    data = three_players()
-    computed = whole_stats(WholeGame(data))
-    assert computed is not None
-    assert computed.stats() == run(game_of(data))[0].stats()

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from slpstream.game.described import DescribedGame
 from slpstream.game.record import record_of
 from slpstream.model.events import Event, GameEnd, GameStart, Metadata, StatsUpdate
+from slpstream.model.highlight import Highlight
 from slpstream.store import Entry, GameRecord
 
 SECOND = 1_000_000_000
@@ -41,6 +44,26 @@ def end(seconds: float = 30.0) -> GameEnd:
 def stats() -> StatsUpdate:
     return StatsUpdate(
         80, 1676, {"gameComplete": True, "lastFrame": 1676, "overall": [{"killCount": 4}], "combos": [1]}
+    )
+
+
+def with_highlights(number: int, scores: list[float] | None, station: str = "main") -> Entry:
+    """An entry whose game has highlights with these scores; `None` if they are unknown."""
+    described = entry(number, station=station)
+    assert described.record is not None
+    found = None if scores is None else [highlight(score, 100 * place) for place, score in enumerate(scores)]
+    return msgspec.structs.replace(described, record=msgspec.structs.replace(described.record, highlights=found))
+
+
+def highlight(score: float, end_frame: int = 100) -> Highlight:
+    return Highlight(
+        of="conversion",
+        player_index=0,
+        opponent_index=1,
+        start_frame=end_frame - 50,
+        end_frame=end_frame,
+        score=score,
+        reasons=("damage",),
     )
 
 

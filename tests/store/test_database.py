@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,16 +18,12 @@ from msgspec import UNSET
 
 from slpstream.model.summary import GameSummary
 from slpstream.store import FILE_NAME, Database, Entry, GamesQuery, StartTime, open_database
+from slpstream.store.database import StoredGame
 from tests.store import samples
+from tests.store.pages import every
 
 NAMES = ("ann", "bob", "cleo", "Ünal")
 STATIONS = ("main", "side")
-
-
-@pytest.fixture
-def database(tmp_path: Path) -> Iterator[Database]:
-    with closing(open_database(tmp_path / FILE_NAME)) as database:
-        yield database
 
 
 ALL = GamesQuery()
@@ -36,27 +31,15 @@ ALL = GamesQuery()
 
 def ids(database: Database, query: GamesQuery = ALL, limit: int = 100) -> list[int]:
     """The numbers of the games that match a query, page after page."""
-    found: list[int] = []
-    query = msgspec.structs.replace(query, limit=limit)
-    while True:
-        page = database.page(query)
-        assert len(page.games) <= limit
-        assert page.next is None or len(page.games) == limit
-        found += [int(game.game_id, 16) for game in page.games]
-        if page.next is None:
-            return found
-        query = msgspec.structs.replace(query, cursor=page.next)
+    found = every("games", database.page, msgspec.structs.replace(query, limit=limit))
+    return [int(game.game_id, 16) for game in found]
 
 
-def test_played_games_for_grouping_into_sets(database: Database) -> None:
-    database.put(
-        [samples.entry(number, station=station) for number, station in ((2, "main"), (0, "main"), (1, "side"))]
-    )
-    assert [int(row.game_id, 16) for row in database.played("main", 10)] == [2, 0]
-    assert [int(row.game_id, 16) for row in database.played("main", 1)] == [2]
-    [game] = database.played("side", 10)
-    assert (game.mtime_ns, game.reason) == ((samples.DAY_ONE + 60) * samples.SECOND, "game_end")
-    assert game.summary == samples.entry(1).record.summary  # type: ignore[union-attr]
+def stored(database: Database, number: int = 1) -> StoredGame:
+    """A game that the database must have."""
+    game = database.game(samples.game_id(number))
+    assert game is not None
+    return game
 
 
 def test_corrections_belong_to_stations_and_survive_the_removal_of_files(database: Database) -> None:
@@ -127,8 +110,7 @@ def test_arrival_is_kept_when_a_file_is_read_again_or_copied(database: Database)
         database.put([entry])
     database.remove([first.path])
     assert ids(database) == [2, 1]
-    game = database.game(samples.game_id(1))
-    assert game is not None
+    game = stored(database)
     assert game.row.arrived_at_ms == first.arrived_at_ms
 
 
@@ -279,22 +261,6 @@ def test_games_added_between_two_pages_do_not_shift_them(database: Database) -> 
     assert [int(game.game_id, 16) for game in second.games] == list(range(9, -1, -1))
 
 
-def test_running_game_is_completed_by_its_end(database: Database) -> None:
-    events = (samples.start(1), samples.stats(), samples.end(), samples.metadata())
-    database.put([samples.entry(1, events=events[:1])])
-    running = database.game(samples.game_id(1))
-    assert running is not None
-    assert running.row.reason is None
-    database.put([samples.entry(1, at=samples.DAY_ONE + 100, events=events[:3])])
-    database.put([samples.entry(1, at=samples.DAY_ONE + 101, events=events)])
-    game = database.game(samples.game_id(1))
-    assert game is not None
-    assert (game.row.reason, game.row.last_frame, game.row.started_at_ms) == ("game_end", 1676, samples.DAY_ONE * 1000)
-    assert msgspec.json.decode(game.details.settings)["stageId"] == 3
-    assert msgspec.json.decode(game.details.stats or "")["overall"] == [{"killCount": 4}]
-    assert [file.mtime_ns for file in game.files] == [(samples.DAY_ONE + 101) * samples.SECOND]
-
-
 def test_reading_a_file_again_from_its_beginning_removes_nothing(database: Database) -> None:
     whole = samples.entry(1, events=(samples.start(1), samples.stats(), samples.end(), samples.metadata()))
     database.put([whole])
@@ -310,14 +276,12 @@ def test_game_in_two_files_is_described_by_the_newest_file(database: Database) -
         1, station="side", path="/b/old.slp", at=samples.DAY_ONE, events=(samples.start(1), samples.end(7.0))
     )
     database.put([old])
-    game = database.game(samples.game_id(1))
-    assert game is not None
+    game = stored(database)
     assert [file.path for file in game.files] == [b"/a/new.slp", b"/b/old.slp"]
     assert (game.row.station, game.row.duration_seconds) == ("main", 30.0)
     assert ids(database, GamesQuery(station="side")) == ids(database, GamesQuery(station="main")) == [1]
     database.remove([b"/a/new.slp"])
-    game = database.game(samples.game_id(1))
-    assert game is not None
+    game = stored(database)
     assert (game.row.station, [file.path for file in game.files]) == ("side", [b"/b/old.slp"])
     assert ids(database, GamesQuery(station="main")) == []
     database.remove([b"/b/old.slp", b"/never/was.slp"])
@@ -336,8 +300,7 @@ def test_newer_copy_that_was_cut_off_does_not_hide_the_whole_file(database: Data
     cut.size_bytes = 600
     for entry in (cut, whole) if cut_first else (whole, cut):
         database.put([entry])
-    game = database.game(samples.game_id(1))
-    assert game is not None
+    game = stored(database)
     assert [file.path for file in game.files] == [b"/a/whole.slp", b"/b/cut.slp"]
     assert (game.row.station, game.row.reason, game.row.duration_seconds) == ("main", "game_end", 30.0)
     [listed] = database.played("side", 10)
@@ -349,8 +312,7 @@ def test_of_two_unfinished_files_the_larger_one_counts(database: Database) -> No
     less = samples.entry(1, path="/a/less.slp", at=samples.DAY_ONE + 500, events=CUT_OFF)
     less.size_bytes = more.size_bytes - 1
     database.put([more, less])
-    game = database.game(samples.game_id(1))
-    assert game is not None
+    game = stored(database)
     assert [file.path for file in game.files] == [b"/a/more.slp", b"/a/less.slp"]
 
 
@@ -358,8 +320,7 @@ def test_whole_file_that_is_read_from_its_beginning_still_counts(database: Datab
     database.put([samples.entry(1, path="/a/whole.slp", events=WHOLE_GAME)])
     cut = samples.entry(1, path="/b/cut.slp", at=samples.DAY_ONE + 100, events=CUT_OFF)
     database.put([cut, samples.entry(1, path="/a/whole.slp", events=WHOLE_GAME[:1])])
-    game = database.game(samples.game_id(1))
-    assert game is not None
+    game = stored(database)
     assert (game.files[0].path, game.row.reason) == (b"/a/whole.slp", "game_end")
 
 
@@ -377,8 +338,7 @@ def test_stored_stats_survive_another_read_of_the_file(database: Database) -> No
     database.put([samples.entry(1, events=(samples.start(1), samples.end()))])
     database.keep_stats(samples.game_id(1), b'{"overall":[]}')
     database.put([samples.entry(1, events=(samples.start(1), samples.end()))])
-    game = database.game(samples.game_id(1))
-    assert game is not None
+    game = stored(database)
     assert game.details.stats == '{"overall":[]}', "stats are kept when the index is built again"
 
 
@@ -423,11 +383,3 @@ def test_two_processes_can_open_the_database(tmp_path: Path) -> None:
         one.put([samples.entry(1)])
         other.put([samples.entry(2)])
         assert ids(one) == ids(other) == [2, 1]
-
-
-def test_remembered_values_are_replaced_and_removed(database: Database) -> None:
-    database.remember({"on_air": b'{"station":"main"}', "other": b"1"})
-    database.remember({"on_air": b'{"station":"side"}', "other": None})
-    assert database.remembered("on_air") == b'{"station":"side"}'
-    assert database.remembered("other") is None
-    assert database.remembered("never") is None

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import trio
 
@@ -89,9 +90,11 @@ async def test_played_games_are_indexed(tmp_path: Path) -> None:
         await index.written()
         game = await index.game(samples.game_id(1))
         assert game is not None
-        assert game.row.reason == "game_end"
+        assert (game.row.reason, game.row.last_frame) == ("game_end", 1676)
+        assert game.row.started_at_ms == samples.DAY_ONE * 1000
+        assert msgspec.json.decode(game.details.settings)["stageId"] == 3
+        assert msgspec.json.decode(game.details.stats or "")["overall"] == [{"killCount": 4}]
         assert game.details.metadata is not None
-        assert game.details.stats is not None
         assert game.files[0].mtime_ns == (samples.DAY_ONE + 9) * samples.SECOND
         index.gone(Path("/replays/1.slp"))
         assert await ids(index) == []
@@ -203,18 +206,6 @@ async def fill(folder: Path) -> None:
         await index.written()
 
 
-async def test_damage_while_open_begins_a_new_database(tmp_path: Path) -> None:
-    await fill(tmp_path)
-    path = tmp_path / FILE_NAME
-    async with indexed(tmp_path) as (index, errors):
-        spoil(path)
-        assert (await index.page(GamesQuery(limit=10))).games == []
-        assert errors
-        played(index, 7, samples.start(7))
-        assert await ids(index) == [7]
-    assert list(tmp_path.glob(f"{FILE_NAME}.damaged-*"))
-
-
 async def test_game_whose_writing_finds_the_damage_is_in_the_new_database(tmp_path: Path) -> None:
     await fill(tmp_path)
     async with indexed(tmp_path) as (index, errors):
@@ -302,7 +293,7 @@ async def test_remembered_values_are_written_when_the_database_works_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / FILE_NAME
-    monkeypatch.setattr("slpstream.store.index._RETRY_SECONDS", 0.05)
+    monkeypatch.setattr("slpstream.store.index.RETRY_SECONDS", 0.05)
 
     def fail(*_: object) -> None:
         raise sqlite3.OperationalError("database or disk is full")

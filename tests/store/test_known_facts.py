@@ -2,46 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import closing
 from functools import partial
-from pathlib import Path
 
 import pytest
 
 from slpstream.search.games.sql import to_sql
 from slpstream.search.query.parse import Context, parse
-from slpstream.store import FILE_NAME, Database, Filter, GameKey, GamesQuery, KnownFacts, open_database
+from slpstream.store import Database, Filter, GamesQuery, KnownFacts
 from slpstream.store.known_facts import MakeFilter
 from tests.store import samples
+from tests.store.pages import every
 
 GAMES = 60
 
 
-@pytest.fixture
-def database(tmp_path: Path) -> Iterator[Database]:
-    with closing(open_database(tmp_path / FILE_NAME)) as database:
-        names = [("ann", f"bob{n % 7}") if n % 3 else ("carl\x01x ", f"dora{n}") for n in range(GAMES)]
-        database.put([samples.entry(n, *names[n], path=f"/replays/Game_{n:02}.slp") for n in range(GAMES)])
-        yield database
+@pytest.fixture(autouse=True)
+def _many_games(database: Database) -> None:
+    names = [("ann", f"bob{n % 7}") if n % 3 else ("carl\x01x ", f"dora{n}") for n in range(GAMES)]
+    database.put([samples.entry(n, *names[n], path=f"/replays/Game_{n:02}.slp") for n in range(GAMES)])
 
 
 def _filter(query: str, known: KnownFacts, *, narrowed: bool) -> Filter:
     found = Filter(*to_sql(parse(query, Context(("ANN#0",))).condition, known))
-    return found if narrowed else found._replace(lines=None)
+    return found if narrowed else Filter(found.sql, found.values)
 
 
 def _listed(database: Database, only: MakeFilter, query: GamesQuery) -> list[str]:
-    found: list[str] = []
-    cursor: GameKey | None = None
-    while True:
-        page = database.page(
-            query if cursor is None else GamesQuery(order=query.order, limit=4, cursor=cursor), (), only
-        )
-        found += [game.game_id for game in page.games]
-        cursor = page.next
-        if cursor is None:
-            return found
+    return [game.game_id for game in every("games", lambda query: database.page(query, (), only), query)]
 
 
 @pytest.mark.parametrize("order", ["began", "ended"])

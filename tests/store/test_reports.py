@@ -54,8 +54,8 @@ def test_a_damaged_queue_is_set_aside(tmp_path: Path) -> None:
     store.close()
 
 
-def test_errors_name_the_reports(store: ReportStore) -> None:
-    with store._transaction() as connection:
+def test_errors_name_the_reports(store: ReportStore, tmp_path: Path) -> None:
+    with contextlib.closing(sqlite3.connect(tmp_path / FILE_NAME)) as connection, connection:
         connection.execute("DROP TABLE entries")
     with pytest.raises(SinkError, match="reports: no such table"):
         store.entries("x")

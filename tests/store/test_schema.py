@@ -35,14 +35,6 @@ def test_new_database(tmp_path: Path) -> None:
         assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
 
 
-def test_reopened_database_has_its_games(tmp_path: Path) -> None:
-    path = tmp_path / FILE_NAME
-    with closing(open_database(path)) as database:
-        database.put([samples.entry(1)])
-    with closing(open_database(path)) as database:
-        assert [game.game_id for game in database.page(GamesQuery(limit=10)).games] == [samples.game_id(1)]
-
-
 def test_migration_keeps_the_games(tmp_path: Path) -> None:
     path = tmp_path / FILE_NAME
     with closing(open_database(path)) as database:
@@ -91,6 +83,10 @@ OLD_END = '{"reason":"game_end","gameEnd":{"gameEndMethod":2,"lrasInitiatorIndex
 OLD_METADATA = '{"players":{"0":{"names":{"netplay":"Ann","code":"ANN#1"}}}}'
 
 
+SUMMARIES = 3
+"""The version whose games have summaries."""
+
+
 def old_database(path: Path, version: int, rows: Mapping[str, Mapping[str, Any]]) -> None:
     """Make a database as an older version left it, with one game per format; `rows` has further columns of each."""
     open_database(path, migrations=MIGRATIONS[:version]).close()
@@ -98,7 +94,8 @@ def old_database(path: Path, version: int, rows: Mapping[str, Mapping[str, Any]]
         for number, (format_name, columns) in enumerate(rows.items()):
             row = {
                 "game_id": samples.game_id(number), "started_at_ms": 5, "format": format_name, "station": "main",
-                "path": b"%d" % number, "setup": "{}", "players": "[]", "rate": "[60,1]", "settings": "{}", **columns,
+                "path": b"%d" % number, "rate": "[60,1]", "settings": "{}",
+                **({"setup": "{}", "players": "[]"} if version < SUMMARIES else {}), **columns,
             }  # fmt: skip
             connection.execute(
                 f"INSERT INTO games ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})", tuple(row.values())
@@ -140,18 +137,9 @@ def test_migration_describes_games_of_older_versions(tmp_path: Path) -> None:
 
 def test_migration_finds_sudden_deaths(tmp_path: Path) -> None:
     path = tmp_path / FILE_NAME
-    open_database(path, migrations=MIGRATIONS[:3]).close()
     settings = json.dumps({**json.loads(OLD_SETTINGS), "scene": 3, "gameMode": 2})
-    with closing(sqlite3.connect(path)) as connection:
-        for number, (kind, text) in enumerate((("slippi", settings), ("of a package that is gone", "{}"))):
-            row = (samples.game_id(number), kind, b"%d" % number, '{"versus":true}', text)
-            connection.execute(
-                "INSERT INTO games (game_id, started_at_ms, format, station, path, summary, rate, settings) "
-                "VALUES (?, 5, ?, 'main', ?, ?, '[60,1]', ?)",
-                row,
-            )
-            connection.execute("INSERT INTO tags VALUES ('station', 'main', 5, ?)", row[:1])
-        connection.commit()
+    versus = {"summary": '{"versus":true}'}
+    old_database(path, 3, {"slippi": versus | {"settings": settings}, "of a package that is gone": versus})
     with closing(open_database(path, describe=describe_stored)) as database:
         summaries = {game.game_id: game.summary for game in database.played("main", 10)}
     assert summaries[samples.game_id(0)].sudden_death
@@ -269,14 +257,10 @@ def test_folder_that_cannot_be_created(tmp_path: Path) -> None:
 
 def test_migration_knows_when_games_ended(tmp_path: Path) -> None:
     path = tmp_path / FILE_NAME
-    open_database(path, migrations=MIGRATIONS[:6]).close()
+    reasons = ("game_end", None, "no_contest")
+    games = [{"summary": "{}", "listed_at_ms": number, "reason": reason} for number, reason in enumerate(reasons)]
+    old_database(path, 6, dict(zip(("slippi", "gci", "mk8"), games, strict=True)))
     with closing(sqlite3.connect(path)) as connection:
-        for number, reason in enumerate(("game_end", None, "no_contest")):
-            connection.execute(
-                "INSERT INTO games (game_id, started_at_ms, listed_at_ms, format, station, path, reason, summary, rate,"
-                " settings) VALUES (?, 5, ?, 'slippi', 'main', ?, ?, '{}', '[60,1]', '{}')",
-                (samples.game_id(number), number, b"%d" % number, reason),
-            )
         connection.execute("INSERT INTO files VALUES (?, 'main', ?, 7000000, 1, NULL, 2)", (b"0", samples.game_id(0)))
         connection.commit()
     with closing(open_database(path)) as database:

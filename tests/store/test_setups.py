@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
-from pathlib import Path
 
 import msgspec
 import pytest
 
 from slpstream.model.setup import Code, CodeList, CodeSet, Pacing
-from slpstream.store import FILE_NAME, Database, open_database
+from slpstream.store import Database
 from tests.store import samples
 
 CODES = CodeList(
@@ -24,11 +22,9 @@ OTHER = msgspec.structs.replace(CODES, fingerprint="cd" * 16)
 PACING = Pacing(frames_per_second=59.9, stutters=2, late_milliseconds=10, seconds=180.0)
 
 
-@pytest.fixture
-def database(tmp_path: Path) -> Iterator[Database]:
-    with closing(open_database(tmp_path / FILE_NAME)) as database:
-        database.put([samples.entry(number) for number in range(3)])
-        yield database
+@pytest.fixture(autouse=True)
+def _three_games(database: Database) -> None:
+    database.put([samples.entry(number) for number in range(3)])
 
 
 def lists(database: Database) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -14,15 +13,8 @@ import trio
 
 from slpstream.store import FILE_NAME, Database, FoundSituation, GameIndex, HighlightsQuery, open_database
 from slpstream.store.situations_query import SituationKey, SituationsQuery
-from tests.store.samples import game_id
-from tests.store.test_highlights import listed as highlights
-from tests.store.test_highlights import played
-
-
-@pytest.fixture
-def database(tmp_path: Path) -> Iterator[Database]:
-    with closing(open_database(tmp_path / FILE_NAME)) as database:
-        yield database
+from tests.store.pages import every, highlights
+from tests.store.samples import game_id, with_highlights
 
 
 def found(
@@ -48,19 +40,10 @@ def found(
 
 
 def listed(database: Database, limit: int = 200, **values: Any) -> list[tuple[int, str, int]]:
-    """Game, name and number of all situations that match, page after page."""
-    shown: list[tuple[int, str, int]] = []
-    query = SituationsQuery(limit=limit, **values)
-    while True:
-        page = database.situations(query)
-        assert len(page.situations) <= limit
-        for row in page.situations:
-            document = msgspec.json.decode(row.document)
-            shown.append((int(row.game_id, 16), document["name"], document["number"]))
-        if page.next is None:
-            return shown
-        assert SituationKey.parse(str(page.next)) == page.next
-        query = msgspec.structs.replace(query, cursor=page.next)
+    """Game, name and number of all situations that match."""
+    found = every("situations", database.situations, SituationsQuery(limit=limit, **values))
+    documents = ((row.game_id, msgspec.json.decode(row.document)) for row in found)
+    return [(int(game, 16), document["name"], document["number"]) for game, document in documents]
 
 
 @pytest.mark.parametrize("limit", [1, 2, 200])
@@ -70,6 +53,8 @@ def test_each_is_listed_once_with_the_last_one_first(database: Database, limit: 
     assert database.keep_situations([*first, found(0, 3)]) == 1, "the others are known"
     everything = [(0, "kill", 3), (0, "kill", 2), (1, "kill", 1), (0, "hit", 1), (0, "kill", 1)]
     assert listed(database, limit) == everything
+    page = database.situations(SituationsQuery(limit=limit))
+    assert page.next is None or SituationKey.parse(str(page.next)) == page.next
     assert listed(database, limit, station="side") == [(1, "kill", 1)]
     assert listed(database, limit, name="hit") == [(0, "hit", 1)]
     assert listed(database, limit, game=game_id(0), name="kill") == [(0, "kill", 3), (0, "kill", 2), (0, "kill", 1)]
@@ -77,7 +62,7 @@ def test_each_is_listed_once_with_the_last_one_first(database: Database, limit: 
 
 
 def test_another_query_of_the_same_name_replaces_what_was_found(database: Database) -> None:
-    database.put([played(0, [])])
+    database.put([with_highlights(0, [])])
     database.keep_situations([found(0, 1, score=50), found(0, 2, score=50), found(0, 1, "hit"), found(1, 1)])
     assert database.keep_situations([found(0, 1, query="kill, air", score=60)]) == 1
     assert listed(database) == [(0, "kill", 1), (1, "kill", 1), (0, "hit", 1)]
@@ -87,7 +72,7 @@ def test_another_query_of_the_same_name_replaces_what_was_found(database: Databa
 def test_situations_are_highlights_beside_those_of_the_log(database: Database) -> None:
     database.keep_situations([found(0, 1, score=70.5), found(0, 1, "hit"), found(0, 2, score=60)])
     assert highlights(database) == [], "the index does not have the game yet"
-    database.put([played(0, [65.0]), played(1, None)])
+    database.put([with_highlights(0, [65.0]), with_highlights(1, None)])
     database.keep_situations([found(1, 1, score=80), found(0, 2, score=60)])
     assert highlights(database) == [(1, 100_000), (0, 100_001), (0, 100_000), (0, 0)]
     assert highlights(database, order="best", limit=1) == [(1, 100_000), (0, 100_000), (0, 0), (0, 100_001)]
@@ -96,22 +81,22 @@ def test_situations_are_highlights_beside_those_of_the_log(database: Database) -
         "of": "situation", "situation": "kill", "playerIndex": 0, "opponentIndex": 1, "startFrame": 10, "endFrame": 18,
         "score": 70.5, "reasons": (),
     }  # fmt: skip
-    database.put([played(0, [65.0, 90.0])])
+    database.put([with_highlights(0, [65.0, 90.0])])
     assert (0, 100_000) in highlights(database), "another read of the log leaves them"
     assert len(highlights(database)) == 5
 
 
 def test_a_situation_can_become_a_highlight_later(database: Database) -> None:
-    database.put([played(0, [])])
+    database.put([with_highlights(0, [])])
     database.keep_situations([found(0, 1)])
     assert database.keep_situations([found(0, 1, score=55)]) == 0
     assert highlights(database) == [(0, 100_000)]
 
 
 def test_they_go_with_their_game(database: Database) -> None:
-    database.put([played(number, []) for number in range(2)])
+    database.put([with_highlights(number, []) for number in range(2)])
     database.keep_situations([found(0, 1, score=50), found(1, 1, score=50)])
-    database.remove([played(0, None).path])
+    database.remove([with_highlights(0, None).path])
     assert listed(database) == [(1, "kill", 1)]
     database.expire(before_ms=1 << 60, max_bytes=None)
     assert listed(database) == []

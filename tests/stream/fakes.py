@@ -29,6 +29,14 @@ RING_BYTES = 4000
 settle = wait_all_tasks_blocked
 
 
+async def turns(chance: random.Random) -> None:
+    """Let the tasks take some steps."""
+    if chance.random() < 0.2:
+        await settle()
+    for _ in range(chance.randint(0, 6)):
+        await trio.lowlevel.checkpoint()
+
+
 def subscription(**keys: Any) -> Subscription:
     """The subscription that a `subscribe` message with these keys requests."""
     return parse_subscription({"op": "subscribe", **keys})
@@ -56,7 +64,11 @@ class FakeLog:
 
     def whole(self, mode: FramesMode = "live") -> list[LogMessage]:
         """All messages of one mode."""
-        return [message for batch in self.batches for message in batch[mode]]
+        return self.first(len(self.batches), mode)
+
+    def first(self, batches: int, mode: FramesMode = "live") -> list[LogMessage]:
+        """The messages of the first batches."""
+        return [message for batch in self.batches[:batches] for message in batch[mode]]
 
     def _write(self, batches: int, *, ended: bool) -> None:
         final = -1
@@ -148,10 +160,12 @@ class FakeFile:
 
 
 class FakeStation:
-    """A channel whose games the test writes."""
+    """A channel whose games the test writes. Games that the channel has dropped are found through their files."""
 
-    def __init__(self, name: str = "main", *, ring_bytes: int = RING_BYTES, settled: bool = True) -> None:
-        self.channel = Channel(name, self._locate)
+    def __init__(
+        self, name: str = "main", *, ring_bytes: int = RING_BYTES, settled: bool = True, kept_games: int = 2
+    ) -> None:
+        self.channel = Channel(name, self._locate, kept_games=kept_games)
         self.channel.settled = settled
         self.files: dict[str, FakeFile] = {}
         self.archive: list[FakeFile] = []
@@ -196,15 +210,13 @@ class FakeStation:
 
     async def _locate(self, game_id: str) -> None:
         await trio.lowlevel.checkpoint()
-        ids = [file.log.game_id for file in self.archive]
+        known = {game.game_id for game in self.channel.games if not game.archived}
+        files = [file for file in (*self.archive, *self.files.values()) if file.log.game_id not in known]
+        ids = [file.log.game_id for file in files]
         if game_id not in ids:
             raise NoSuchGame(f"no such game: {game_id}")
-        games = []
-        for index, file in enumerate(self.archive[ids.index(game_id) :], ids.index(game_id)):
-            order: Order = (0, index, "")
-            games.append(Game(file.log.game_id, file, ring_bytes=0, order=order))
-        live = {game.game_id for game in self.channel.games if not game.archived}
-        self.channel.insert_archived([game for game in games if game.game_id not in live])
+        games = [Game(file.log.game_id, file, ring_bytes=0, order=(0, n, "")) for n, file in enumerate(files)]
+        self.channel.insert_archived(games[ids.index(game_id) :])
 
 
 class LineEncoding:

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from slpstream.stream import Game, LogConsumer
+from slpstream.stream import LogConsumer
 from tests.stream.fakes import Client, FakeLog, FakeStation, hub_of, lines, settle, subscription
 
 pytestmark = pytest.mark.trio
-
-
-def begin_aside(station: FakeStation, log: FakeLog) -> Game:
-    """Begin a game whose file arrived whole."""
-    return station.begin(log, aside=True)
 
 
 async def test_conflating_subscriber_stays_with_the_game_that_is_played() -> None:
@@ -24,7 +19,7 @@ async def test_conflating_subscriber_stays_with_the_game_that_is_played() -> Non
     ):
         game = station.begin(played)
         station.write(game, 8)
-        other = begin_aside(station, old)
+        other = station.begin(old, aside=True)
         assert station.channel.current is game
         station.write_all(other)
         station.write_all(game)
@@ -38,7 +33,7 @@ async def test_conflating_subscriber_that_resumes_passes_over_games_aside() -> N
     station, played, old = FakeStation(), FakeLog(1, batches=20), FakeLog(2, batches=20)
     game = station.begin(played)
     station.write_all(game)
-    station.write_all(begin_aside(station, old))
+    station.write_all(station.begin(old, aside=True))
     cursor = played.whole()[3].cursor
     async with Client().subscribed(hub_of(station), subscription(stations=["main"], cursor=cursor)) as client:
         assert {message["gameId"] for message in client.messages} == {played.game_id}
@@ -54,12 +49,12 @@ async def test_lossless_subscriber_that_resumes_in_a_game_aside_misses_nothing()
     game = station.begin(played)
     station.write(game, 8)
     for old in olds[:2]:
-        station.write_all(begin_aside(station, old))
+        station.write_all(station.begin(old, aside=True))
     cursor = olds[1].whole()[3].cursor
     request = subscription(stations=["main"], delivery="lossless", cursor=cursor)
     async with Client().subscribed(hub_of(station), request) as client:
         await settle()
-        station.write_all(begin_aside(station, olds[2]))
+        station.write_all(station.begin(olds[2], aside=True))
         station.write_all(game)
         await settle()
         rest = lines(olds[1])[4:] + lines(olds[2])
@@ -72,7 +67,7 @@ async def test_game_that_turns_out_to_be_played_comes_from_its_beginning() -> No
     request = subscription(stations=["main"], delivery="conflate")
     async with Client().subscribed(hub_of(station), request) as client:
         station.write_all(station.begin(crashed))
-        game = begin_aside(station, played)
+        game = station.begin(played, aside=True)
         station.write(game, 8)
         await settle()
         assert client.log == lines(crashed)
@@ -102,7 +97,7 @@ async def test_log_consumer_reads_the_game_that_is_played_first() -> None:
     station, played, old = FakeStation(), FakeLog(1, batches=20), FakeLog(2, batches=200)
     game = station.begin(played)
     station.write(game, 8)
-    other = begin_aside(station, old)
+    other = station.begin(old, aside=True)
     consumer = LogConsumer(station.channel)
     received: list[bytes] = []
     ids: list[str] = []
@@ -127,12 +122,12 @@ async def test_log_consumer_reads_the_game_that_is_played_first() -> None:
 
 
 async def test_many_games_aside_are_not_all_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("slpstream.stream.games._KNOWN_GAMES", 4)
+    monkeypatch.setattr("slpstream.stream.games.KNOWN_GAMES", 4)
     station, played = FakeStation(), FakeLog(1, batches=5)
     game = station.begin(played)
     for number in range(2, 30):
         station.channel.drop_oldest({game})
-        station.write_all(begin_aside(station, FakeLog(number, batches=2)))
+        station.write_all(station.begin(FakeLog(number, batches=2), aside=True))
     assert len(station.channel.games) <= 6
     assert station.channel.games[0] is station.channel.current is game
     async with Client().subscribed(hub_of(station), subscription(delivery="lossless", cursor="start")) as client:

@@ -21,7 +21,7 @@ import trio
 from slpstream.model.errors import TooSlow
 from slpstream.model.messages import DROPPABLE_TYPES, FramesMode
 from slpstream.stream import Game, Hub
-from tests.stream.fakes import Client, FakeLog, FakeStation, hub_of, lines, settle, subscription
+from tests.stream.fakes import Client, FakeLog, FakeStation, hub_of, lines, settle, subscription, turns
 
 EXAMPLES = int(os.environ.get("SLPSTREAM_EXAMPLES", "150"))
 SEEDS_PER_TEST = 25
@@ -83,23 +83,15 @@ class Reader:
         if self._client is None:
             self.connect()
         assert self._client is not None
-        self._client.room = None
         self._client.allow(None)
 
 
-async def turns(chance: random.Random) -> None:
-    """Let the tasks take some steps."""
-    if chance.random() < 0.2:
-        await settle()
-    for _ in range(chance.randint(0, 6)):
-        await trio.lowlevel.checkpoint()
-
-
-async def lossless_schedule(seed: int) -> None:
-    chance = random.Random(f"lossless {seed}")
-    station = FakeStation(ring_bytes=chance.choice((1, 1500, 5000, 1 << 20)))
-    station.channel._kept_games = chance.choice((1, 2))
-    logs = [FakeLog(n, batches=chance.randint(0, 25), seed=seed) for n in range(chance.randint(1, 4))]
+async def lossless_schedule(seed: int, known_games: int) -> None:
+    """Beyond `known_games`, the station drops its oldest games."""
+    chance = random.Random(f"lossless {seed} {known_games}")
+    station = FakeStation(ring_bytes=chance.choice((1, 1500, 5000, 1 << 20)), kept_games=chance.choice((1, 2)))
+    max_games, max_batches = (4, 25) if known_games > 4 else (12, 6)
+    logs = [FakeLog(n, batches=chance.randint(0, max_batches), seed=seed) for n in range(chance.randint(1, max_games))]
     old = logs[: chance.randint(0, len(logs) - 1)]
     station.archived(*old)
     async with trio.open_nursery() as nursery:
@@ -115,6 +107,7 @@ async def lossless_schedule(seed: int) -> None:
         await settle()
         games = [log for log in logs if log not in old]
         while games:
+            station.channel.drop_oldest(())
             game = station.begin(games.pop(0), catching_up=chance.random() < 0.3)
             unfinished = True
             while unfinished:
@@ -142,10 +135,12 @@ async def lossless_schedule(seed: int) -> None:
     assert station.channel.subscribers == 0
 
 
+@pytest.mark.parametrize("known_games", [16, 2])
 @pytest.mark.parametrize("seeds", seed_ranges(), ids=str)
-def test_lossless_delivers_each_message_once(seeds: range) -> None:
+def test_lossless_delivers_each_message_once(seeds: range, known_games: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("slpstream.stream.games.KNOWN_GAMES", known_games)
     for seed in seeds:
-        trio.run(lossless_schedule, seed)
+        trio.run(lossless_schedule, seed, known_games)
 
 
 async def overlapping_schedule(seed: int) -> None:
@@ -170,7 +165,6 @@ async def overlapping_schedule(seed: int) -> None:
                 station.channel.caught_up(game)
             client.allow(chance.choice((0, 1, 50, 2000)))
             await turns(chance)
-        client.room = None
         client.allow(None)
         await settle()
         assert client.error is None
@@ -196,7 +190,6 @@ async def conflating_schedule(seed: int) -> None:
             while station.write(game, chance.choice((1, 1, 3))):
                 client.allow(chance.choice((0, 1, 30, 400, 3000)))
                 await turns(chance)
-        client.room = None
         client.allow(None)
         await settle()
     whole = [line for log in logs for line in lines(log)]

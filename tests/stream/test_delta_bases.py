@@ -15,7 +15,7 @@ import pytest
 import trio
 
 from slpstream.model.delta import DeltaDecoder, delta_message
-from slpstream.model.messages import FramesMode, LogMessage, to_messagepack
+from slpstream.model.messages import FramesMode, to_messagepack
 from slpstream.stream.delta_bases import DeltaBase
 from tests.stream.fakes import (
     Client,
@@ -133,29 +133,6 @@ async def test_decoded_deltas_equal_the_log(seed: int) -> None:
             assert received == expected[len(expected) - len(received) :]
 
 
-async def test_deltas_are_encoded_once_per_group() -> None:
-    station, log, encoding = FakeStation(), FakeLog(batches=30), DeltaLines()
-    hub, game = hub_of(station), station.begin(log)
-    clients = [DeltaClient(encoding) for _ in range(5)]
-    async with trio.open_nursery() as nursery:
-
-        async def stay(client: DeltaClient) -> None:
-            async with client.subscribed(hub, subscription(topics=["frame"])):
-                await trio.sleep_forever()
-
-        for client in clients:
-            nursery.start_soon(stay, client)
-        await settle()
-        station.write_all(game)
-        await settle()
-        nursery.cancel_scope.cancel()
-    of_topic = [message for message in log.whole() if message.topic == "frame"]
-    assert encoding.deltas == len(of_topic) - 2
-    assert encoding.encoded == 2
-    for client in clients:
-        assert client.decoded_log() == [msgspec.json.decode(message.json("main")) for message in of_topic]
-
-
 async def test_late_subscriber_gets_a_whole_frame_then_the_shared_deltas() -> None:
     station, log, encoding = FakeStation(), FakeLog(batches=30), DeltaLines()
     hub, game = hub_of(station), station.begin(log)
@@ -187,24 +164,3 @@ async def test_each_game_begins_with_a_whole_frame() -> None:
     assert client.decoded_log() == [
         msgspec.json.decode(m.json("main")) for log in logs for m in log.whole() if m.topic == "frame"
     ]
-
-
-@pytest.mark.parametrize("options", [{"rate": 20}, {"fields": ["post.percent"]}, {"rate": 30, "fields": ["post.pad"]}])
-async def test_deltas_work_across_filtered_messages(options: dict[str, Any]) -> None:
-    station, log = FakeStation(), FakeLog(batches=40)
-    hub, game = hub_of(station), station.begin(log)
-    plain, client = Client(), DeltaClient()
-    async with plain.subscribed(hub, subscription(**options)), client.subscribed(hub, subscription(**options)):
-        station.write_all(game)
-        await settle()
-    assert client.decoded_log() == [msgspec.json.decode(line) for line in plain.log]
-    assert len(client.received) > 0
-
-
-async def test_base_is_cut_to_the_requested_fields() -> None:
-    body = b'"frame":{"frame":3,"revision":0,"players":{"0":{"post":{"percent":1.5,"x":2.0}}}}}'
-    message = LogMessage("frame", "g", "live", 9, 0, body, 3)
-    cut = {"frame": {"frame": 3, "revision": 0, "players": {"0": {"post": {"x": 2.0}}}}}
-    assert DeltaBase(message, ("post.x",)).payload() == cut
-    assert DeltaBase(message, ("post.x",)).image.value == cut
-    assert DeltaBase(message, None).payload()["frame"]["players"]["0"]["post"] == {"percent": 1.5, "x": 2.0}

@@ -15,44 +15,14 @@ def message(offset: int, count: int = 0, size: int = 100) -> LogMessage:
     return LogMessage("frame", "a" * 32, "live", offset, count, b"x" * size, offset)
 
 
-def test_empty_log_has_no_messages() -> None:
-    log = GameLog(1000)
-    assert log.head == START
-    assert log.since(START) == []
-    log.append([])
-    assert (log.head, log.size_bytes) == (START, 0)
-
-
-def test_since_returns_the_messages_after_a_position() -> None:
-    log = GameLog(1 << 20)
-    messages = [message(10), message(10, 1), message(20), message(35)]
-    log.append(messages[:3])
-    log.append(messages[3:])
-    assert log.head == Position(35, 0)
-    assert log.since(START) == messages
-    assert log.since(Position(10, 0)) == messages[1:]
-    assert log.since(Position(15, 3)) == messages[2:]  # positions are compared, never looked up
-    assert log.since(Position(35, 0)) == []
-    assert log.since(Position(99, 0)) == []
-
-
 def test_since_dropped_messages_is_none() -> None:
     one = message(1).size_bytes()
     log = GameLog(2 * one)
     messages = [message(offset) for offset in (1, 2, 3, 4)]
     log.append(messages)
     assert log.size_bytes == 2 * one
-    assert log.since(START) is None
     assert log.since(Position(1, 0)) is None
     assert log.since(Position(2, 0)) == messages[2:]
-    assert log.since(Position(3, 5)) == messages[3:]
-
-
-def test_newest_message_stays_however_large() -> None:
-    log = GameLog(10)
-    log.append([message(1), message(2, size=5000)])
-    assert log.since(Position(1, 0)) == [message(2, size=5000)]
-    assert log.since(START) is None
 
 
 def test_forgotten_log_keeps_its_head() -> None:

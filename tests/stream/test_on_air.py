@@ -75,7 +75,7 @@ async def test_subscription_switches_with_the_station_on_air() -> None:
         [told, snapshot, *rest] = client.lines[before:]
         assert b'"type":"on_air","station":"side","by":"rule"' in told
         assert snapshot.startswith(b'{"type":"snapshot","station":"side"')
-        count = sum(len(batch["live"]) for batch in two.batches[:5])
+        count = len(two.first(5))
         assert rest == lines(two, "side")[count:]
         assert client.error is None
 
@@ -97,7 +97,7 @@ async def test_lossless_subscription_begins_live_with_each_station() -> None:
         before = len(client.lines)
         side.write_all(other)
         await settle()
-        count = sum(len(batch["live"]) for batch in two.batches[:5])
+        count = len(two.first(5))
         assert client.lines[before:] == lines(two, "side")[count:]
 
 

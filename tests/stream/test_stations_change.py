@@ -52,7 +52,7 @@ async def test_conflating_subscriber_gets_a_snapshot_of_a_new_station() -> None:
         assert [message["type"] for message in client.messages] == ["snapshot"]
         late.write_all(game)
         await settle()
-        count = sum(len(batch["live"]) for batch in log.batches[:5])
+        count = len(log.first(5))
         assert client.log == lines(log, "late")[count:]
 
 
@@ -70,7 +70,7 @@ async def test_removed_station_leaves_the_others_running() -> None:
         left.write_all(left_game)
         right.write_all(right_game)
         await settle()
-        count = sum(len(batch["live"]) for batch in one.batches[:3])
+        count = len(one.first(3))
         assert [line for line in client.lines if b'"station":"left"' in line] == lines(one, "left")[:count]
         assert [line for line in client.lines if b'"station":"right"' in line] == lines(two, "right")
         states = [(m["station"], m["state"], m["reason"]) for m in client.of_type("station")]

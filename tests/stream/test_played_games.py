@@ -1,4 +1,4 @@
-"""Subscribers come and go while real games are played; each receives what `dump` has from its first message on.
+"""Subscribers come and go while games are played; each receives what `dump` has from its first message on.
 
 A real pipeline feeds the channel, and its messages are made when somebody wants them. What a subscriber gets must not
 show who else was there: whether a frame was ever encoded or decoded, in which form, and whether it still is in the ring
@@ -33,9 +33,8 @@ from slpstream.model.topics import TOPIC_OF_TYPE, TOPICS
 from slpstream.stream import Channel, Game, Hub
 from slpstream.web.encodings import DELTA, JSON, MESSAGEPACK
 from slpstream.web.events import ServerSentEventsEncoding
-from tests.replays import SLP, needs_shared
+from tests.replays import existing, replay
 from tests.stream.fakes import Client, settle, subscription
-from tests.synthetic.match import synthetic_match
 
 STATION = "main"
 SEEDS = max(1, int(os.environ.get("SLPSTREAM_EXAMPLES", "150")) // 75)
@@ -47,14 +46,7 @@ FIELDS: tuple[tuple[str, ...] | None, ...] = (
     ("pre.joystickX", "post.positionX", "post.actionStateId", "items"),
     ("start.seed", "stageEvents"),
 )
-BUILT: dict[str, dict[str, Any]] = {
-    "oldest": {"version": (0, 1, 0), "players": 3},
-    "before bookends": {"version": (2, 2, 0), "followers": True},
-    "oldest with bookends": {"version": (3, 0, 0), "items": True},
-    "online": {"rollbacks": True, "items": True, "followers": True},
-    "stage events": {"version": (3, 18, 0), "stage_id": 3, "teams": True, "players": 4},
-}
-REAL = ("pal", "ics", "netplay", "v3.12", "unranked_game1", "geckoCodes", "v3.16")
+GAMES = existing("quit_0.2", "rollbacks_3.0", "ice_climbers_rollbacks_3.18", "dream_land_3.18", "ics", "geckoCodes")
 
 Decode = Callable[[bytes], Iterator[dict[str, Any]]]
 """Bytes of a connection to messages; an incomplete message at the end is left out."""
@@ -187,7 +179,6 @@ class Watcher:
     async def leave(self, head: Position, *, abruptly: bool) -> None:
         """Leave and check what was received, up to `head`. After an abrupt end the last part may be missing."""
         if not abruptly:
-            self.client.room = None
             self.client.allow(None)
             await settle()
         self._scope.cancel()
@@ -322,13 +313,6 @@ def play(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
     return run
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", BUILT)
-def test_built_games(name: str, play: Callable[[bytes], None]) -> None:
-    play(synthetic_match(frames=150, seed=len(name), **BUILT[name]))
-
-
-@needs_shared
-@pytest.mark.parametrize("name", REAL)
-def test_real_games(name: str, play: Callable[[bytes], None]) -> None:
-    play((SLP / f"{name}.slp").read_bytes())
+@pytest.mark.parametrize("name", GAMES)
+def test_subscribers_receive_what_dump_has(name: str, play: Callable[[bytes], None]) -> None:
+    play(replay(name))
