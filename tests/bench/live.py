@@ -22,10 +22,10 @@ from typing import IO, NamedTuple
 from tests.bench import machine, slippi_js
 from tests.bench.clocks import RECORD
 from tests.bench.game_writer import FILE_NAME
+from tests.bench.report import quantile
 from tests.daemons.process import DaemonProcess, running
 from tests.project import ROOT
 
-_ROOT = ROOT
 _MAX_WARM_UP_SECONDS = 2.0
 _COOL_DOWN_SECONDS = 0.5
 _SPARE_SECONDS = 60.0
@@ -87,7 +87,7 @@ class Measured(NamedTuple):
 
     def quantile(self, share: float) -> float:
         """A quantile of the latencies, in milliseconds."""
-        return self.latencies[min(len(self.latencies) - 1, int(len(self.latencies) * share))]
+        return quantile(self.latencies, share)
 
     @property
     def missed(self) -> int:
@@ -95,17 +95,29 @@ class Measured(NamedTuple):
         return self.frames - len(self.latencies)
 
 
-def measure(load: Load) -> Measured:
-    """Run all processes once."""
+def make_folders(root: Path, count: int) -> list[Path]:
+    """Folders of stations, which are named `s00` and so on."""
+    folders = [root / f"s{station:02}" for station in range(count)]
+    for folder in folders:
+        folder.mkdir()
+    return folders
+
+
+@contextmanager
+def stations(count: int) -> Iterator[tuple[DaemonProcess, Path, list[Path]]]:
+    """A daemon with empty stations, once it is ready, a temporary folder, and the folders of the stations in it."""
     machine.allow_descriptors(DESCRIPTORS)
     with tempfile.TemporaryDirectory(prefix="slpstream-bench-") as name:
-        root = Path(name)
-        folders = [root / f"s{station:02}" for station in range(load.stations)]
-        for folder in folders:
-            folder.mkdir()
+        folders = make_folders(Path(name), count)
         with running(*folders) as daemon:
             daemon.wait_ready()
-            return measure_at(load, daemon, root, folders)
+            yield daemon, Path(name), folders
+
+
+def measure(load: Load) -> Measured:
+    """Run all processes once."""
+    with stations(load.stations) as (daemon, root, folders):
+        return measure_at(load, daemon, root, folders)
 
 
 def measure_at(load: Load, daemon: DaemonProcess, root: Path, folders: list[Path]) -> Measured:
@@ -224,7 +236,7 @@ def process_of(command: list[str], seconds: float) -> Iterator[subprocess.Popen[
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
-        cwd=_ROOT,
+        cwd=ROOT,
         env=slippi_js.environment(),
     ) as process:
         guard = threading.Timer(seconds + _SPARE_SECONDS, process.kill)

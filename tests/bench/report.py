@@ -64,6 +64,11 @@ class Figure(NamedTuple):
         }
 
 
+def quantile(values: Sequence[float], share: float) -> float:
+    """A quantile of values in ascending order."""
+    return values[min(len(values) - 1, int(len(values) * share))]
+
+
 def spread(values: Sequence[float]) -> str:
     """The median and the range of the runs."""
     if len(values) == 1:

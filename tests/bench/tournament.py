@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -18,12 +17,12 @@ from typing import Any, NamedTuple, cast
 
 from slpstream.api import messages
 from slpstream.model.messages import FramesMode
-from tests.bench import machine
+from tests.bench import live, machine
 from tests.bench.clocks import RECORD
 from tests.bench.live import line_of, module, process_of, stdin_of
-from tests.bench.report import Figure, Form
+from tests.bench.report import Figure, Form, quantile
 from tests.bench.resuming import BLOCK_LINES, mode_of
-from tests.daemons.process import DaemonProcess, running
+from tests.daemons.process import DaemonProcess
 
 STATIONS = 50
 RECONNECTS_PER_SECOND = 10.0
@@ -32,7 +31,6 @@ _SHORT_SECONDS = 20.0
 _GAME_SECONDS = 75.0
 _SAMPLES_PER_SECOND = 2.0
 _WARM_UP_SHARE = 0.4
-_DESCRIPTORS = 4096
 
 
 class Measured(NamedTuple):
@@ -55,7 +53,7 @@ class Measured(NamedTuple):
 
     def quantile(self, share: float) -> float:
         """A quantile of the latencies."""
-        return self.latencies[min(len(self.latencies) - 1, int(len(self.latencies) * share))]
+        return quantile(self.latencies, share)
 
     @property
     def memory_growth(self) -> float:
@@ -85,28 +83,17 @@ def run(form: Form) -> list[Figure]:
     ]
 
 
-def measure(
-    seconds: float, *, stations: int = STATIONS, reconnects_per_second: float = RECONNECTS_PER_SECOND
-) -> Measured:
+def measure(seconds: float) -> Measured:
     """Run all processes once."""
-    machine.allow_descriptors(_DESCRIPTORS)
-    with tempfile.TemporaryDirectory(prefix="slpstream-bench-") as name:
-        root = Path(name)
-        folders = [root / f"s{station:02}" for station in range(stations)]
-        for folder in folders:
-            folder.mkdir()
-        with running(*folders) as daemon:
-            daemon.wait_ready()
-            return _measure(daemon, root, folders, seconds, reconnects_per_second)
+    with live.stations(STATIONS) as (daemon, root, folders):
+        return _measure(daemon, root, folders, seconds)
 
 
-def _measure(
-    daemon: DaemonProcess, root: Path, folders: Sequence[Path], seconds: float, reconnects_per_second: float
-) -> Measured:
+def _measure(daemon: DaemonProcess, root: Path, folders: Sequence[Path], seconds: float) -> Measured:
     written, seen = root / "written", root / "seen"
     clients_command = module(
         "resuming", "--port", daemon.url.rpartition(":")[2], "--stations", str(len(folders)),
-        "--reconnects-per-second", str(reconnects_per_second), "--log", str(seen),
+        "--reconnects-per-second", str(RECONNECTS_PER_SECOND), "--log", str(seen),
     )  # fmt: skip
     writer_command = module(
         "tournament_writer", *map(str, folders), "--seconds", str(seconds),
