@@ -17,13 +17,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.docs.changes import check_of
 from tests.docs.pages import all_blocks
 from tests.replays import SLP, needs_shared
 from tests.synthetic.match import synthetic_match
 
-pytestmark = [pytest.mark.process]
-
 PAGE = "docs/data/index.md"
+pytestmark = check_of(PAGE)
 COMMANDS = [
     command
     for block in all_blocks()
@@ -100,7 +100,6 @@ def test_every_step(tmp_path: Path) -> None:
 
 
 @needs_shared
-@pytest.mark.slow
 def test_every_step_with_real_games(tmp_path: Path) -> None:
     real = {f"{name}.slp": (SLP / f"{name}.slp").read_bytes() for name in REAL}
     printed = follow_the_page(tmp_path, {**games(BESIDE_REAL), **real})

@@ -30,8 +30,8 @@ from slpstream.search.query.parse import Context
 from slpstream.search.query.parse import parse as parse_games
 from slpstream.search.situations import parse
 from slpstream.search.situations.query import Query
+from tests.docs.commands import commands
 from tests.docs.pages import DOCS, blocks
-from tests.docs.test_commands import commands
 from tests.replays import SLP, needs_shared, replays
 from tests.synthetic.match import synthetic_match
 

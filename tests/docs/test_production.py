@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.daemons.process import DaemonProcess
+from tests.docs.changes import check_of
 from tests.docs.pages import DOCS
 from tests.outputs import real_obs
 from tests.outputs.real_obs import PASSWORD, Control, RealObs
@@ -19,7 +20,7 @@ from tests.project import IN_CI
 from tests.synthetic.match import synthetic_match
 
 pytestmark = [
-    pytest.mark.slow,
+    check_of("docs/production/index.md"),
     pytest.mark.process,
     pytest.mark.skipif(bool(real_obs.missing()) and not IN_CI, reason=f"not installed: {real_obs.missing()}"),
 ]

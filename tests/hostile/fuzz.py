@@ -23,11 +23,10 @@ from statistics import median
 from typing import NamedTuple
 from urllib.parse import quote
 
-from slpstream.formats.slippi.reader import SlippiReader
-from slpstream.game.pipeline import Pipeline
 from tests.bench.games import EndlessGame
 from tests.bench.machine import resident_megabytes
 from tests.daemons.process import DaemonProcess, LogReader, running
+from tests.faults.scene import log_lines
 from tests.hostile.mutations import Input, mutated, seeds
 
 _PERIOD_SECONDS = 1 / 60
@@ -67,10 +66,6 @@ class Outcome(NamedTuple):
         third = len(self.megabytes) // 3
         return median(self.megabytes[-third:]) / median(self.megabytes[third : 2 * third])
 
-    def _tenths(self) -> list[float]:
-        last = len(self.megabytes) - 1
-        return [self.megabytes[last * tenth // 10] for tenth in range(11)]
-
     def held(self) -> bool:
         """Whether nothing went wrong."""
         return self.alive and self.exact and not self.failures and self.growth() < 1.1
@@ -83,8 +78,7 @@ class Outcome(NamedTuple):
                 f"{self.inputs:,} inputs in {self.seconds:.0f} s; the daemon {'lives' if self.alive else 'HAS ENDED'}",
                 f"responses by status: {statuses}",
                 f"canary: {self.expected:,} messages, {'exact' if self.exact else 'NOT EXACT'}",
-                f"memory in MB, at each tenth of the run: {' '.join(f'{each:.0f}' for each in self._tenths())}",
-                f"memory of the last third in relation to the second: {self.growth():.2f}",
+                f"memory: {self.megabytes[-1]:.0f} MB at the end, last third to second: {self.growth():.2f}",
                 *self.failures[:20],
             ]
         )
@@ -118,9 +112,7 @@ class _Canary:
         """The number of expected messages, and whether exactly these arrived."""
         self._stop.set()
         self._writer.join()
-        pipeline = Pipeline(SlippiReader(), ["live"])
-        log = pipeline.feed(self._path.read_bytes()).messages("live")
-        expected = [message.json() for message in log]
+        expected = log_lines(self._path.read_bytes())
         self._reader.read(self._daemon, lambda reader: len(reader.lines) >= len(expected), seconds=60)
         return len(expected), self._reader.lines == expected
 

@@ -12,8 +12,9 @@ from typing import Final, NamedTuple
 
 from slpstream.formats.slippi.container import HEADER_BYTES
 from tests.bench.games import EndlessGame
-from tests.formats.slippi.test_columns import built_replays
+from tests.formats.slippi.built import varied_replay
 from tests.replays import SHARED
+from tests.synthetic.match import synthetic_match
 
 _MAX_SEED_BYTES: Final = 400_000
 _METADATA: Final = b"U\x08metadata"
@@ -36,8 +37,10 @@ class Input(NamedTuple):
 
 
 def seeds() -> dict[str, bytes]:
-    """The files to mutate, by name: replays by the project's own writer, and the smaller real ones, if they exist."""
-    found = {f"{name}.slp": data for name, data in built_replays().items()}
+    """The files to mutate, by name: made-up replays, and the smaller real ones, if they exist."""
+    found = {"varied.slp": varied_replay()}
+    for version in ((1, 0, 0), (2, 0, 1), (3, 3, 0), (3, 18, 0)):
+        found[f"{version[0]}.{version[1]}.slp"] = synthetic_match(seed=3, frames=300, version=version, items=True)
     game = EndlessGame()
     found["running.slp"] = game.head(1) + b"".join(game.frame(index) for index in range(120))
     for suffix in ("slp", "gci", "rpl", "dat"):

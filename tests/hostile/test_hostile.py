@@ -16,11 +16,10 @@ from pathlib import Path
 
 import pytest
 
-from slpstream.formats.slippi.reader import SlippiReader
-from slpstream.game.pipeline import Pipeline
 from tests.bench.games import EndlessGame
 from tests.bench.machine import allow_descriptors, resident_megabytes
 from tests.daemons.process import DaemonProcess, LogReader, running
+from tests.faults.scene import log_lines
 from tests.project import ROOT
 
 PERIOD_SECONDS = 1 / 60
@@ -98,9 +97,9 @@ def play(path: Path) -> None:
 def expected_lines() -> list[bytes]:
     """The lines that a lossless subscriber should receive of that game, which does not end."""
     game = EndlessGame()
-    pipeline = Pipeline(SlippiReader(), ["live"])
-    log = pipeline.feed(game.head(1) + b"".join(game.frame(index) for index in range(FRAMES))).messages("live")
-    return [message.json() for message in log]
+    lines = log_lines(game.head(1) + b"".join(game.frame(index) for index in range(FRAMES)))
+    assert not any(b'"type":"diagnostic"' in line[:30] for line in lines)
+    return lines
 
 
 @pytest.fixture
