@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import tarfile
 from pathlib import Path
@@ -21,8 +20,6 @@ from tests.deploy.debian_root import needs_root
 from tests.deploy.played_demo import demo
 from tests.deploy.tools import needs
 from tests.project import ROOT
-
-CONTAINERFILE = ROOT / "deploy/container/Containerfile"
 
 
 class Buildah:
@@ -65,8 +62,3 @@ def test_image_plays_the_demo(tmp_path_factory: pytest.TempPathFactory, tmp_path
     [archive] = out.iterdir()
     with tarfile.open(archive) as tar:
         assert "index.json" in tar.getnames()
-
-
-def test_default_base_is_as_old_as_the_packages_oldest_python() -> None:
-    [base] = re.findall(r"^ARG BASE=(.*)$", CONTAINERFILE.read_text(encoding="utf-8"), re.MULTILINE)
-    assert base == "docker.io/library/debian:bookworm-slim"

@@ -6,7 +6,6 @@ import hashlib
 import json
 import os
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import pytest
 from slpstream.model.version import __version__
 from tests.deploy import artefacts
 from tests.deploy.tools import needs
+from tests.docs.checkout import copy_checkout
 from tests.project import ROOT
 
 pytestmark = needs("git", "uv", "dpkg-deb", "dh")
@@ -29,14 +29,7 @@ def released(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
 
     def make(folder: Path) -> None:
         checkout = folder / "another place"
-        tracked = subprocess.run(
-            ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
-            cwd=ROOT, capture_output=True, text=True, check=True,
-        ).stdout  # fmt: skip
-        for name in filter(None, tracked.split("\0")):
-            if (ROOT / name).exists():
-                (checkout / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy(ROOT / name, checkout / name)
+        copy_checkout(checkout)
         subprocess.run(["git", "init", "--quiet", checkout], check=True)
         command = f'umask 077; exec "{checkout}/deploy/release" "{folder}/files" {" ".join(RELEASED)}'
         done = subprocess.run(

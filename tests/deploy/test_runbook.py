@@ -125,11 +125,3 @@ def test_every_entry_has_a_meaning_and_an_action() -> None:
         cells = [cell.strip() for cell in row.strip("|").split(" | ")]
         assert len(cells) == 3, row
         assert all(cells), row
-
-
-def test_named_keys_exist() -> None:
-    from slpstream import config
-
-    known = {f"{key.section}.{key.name}" for key in config.all_keys()}
-    sections = "|".join({key.section for key in config.all_keys()})
-    assert set(re.findall(rf"`((?:{sections})\.[a-z_]+)[` =]", RUNBOOK)) <= known

@@ -26,6 +26,7 @@ from typing import Any
 import pytest
 
 from tests.daemons.process import DaemonProcess
+from tests.docs.changes import check_of
 from tests.docs.pages import DOCS
 from tests.project import ROOT
 from tests.sets.games import FOX, MARTH, Seat, replay
@@ -35,7 +36,7 @@ from tests.tournament.controllers.hands import analog, with_inputs
 from tests.tournament.controllers.test_planted import moved
 from tests.tournament.handover.validator import problems
 
-pytestmark = [pytest.mark.slow, pytest.mark.process]
+pytestmark = [check_of("docs/tournament/index.md"), pytest.mark.process]
 
 PAGE = (DOCS / "tournament" / "index.md").read_text(encoding="utf-8")
 STEPS: Mapping[int, str] = {
@@ -89,9 +90,8 @@ class Organiser:
         return done.stdout + done.stderr
 
     def configure(self, text: str) -> None:
-        """Save a configuration of the page, with addresses of the test and shorter waits."""
+        """Save a configuration of the page, with the address of the double and shorter waits."""
         changes = {
-            'host = "0.0.0.0"': 'host = "127.0.0.1"',
             "[handover]\n": "[handover]\ndelay_seconds = 0.0\n",
             "[bracket]\n": f'[bracket]\nurl = "{self._startgg}"\nrequests_per_minute = 80\n'
             "poll_seconds = 5.0\nhold_seconds = 1.0\n",
@@ -107,6 +107,7 @@ class Organiser:
         assert serve[:2] == ["slpstream", "serve"]
         arguments = tuple(each.replace("~", str(self.home)) for each in serve[2:])
         self.daemon = DaemonProcess(arguments=arguments, environment={"HOME": str(self.home)})
+        self.daemon.url = self.daemon.url.replace("0.0.0.0", "127.0.0.1")  # as the page says
         self.daemon.until(lambda: len(self.running.get("/v1/stations")["stations"]) == SETUPS, 60)
         self.daemon.wait_ready()
         return self.daemon
@@ -173,9 +174,9 @@ class Organiser:
         """Change something under Set on the dashboard."""
         self.send("PATCH", f"/v1/stations/{setup}/set", patch)
 
-    def send(self, method: str, path: str, body: Mapping[str, Any], **headers: str) -> Any:
+    def send(self, method: str, path: str, body: Mapping[str, Any], *, address: str = "", **headers: str) -> Any:
         request = urllib.request.Request(
-            self.running.url + path,
+            (address or self.running.url) + path,
             json.dumps(body).encode(),
             {"content-type": "application/json", **headers},
             method=method,
@@ -192,17 +193,18 @@ class Phone:
         self._path = f"/v1/seats/{setup}"
         codes = organiser.running.get("/v1/seat-codes")["codes"]
         [url] = [each["url"] for each in codes if each["station"] == setup]
+        self._address = url.partition("/seats/")[0]
         self._headers = {"Authorization": f"Bearer {url.partition('#')[2]}", "slpstream-phone": os.urandom(12).hex()}
 
     def people(self) -> list[str]:
         """Whom the bracket expects."""
-        request = urllib.request.Request(self._organiser.running.url + self._path, headers=self._headers)
+        request = urllib.request.Request(self._address + self._path, headers=self._headers)
         with urllib.request.urlopen(request, timeout=20) as response:
             return [each["name"] for each in json.load(response)["people"] if each.get("expected")]
 
     def sit(self, port: int, name: str) -> None:
         claim = {"act": "claim", "playerIndex": port - 1, "name": name}
-        self._organiser.send("POST", self._path, claim, **self._headers)
+        self._organiser.send("POST", self._path, claim, address=self._address, **self._headers)
 
 
 @pytest.fixture
@@ -295,10 +297,18 @@ def _compare_setups(organiser: Organiser) -> None:
 
 
 def _print_codes(organiser: Organiser) -> None:
-    """Step 5."""
-    assert organiser.running.url in organiser.run(5)
+    """Step 5. The phones of step 9 have the same address: the page of the bracket asks them for the token."""
+    address = organiser.running.get("/v1/seat-codes")["address"]
+    assert address in organiser.run(5)
     page = (organiser.tournament / "codes.html").read_text()
     assert page.count("<svg") == SETUPS
+    with urllib.request.urlopen(f"{address}/bracket", timeout=20) as response:
+        assert b"bracket.js" in response.read()
+    if "127.0.0.1" not in address:  # the machine is in a network
+        with pytest.raises(urllib.error.HTTPError, match="401"):
+            urllib.request.urlopen(f"{address}/v1/bracket", timeout=20)
+    with urllib.request.urlopen(f"{address}/v1/bracket?token=a%20password", timeout=20) as response:
+        assert json.load(response)["configured"]
 
 
 def _dry_run(organiser: Organiser, double: StartggDouble, configuration: str) -> None:

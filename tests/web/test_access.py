@@ -372,6 +372,13 @@ async def test_server_needs_a_token_through_a_proxy() -> None:
 
 
 @pytest.mark.trio
+@pytest.mark.parametrize("path", ["/", "/audit", "/bracket", "/docs", "/seat-codes", "/seats/main"])
+async def test_pages_that_ask_for_the_token_themselves_are_for_everybody(path: str) -> None:
+    async with served(access=Access(token="secret")) as server:
+        assert (await server.ask(path, x_forwarded_for="10.0.0.1")).status == 200
+
+
+@pytest.mark.trio
 @pytest.mark.parametrize(
     ("headers", "status"), [({"Host": "evil.example"}, 421), ({"Origin": "https://evil.example"}, 403)]
 )
