@@ -16,7 +16,7 @@ from hypothesis import settings
 
 from tests import not_on_windows, on_one_python
 from tests.project import ROOT
-from tests.replays import SHARED
+from tests.replays import SHARED, own_folder
 
 TESTS = ROOT / "tests"
 MARKS: Mapping[str, str] = {
@@ -138,7 +138,7 @@ MARKS: Mapping[str, str] = {
 }
 """Marks by folder or module below `tests/`. `--quick` does not import these modules."""
 MAX_DEFAULT_REPLAY_BYTES = 600_000
-"""Tests with a real file above this size are slow. They take most of the time, and smaller files and built ones cover
+"""Tests with a replay above this size are slow. They take most of the time, and smaller files and built ones cover
 all versions and all kinds of events."""
 _FIXTURE_MARKS = {"browser": ("browser", "process", "slow"), "broker": ("redis", "process")}
 _NOT_QUICK = ("slow", "release", "browser", "process", "redis", "soak", "fuzz", "sweep")
@@ -199,7 +199,8 @@ def _has_large_replay(item: pytest.Item) -> bool:
     parameters = (
         item.callspec.params.values() if isinstance(item, pytest.Function) and hasattr(item, "callspec") else ()
     )
-    files = [value for value in parameters if isinstance(value, Path) and value.is_relative_to(SHARED)]
+    folders = (SHARED, own_folder())
+    files = [value for value in parameters if isinstance(value, Path) and any(map(value.is_relative_to, folders))]
     return any(file.stat().st_size > MAX_DEFAULT_REPLAY_BYTES for file in files)
 
 
@@ -244,7 +245,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if config.getoption("all") or "release" in config.option.markexpr:
         return
     if config.getoption("quick"):
-        left_out = _NOT_QUICK
+        left_out: Sequence[str] = _NOT_QUICK
     elif config.getoption("gate") or "slow" in config.option.markexpr:
         left_out = ("release",)
     else:

@@ -1,19 +1,26 @@
-"""Finds the real replays, which are next to the project and never part of it.
+"""The replays that tests read: the project's own, and real ones where the project's files of real games are at hand.
 
-Without them, tests that need them are skipped with a reason. In CI (`CI=true`) these tests run and fail instead, so
-that a build without data is never green.
+The own replays are in `own/`, packed; `record` makes them. The real ones are next to the project and never part of it.
+Tests that need them are skipped with a reason if they are missing. In CI (`CI=true`) these tests run and fail instead,
+so that a build without data is never green.
 """
 
 from __future__ import annotations
 
+import hashlib
+import shutil
+import tempfile
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 from tests.project import IN_CI, ROOT
 
+FOLDER = Path(__file__).with_name("own")
 SHARED = ROOT.parent / "shared" / "data"
 SLP = SHARED / "slp"
+_UNPACKED = ROOT / ".pytest_cache" / "own_replays"
 
 needs_shared = pytest.mark.skipif(
     not SHARED.is_dir() and not IN_CI, reason=f"the real replays are not at {SHARED}; only CI requires them"
@@ -21,7 +28,17 @@ needs_shared = pytest.mark.skipif(
 
 
 def replays() -> list[Path]:
-    """All real Slippi replays, sorted by name, for `parametrize`. Empty if they are missing, except in CI."""
+    """All Slippi replays for `parametrize`: the own ones by name, then the real ones that exist."""
+    return own_replays() + real_replays()
+
+
+def own_replays() -> list[Path]:
+    """The project's own replays, sorted by name."""
+    return sorted(own_folder().iterdir())
+
+
+def real_replays() -> list[Path]:
+    """The real replays, sorted by name. Empty if they are missing, except in CI."""
     found = sorted(SLP.glob("*.slp"))
     if not found and IN_CI:
         raise FileNotFoundError(f"no replays in {SLP}")
@@ -29,5 +46,41 @@ def replays() -> list[Path]:
 
 
 def replay(name: str) -> bytes:
-    """The bytes of one real replay: `replay("v3.18")`."""
-    return (SLP / f"{name}.slp").read_bytes()
+    """The bytes of an own or a real replay: `replay("rollbacks_3.18")`, `replay("v3.18")`."""
+    return replay_path(name).read_bytes()
+
+
+def replay_path(name: str) -> Path:
+    """The path of an own or a real replay."""
+    own = own_folder() / f"{name}.slp"
+    return own if own.exists() else SLP / f"{name}.slp"
+
+
+@cache
+def own_folder() -> Path:
+    """The folder with the unpacked own replays. The first call after a change of them unpacks them."""
+    packed = {path.stem: path.read_bytes() for path in sorted(FOLDER.glob("*.slplog"))}
+    digest = hashlib.sha256()
+    for name, data in packed.items():
+        digest.update(f"{name} {len(data)}\n".encode() + data)
+    folder = _UNPACKED / digest.hexdigest()[:16]
+    if not folder.is_dir():
+        _unpack(packed, folder)
+    return folder
+
+
+def _unpack(packed: dict[str, bytes], folder: Path) -> None:
+    from slpstream.formats.slplog.reader import ReplayLog  # only needed in the first run
+
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    growing = Path(tempfile.mkdtemp(prefix="growing", dir=folder.parent))
+    for name, data in packed.items():
+        (growing / f"{name}.slp").write_bytes(ReplayLog.of(data).unpack())
+    growing.chmod(0o755)
+    try:
+        # Several workers of one run can get here at the same moment. The first one wins.
+        growing.rename(folder)
+    except OSError:
+        if not folder.is_dir():
+            raise
+        shutil.rmtree(growing)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
 from typing import Any, NamedTuple
 
@@ -20,11 +20,11 @@ from tests.synthetic.controls import QUIT, REST, Command, Controller, Pad, Verb
 from tests.synthetic.fighter import Fighter
 from tests.synthetic.items import Items
 from tests.synthetic.record import post_frame, pre_frame
-from tests.synthetic.roster import NANA, POPO, Character
+from tests.synthetic.roster import NANA, OTHER_FORM, POPO, Character
 from tests.synthetic.stages import Scenery, Stage
 
-TIME_LIMIT_SECONDS = 480
 _FOLLOWER_DELAY_FRAMES = 6
+_TRANSFORMS_FROM_FRAME, _TRANSFORMS_EVERY_FRAMES = 60, 240
 _MAX_FOLLOWER_DISTANCE = 22.0
 
 
@@ -54,11 +54,15 @@ class Bout:
         followers: bool,
         items: bool,
         teams: bool,
+        time_limit_seconds: int,
+        start_percent: float,
+        pauses: Mapping[int, int],
     ) -> None:
         """Set up a match of one player for each of `characters`.
 
         The match stops at `last_frame`; with `quits`, the losing player quits there. With `followers`, player 0 has the
-        Ice Climbers. With `teams`, players 0 and 2 play against 1 and 3.
+        Ice Climbers. With `teams`, players 0 and 2 play against 1 and 3. `pauses` has the lengths of pauses in frames,
+        by the number of the frame after the pause. Zelda and Sheik transform every few seconds.
         """
         self.random_seed = random.Random(seed).getrandbits(32)
         self.ending = "game"
@@ -76,10 +80,15 @@ class Bout:
             self.fighters.insert(1, Fighter(0, NANA, stage, instances, stocks=stocks, follower=True))
         for fighter in self.fighters:
             fighter.team = fighter.index % 2 if teams else fighter.index
+            fighter.percent = start_percent
         self._defeated: list[int] = []
         """Indices of the players without stocks, in the order in which they lost the last one."""
         self._last_frame = last_frame
         self._quits = quits
+        self._time_limit_frames = time_limit_seconds * FRAMES_PER_SECOND
+        self._pauses = pauses
+        self._paused_frames = 0
+        self._transforms_at = dict.fromkeys(self.fighters, _TRANSFORMS_FROM_FRAME)
         self._scenery = Scenery(stage, _generator(seed, "stage"))
         self._combat = Combat(_generator(seed, "combat"))
         self._items = Items(_generator(seed, "items"), spawning=items)
@@ -97,7 +106,6 @@ class Bout:
 
     def __iter__(self) -> Iterator[FrameEvents]:
         seed = self.random_seed
-        limit = TIME_LIMIT_SECONDS * FRAMES_PER_SECOND
         for number in count(FIRST_FRAME):
             stops = number == self._last_frame
             if stops and self._quits:
@@ -108,7 +116,7 @@ class Bout:
             if len({f.team for f in self._leaders if f.stocks > 0}) <= 1:
                 self.quitter = None
                 return
-            if stops or number == limit:
+            if stops or number == self._time_limit_frames:
                 self.ending = "quit" if stops else "time"
                 return
 
@@ -131,7 +139,9 @@ class Bout:
         posts = [post_frame(fighter, number) for fighter in present if fighter.mode is not Mode.GONE]
         gone = {(f.index, f.follower) for f in present if f.mode is Mode.GONE}
         pres = [pre for pre in pres if (pre.player_index, pre.is_follower) not in gone]
-        start = FRAME_START.cls(frame=number, seed=seed, scene_frame_counter=number - FIRST_FRAME)
+        self._paused_frames += self._pauses.get(number, 0)
+        counter = number - FIRST_FRAME + self._paused_frames
+        start = FRAME_START.cls(frame=number, seed=seed, scene_frame_counter=counter)
         return FrameEvents(number, start, pres, posts, stage_events, items)
 
     def _commands(self, number: int, present: Sequence[Fighter]) -> dict[Fighter, Command]:
@@ -142,7 +152,16 @@ class Bout:
         for fighter in present:
             if fighter.follower:
                 commands[fighter] = self._follow(fighter, commands)
+            elif self._transforms_now(fighter, number):
+                commands[fighter] = Command(Verb.TRANSFORM)
         return commands
+
+    def _transforms_now(self, fighter: Fighter, number: int) -> bool:
+        transforms = fighter.character.internal_id in OTHER_FORM and fighter.mode is Mode.GROUND
+        if not transforms or number < self._transforms_at[fighter]:
+            return False
+        self._transforms_at[fighter] = number + _TRANSFORMS_EVERY_FRAMES
+        return True
 
     def _follow(self, follower: Fighter, commands: dict[Fighter, Command]) -> Command:
         """The command of a follower: that of the leader a few frames ago, or a dash toward a leader far away."""

@@ -43,6 +43,7 @@ class Verb(Enum):
     AIR_DODGE = auto()
     L_CANCEL = auto()
     LASER = auto()
+    TRANSFORM = auto()
     RECOVER = auto()
     TECH = auto()
     GET_UP = auto()
@@ -93,6 +94,7 @@ _BUTTONS = {
     Verb.AIR_DODGE: R,
     Verb.L_CANCEL: L,
     Verb.LASER: B,
+    Verb.TRANSFORM: B,
     Verb.RECOVER: B,
     Verb.TECH: R,
     Verb.DODGE: R,
@@ -134,6 +136,8 @@ class Controller:
             x *= facing
         elif command.verb is Verb.GET_UP and x == 0.0:
             y = 1.0
+        elif command.verb is Verb.TRANSFORM:
+            y = -1.0
         repeated = command == self._last and command.verb is not Verb.SHIELD
         self._last = command
         if press and (not repeated or self._held_frames == 0):

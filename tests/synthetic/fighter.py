@@ -14,7 +14,7 @@ from typing import ClassVar
 from tests.synthetic import states
 from tests.synthetic.body import FULL_SHIELD, HANG_X, MOTIONLESS, REBIRTH_FRAMES, STAR_STOCK_FRAME, Body, Mode
 from tests.synthetic.controls import Command, Verb
-from tests.synthetic.roster import Character, Move
+from tests.synthetic.roster import OTHER_FORM, Character, Move
 from tests.synthetic.stages import Platform, Stage
 
 _ENTRY_FRAMES, _ENTRY_START_FRAMES, _ENTRY_END_FRAMES, _ENTRY_RISE = 5, 29, 30, 0.045
@@ -24,6 +24,7 @@ _L_CANCEL_WINDOW = 7
 _LEDGE_COOLDOWN_FRAMES, _MAX_LEDGE_FRAMES, _LEDGE_JUMP_FRAMES = 30, 240, 12
 _DASH_FRAMES, _RUN_AFTER = 21, 14
 _GRAB_FRAMES = 30
+_TRANSFORM_FRAMES, _EMERGE_FRAMES = 44, 38
 _AERIALS = frozenset({"nair", "fair", "bair", "uair", "dair"})
 _LASER_STATES = ("SpecialNStart", "SpecialNLoop", "SpecialNEnd")
 _AIR_LASER_STATES = ("SpecialAirNStart", "SpecialAirNLoop", "SpecialAirNEnd")
@@ -111,6 +112,8 @@ class Fighter(Body):
             self.enter(states.PASS, Mode.AIR)
         elif verb is Verb.LASER and self.character.laser_type is not None:
             self._shoot(_LASER_STATES, Mode.BUSY)
+        elif verb is Verb.TRANSFORM:
+            self._transform()
         elif verb is Verb.CROUCH:
             if self.state not in (states.SQUAT, states.SQUAT_WAIT):
                 self.enter(states.SQUAT, Mode.GROUND, 7, self._squat, counter=1.0)
@@ -185,6 +188,15 @@ class Fighter(Body):
             self.enter(loop, mode, fire_frames, end, new_instance=False)
 
         self.enter(first, mode, draw_frames, fire, counter=1.0)
+
+    def _transform(self) -> None:
+        first = states.own_state(self.character.internal_id, "SpecialLw")
+        self.enter(first, Mode.BUSY, _TRANSFORM_FRAMES, self._emerge, counter=1.0)
+
+    def _emerge(self) -> None:
+        self.character = OTHER_FORM[self.character.internal_id]
+        second = states.own_state(self.character.internal_id, "SpecialLw2")
+        self.enter(second, Mode.BUSY, _EMERGE_FRAMES, new_instance=False)
 
     def _guard(self) -> None:
         self.enter(states.GUARD, Mode.SHIELD, counter=-1.0, rate=0.0)

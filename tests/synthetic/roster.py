@@ -174,6 +174,8 @@ _CLIMBER_MOVES = _kit(
 _FIRE_FOX = Recovery("SpecialAirHiStart", 42, "SpecialAirHi", 30, 3.8)
 _DOLPHIN_SLASH = Recovery("SpecialAirHi", 5, "SpecialAirHi", 16, 4.2)
 _FALCON_DIVE = Recovery("SpecialAirHi", 14, "SpecialAirHi", 26, 2.6)
+_FARORES_WIND = Recovery("SpecialAirHiStart_0", 34, "SpecialAirHiStart_1", 20, 5.0)
+_VANISH = Recovery("SpecialAirHiStart_0", 35, "SpecialAirHiStart_1", 20, 4.5)
 _BELAY = Recovery("SpecialAirHiStart_0", 20, "SpecialAirHiThrow_0", 24, 3.2)
 
 FOX = Character(
@@ -190,6 +192,12 @@ FALCON = Character(
 )
 POPO = Character(14, 10, 88, 0.1, 1.6, 2.0, 0.7, 0.04, 0.035, 1.0, 1.4, 1.4, 2.5, 1.6, 2.3, 3, _BELAY, _CLIMBER_MOVES)
 NANA = POPO._replace(internal_id=11)
+ZELDA = Character(
+    18, 19, 90, 0.073, 1.4, 1.85, 0.84, 0.04, 0.1, 0.7, 1.1, 1.1, 2.5, 1.6, 2.1, 6, _FARORES_WIND, _MARTH_MOVES
+)
+SHEIK = Character(19, 7, 90, 0.12, 2.13, 3.0, 0.8, 0.06, 0.08, 1.2, 1.7, 1.8, 2.8, 2.1, 2.8, 3, _VANISH, _FOX_MOVES)
+OTHER_FORM = {ZELDA.internal_id: SHEIK, SHEIK.internal_id: ZELDA}
+"""The character that a character transforms into, by internal id."""
 
 LINE_UP = (FOX, MARTH, FALCO, FALCON)
 """The default characters, by player index."""

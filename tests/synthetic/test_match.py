@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from msgspec import UNSET
 
-from slpstream.formats.slippi import names
+from slpstream.formats.slippi import gecko, names
 from slpstream.formats.slippi.commands import FIRST_FRAME, TABLES
 from slpstream.formats.slippi.game_start import MAJOR_SCENE_ONLINE
 from slpstream.formats.slippi.reader import SlippiReader, Stage
@@ -439,9 +439,9 @@ def test_older_versions_have_no_stage_events(stage_id: int) -> None:
 def test_gecko_list_needs_version_3_3() -> None:
     match = read(gecko=True, frames=5)
     assert match.reader.gecko_list is not None
-    assert len(match.reader.gecko_list) == 1200
+    assert {code.length_bytes for code in gecko.walk(match.reader.gecko_list)} == {32}
     assert match.reader.event_payloads is not None
-    assert match.reader.event_payloads.size(0x3D) == 1200
+    assert match.reader.event_payloads.size(0x3D) == len(match.reader.gecko_list)
     assert read(gecko=True, frames=5, version=(3, 2, 0)).reader.gecko_list is None
 
 

@@ -1,4 +1,4 @@
-"""Twelve real replays of all versions always give the same messages, however their bytes are split.
+"""Replays of all versions always give the same messages, however their bytes are split.
 
 For each replay, `golden.json` has the number of frames and the last one; the number of messages by type and the SHA-256
 of the message lines of both logs; and in `blocks` four hex digits for every 64 live messages, so that a failure can
@@ -33,12 +33,12 @@ from tests.formats.slippi.logs import (
     nearly_bytewise,
     random_cuts,
 )
-from tests.marks import slow
-from tests.replays import needs_shared, replay
+from tests.replays import own_replays, replay, replay_path
 
 pytestmark = pytest.mark.usefixtures("with_and_without_kernel")
 
-NAMES = (
+OWN_NAMES = [path.stem for path in own_replays()]
+REAL_NAMES = [
     "v0.1",
     "v2.0",
     "game",
@@ -51,8 +51,23 @@ NAMES = (
     "geckoCodes",
     "crazy_name_tags",
     "v3.18",
-)
-LARGE = ("v2.0", "items", "ics2", "rollbackFrameTest", "FodPlatforms", "doubles", "v0.1", "game")
+]
+NAMES = OWN_NAMES + [name for name in REAL_NAMES if replay_path(name).exists()]
+CUT = [
+    "singles_0.1",
+    "name_tags_1.3",
+    "crashed_2.1",
+    "rollbacks_3.0",
+    "gecko_3.3",
+    "lost_game_end_3.6",
+    "rollbacks_items_3.7",
+    "duplicate_game_end_3.18",
+    "ice_climbers_rollbacks_3.18",
+    "unknown_event_3.18",
+    *(name for name in NAMES if name in REAL_NAMES),
+]
+"""Replays that are split in many ways."""
+LARGE_BYTES = 200_000
 GOLDEN_FILE = Path(__file__).with_name("golden.json")
 BLOCK_MESSAGES = 64
 SEEDS = (1, 2, 3)
@@ -119,10 +134,9 @@ def golden() -> dict[str, Any]:
 
 
 def test_golden_file_has_all_replays(golden: dict[str, Any]) -> None:
-    assert tuple(golden) == NAMES
+    assert list(golden) == [*OWN_NAMES, *REAL_NAMES]
 
 
-@needs_shared
 @pytest.mark.parametrize("name", NAMES)
 def test_golden(name: str, golden: dict[str, Any]) -> None:
     data = replay(name)
@@ -132,15 +146,12 @@ def test_golden(name: str, golden: dict[str, Any]) -> None:
 
 
 @pytest.mark.slow
-@needs_shared
-@pytest.mark.parametrize(
-    "name", [*(name for name in NAMES if name not in LARGE), *slow(*(name for name in NAMES if name in LARGE))]
-)
+@pytest.mark.parametrize("name", CUT)
 def test_golden_however_it_is_cut(name: str) -> None:
     data = replay(name)
     whole = Expected(logs_of([data]))
     whole.check(as_live(data, random_cuts(len(data), SEEDS[0])), "raw length 0 first")
-    if name in LARGE:
+    if len(data) > LARGE_BYTES:
         whole.check(logs_of(nearly_bytewise(data)), "nearly byte by byte, and split at random")
         return
     whole.check(logs_of(bytewise(data)), "byte by byte")
@@ -177,10 +188,9 @@ def test_small_replay_cut_anywhere() -> None:
 
 
 @pytest.mark.slow
-@needs_shared
 @pytest.mark.parametrize("step", [-1, 0, 1])
-def test_real_replay_cut_at_event_boundaries(step: int) -> None:
-    data = replay("v3.12")
+def test_replay_cut_at_event_boundaries(step: int) -> None:
+    data = replay("sudden_death_3.12")
     whole = Expected(logs_of([data]))
     cuts = [boundary + step for boundary in event_boundaries(data)]
     whole.check(logs_of(cut_at(data, cuts)), f"cut at every boundary {step:+}")
@@ -190,8 +200,11 @@ def test_real_replay_cut_at_event_boundaries(step: int) -> None:
 
 
 def write_golden() -> None:
-    """Write `golden.json` from the current messages of the replays."""
-    values = {name: summary(logs_of([replay(name)])) for name in NAMES}
+    """Write `golden.json` from the current messages of the replays. The entries of missing replays stay."""
+    old = json.loads(GOLDEN_FILE.read_text())
+    values = {
+        name: summary(logs_of([replay(name)])) if name in NAMES else old[name] for name in [*OWN_NAMES, *REAL_NAMES]
+    }
     GOLDEN_FILE.write_text(json.dumps(values, indent=1) + "\n")
 
 

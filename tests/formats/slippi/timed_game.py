@@ -63,9 +63,10 @@ class TimedGame:
             "self_destruct_score_value": self_destruct_value,
             "starting_timer_seconds": 120,
             "is_teams": bool(teams),
+            "stage_id": 31,
             "major_scene": ONLINE if online else OFFLINE,
         }
-        payload = game_start(version, players=setups, stage_id=31, **values | rows)
+        payload = game_start(version, players=setups, **values | rows)
         self._parts = [self.writer.open(), self.writer.event(payload)]
         self.stand(30)
 
