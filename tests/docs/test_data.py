@@ -1,7 +1,7 @@
 """Every command and example of docs/data/index.md, in order, over a folder of replays and archives.
 
-The games are synthetic, and real ones are there too where they can be had. The counts that the commands print must
-agree with each other.
+The games are made up; where real ones can be had, they are followed once more with some of these. The counts that the
+commands print must agree with each other.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import pytest
 
 from tests.docs.changes import check_of
 from tests.docs.pages import all_blocks
-from tests.replays import SLP, needs_shared
+from tests.replays import replay, replay_path
 from tests.synthetic.match import synthetic_match
 
 PAGE = "docs/data/index.md"
@@ -35,10 +35,9 @@ EXAMPLES = [block.text for block in all_blocks() if block.page == PAGE and block
 GAMES = 12
 FILES = 8
 """Games that are files; the others are in an archive."""
-BESIDE_REAL = 6
-"""Synthetic games beside the real ones, of which some are then in the archive."""
+OWN = ("full_match_3.18",)
 REAL = ("FodPlatforms", "Whispy", "rollbackFrameTest", "v2.0")
-"""Complete games between two players, of which Fox is one."""
+"""Complete games between two players, of which Fox is one, and with kills off stage."""
 
 
 def games(count: int) -> dict[str, bytes]:
@@ -94,14 +93,12 @@ def check(home: Path, printed: Mapping[str, str], expected: int) -> None:
     assert re.match(r"\d+ games, \d+ frames", printed["python"])
 
 
-def test_every_step(tmp_path: Path) -> None:
-    printed = follow_the_page(tmp_path, games(GAMES))
+KNOWN = [names for names in (OWN, REAL) if replay_path(names[0]).exists()]
+
+
+@pytest.mark.parametrize("names", KNOWN, ids=" ".join)
+def test_every_step(names: tuple[str, ...], tmp_path: Path) -> None:
+    known = {f"{name}.slp": replay(name) for name in names}
+    printed = follow_the_page(tmp_path, {**games(GAMES - len(names)), **known})
     check(tmp_path, printed, GAMES)
-
-
-@needs_shared
-def test_every_step_with_real_games(tmp_path: Path) -> None:
-    real = {f"{name}.slp": (SLP / f"{name}.slp").read_bytes() for name in REAL}
-    printed = follow_the_page(tmp_path, {**games(BESIDE_REAL), **real})
-    check(tmp_path, printed, BESIDE_REAL + len(REAL))
     assert of(printed, "slpstream situations ~").splitlines(), "these games have kills off stage"
