@@ -96,7 +96,7 @@ def _measure(daemon: DaemonProcess, root: Path, folders: Sequence[Path], seconds
         "--reconnects-per-second", str(RECONNECTS_PER_SECOND), "--log", str(seen),
     )  # fmt: skip
     writer_command = module(
-        "tournament_writer", *map(str, folders), "--seconds", str(seconds),
+        "game_writer", *map(str, folders), "--seconds", str(seconds),
         "--game-seconds", str(min(_GAME_SECONDS, seconds / 2.5)), "--log", str(written),
     )  # fmt: skip
     with process_of(clients_command, seconds) as clients:

@@ -7,10 +7,7 @@ commands print must agree with each other.
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
-import sys
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,6 +16,7 @@ import pytest
 
 from tests.docs.changes import check_of
 from tests.docs.pages import all_blocks
+from tests.docs.reader import Reader
 from tests.replays import replay, replay_path
 from tests.synthetic.match import synthetic_match
 
@@ -46,6 +44,7 @@ def games(count: int) -> dict[str, bytes]:
 
 def follow_the_page(home: Path, replays: Mapping[str, bytes]) -> dict[str, str]:
     """Enter the commands and run the example. Returns what they print: by command, and of the example as `python`."""
+    reader = Reader(home)
     folder = home / "melee" / "replays"
     folder.mkdir(parents=True)
     with zipfile.ZipFile(folder / "more.zip", "w", zipfile.ZIP_DEFLATED) as archive:
@@ -54,23 +53,9 @@ def follow_the_page(home: Path, replays: Mapping[str, bytes]) -> dict[str, str]:
                 (folder / name).write_bytes(data)
             else:
                 archive.writestr(name, data)
-    programs = Path(sys.executable).parent
-    environment = {**os.environ, "HOME": str(home), "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
-    printed: dict[str, str] = {}
-    for command in COMMANDS:
-        done = subprocess.run(
-            ["bash", "-euo", "pipefail", "-c", command],
-            cwd=home, env=environment, capture_output=True, text=True, check=False, timeout=300,
-        )  # fmt: skip
-        assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
-        printed[command] = done.stdout
+    printed = {command: reader.shell(command) for command in COMMANDS}
     [example] = EXAMPLES
-    output = subprocess.run(
-        [sys.executable, "-c", example], env=environment, capture_output=True, text=True, check=False, timeout=300
-    )
-    assert output.returncode == 0, output.stderr
-    printed["python"] = output.stdout
-    return printed
+    return {**printed, "python": reader.shell(f"python - <<'END'\n{example}\nEND")}
 
 
 def of(printed: Mapping[str, str], beginning: str) -> str:

@@ -12,8 +12,6 @@ import json
 import os
 import re
 import signal
-import subprocess
-import sys
 import tarfile
 import time
 import urllib.error
@@ -26,8 +24,8 @@ from typing import Any
 import pytest
 
 from tests.daemons.process import DaemonProcess
-from tests.docs.changes import check_of
 from tests.docs.pages import DOCS
+from tests.docs.reader import Reader, blocks_of, steps_of
 from tests.project import ROOT
 from tests.sets.games import FOX, MARTH, Seat, replay
 from tests.tournament.audit.fleet import USUAL, Console, fixes, game
@@ -36,12 +34,10 @@ from tests.tournament.controllers.hands import analog, with_inputs
 from tests.tournament.controllers.test_planted import moved
 from tests.tournament.handover.validator import problems
 
-pytestmark = [check_of("docs/tournament/index.md"), pytest.mark.process]
+pytestmark = [pytest.mark.slow, pytest.mark.process]
 
 PAGE = (DOCS / "tournament" / "index.md").read_text(encoding="utf-8")
-STEPS: Mapping[int, str] = {
-    int(number): text for number, text in re.findall(r"^## (\d+)\. (.*?)(?=^## )", PAGE, re.MULTILINE | re.DOTALL)
-}
+STEPS = steps_of(PAGE)
 SETUPS = 50
 ELSEWHERE = {"setup", "station", "Developer settings", "Personal access tokens"}
 """Words in italics that are not slpstream's."""
@@ -52,21 +48,16 @@ TRIES_SECONDS = 60.0
 
 
 def blocks(step: int, language: str) -> list[str]:
-    """The blocks of a step."""
-    found = re.findall(rf"^( *)```{language}\n(.*?)^\1```", STEPS[step], re.MULTILINE | re.DOTALL)
-    return [text for _, text in found]
+    return blocks_of(STEPS[step], language)
 
 
-class Organiser:
-    """Somebody with a home folder who follows the page."""
+class Organiser(Reader):
+    """The organiser of the tournament."""
 
     def __init__(self, home: Path, startgg: str) -> None:
-        home.mkdir()
-        self.home = home
+        super().__init__(home)
         self.tournament = home / "tournament"
         self._startgg = startgg
-        programs = Path(sys.executable).parent
-        self.environment = {**os.environ, "HOME": str(home), "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
         self.daemon: DaemonProcess | None = None
 
     @property
@@ -82,12 +73,7 @@ class Organiser:
     def shell(self, text: str, *, code: int = 0) -> str:
         if self.daemon is not None:
             text = text.replace("127.0.0.1:5151", self.daemon.url.removeprefix("http://"))
-        done = subprocess.run(
-            ["bash", "-euo", "pipefail", "-c", text],
-            cwd=self.home, env=self.environment, capture_output=True, text=True, check=False, timeout=120,
-        )  # fmt: skip
-        assert done.returncode == code, f"{text}\n{done.stdout}{done.stderr}"
-        return done.stdout + done.stderr
+        return super().shell(text, code=code)
 
     def configure(self, text: str) -> None:
         """Save a configuration of the page, with the address of the double and shorter waits."""
@@ -103,9 +89,7 @@ class Organiser:
 
     def start(self) -> DaemonProcess:
         """Start the daemon as step 3 says."""
-        serve = blocks(3, "sh")[0].split()
-        assert serve[:2] == ["slpstream", "serve"]
-        arguments = tuple(each.replace("~", str(self.home)) for each in serve[2:])
+        arguments = self.arguments_of_serve(blocks(3, "sh")[0])
         self.daemon = DaemonProcess(arguments=arguments, environment={"HOME": str(self.home)})
         self.daemon.url = self.daemon.url.replace("0.0.0.0", "127.0.0.1")  # as the page says
         self.daemon.until(lambda: len(self.running.get("/v1/stations")["stations"]) == SETUPS, 60)

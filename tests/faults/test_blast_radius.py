@@ -172,6 +172,7 @@ async def test_bug_in_a_stream(tmp_path: Path) -> None:
             url = f"ws://127.0.0.1:{here.port}/v1/stream?station={victim.station}"
             with pytest.raises(ConnectionClosed) as closed:
                 async with connect(url, proxy=None) as socket:
+                    await socket.send('{"op":"subscribe"}')
                     while True:
                         await socket.recv()
             assert closed.value.rcvd is not None
@@ -181,6 +182,7 @@ async def test_bug_in_a_stream(tmp_path: Path) -> None:
         for part, owner, name, act in (
             ("stream", Subscriber, "run", follow_events),
             ("request", server_module, "find_channels", ask_events),
+            ("stream", websocket, "Subscriber", open_websocket),
             ("stream", websocket, "parse_subscription", open_websocket),
         ):
             await here.play(name, part, partial(once, owner, name), act)
