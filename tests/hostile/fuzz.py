@@ -12,7 +12,6 @@ import argparse
 import random
 import sys
 import tempfile
-import threading
 import time
 import urllib.error
 import urllib.request
@@ -23,13 +22,11 @@ from statistics import median
 from typing import NamedTuple
 from urllib.parse import quote
 
-from tests.bench.games import EndlessGame
 from tests.bench.machine import resident_megabytes
-from tests.daemons.process import DaemonProcess, LogReader, running
-from tests.faults.scene import log_lines
+from tests.daemons.process import DaemonProcess, running
+from tests.hostile.canary import Canary
 from tests.hostile.mutations import Input, mutated, seeds
 
-_PERIOD_SECONDS = 1 / 60
 _BATCH = 50
 _KEPT_FILES = 500
 _PLACES = ("", "", "sub", "sub/deeper")
@@ -84,39 +81,6 @@ class Outcome(NamedTuple):
         )
 
 
-class _Canary:
-    """A game in real time, from another thread, and the subscriber that must receive all of it."""
-
-    def __init__(self, path: Path, daemon: DaemonProcess) -> None:
-        self._path = path
-        self._daemon = daemon
-        self._stop = threading.Event()
-        self._frames = 0
-        self._reader = LogReader("canary")
-        self._writer = threading.Thread(target=self._write)
-
-    def start(self) -> None:
-        self._writer.start()
-
-    def _write(self) -> None:
-        game = EndlessGame()
-        began = time.monotonic()
-        with self._path.open("ab", buffering=0) as file:
-            file.write(game.head(7))
-            while not self._stop.is_set():
-                time.sleep(max(0.0, began + self._frames * _PERIOD_SECONDS - time.monotonic()))
-                file.write(game.frame(self._frames))
-                self._frames += 1
-
-    def finish(self) -> tuple[int, bool]:
-        """The number of expected messages, and whether exactly these arrived."""
-        self._stop.set()
-        self._writer.join()
-        expected = log_lines(self._path.read_bytes())
-        self._reader.read(self._daemon, lambda reader: len(reader.lines) >= len(expected), seconds=60)
-        return len(expected), self._reader.lines == expected
-
-
 class _Requests:
     """Requests for everything that the daemon lists."""
 
@@ -162,8 +126,7 @@ def fuzz(folder: Path, inputs: int) -> Outcome:
     began = time.monotonic()
     with running(arguments=("--config", str(config))) as daemon:
         daemon.wait_ready()
-        canary = _Canary(folder / "canary" / "Game_1.slp", daemon)
-        canary.start()
+        canary = Canary(daemon, "canary", folder / "canary" / "Game_1.slp")
         requests = _Requests(daemon)
         try:
             for number in range(inputs):
