@@ -1,4 +1,4 @@
-"""The delta subprotocol: sizes of all real replays as JSON, as MessagePack and as deltas.
+"""The delta subprotocol: sizes of all real replays as JSON and as deltas.
 
 Sizes are the payloads of the websocket messages of a lossless subscriber, for all topics and for frames only. The share
 of JSON must be at most a quarter.
@@ -6,7 +6,7 @@ of JSON must be at most a quarter.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from slpstream.api import messages
@@ -32,7 +32,6 @@ class Sizes(NamedTuple):
 
     name: str
     json: int
-    messagepack: int
     delta: int
 
     @property
@@ -42,7 +41,7 @@ class Sizes(NamedTuple):
 
 
 def run(form: Form) -> list[Figure]:
-    """Print a table of all replays, and return the worst shares."""
+    """The worst shares of all topics and of frames only."""
     every = [path for path in sorted(SLP.glob("*.slp")) if path.stem not in _NO_GAMES]
     paths = [path for path in every if path.stem in _SHORT] if form.short else every
     if paths:
@@ -50,7 +49,6 @@ def run(form: Form) -> list[Figure]:
     else:
         log = Pipeline(SlippiReader()).feed(synthetic_match(seed=1, rollbacks=True)).messages("live")
         measured = [_measure("synthetic", log)]
-    print(table([game for game, _ in measured]))
     figures = []
     for title, sizes in zip(("all topics", "frames only"), zip(*measured, strict=True), strict=True):
         worst = max(sizes, key=lambda one: one.share)
@@ -58,28 +56,21 @@ def run(form: Form) -> list[Figure]:
     return figures
 
 
-def table(games: Sequence[Sizes]) -> str:
-    """A Markdown table with a row for each replay."""
-    lines = ["| replay | JSON kB | MessagePack kB | delta kB | of JSON |", "| --- | --- | --- | --- | --- |"]
-    for one in games:
-        sizes = " | ".join(f"{size / 1e3:.0f}" for size in (one.json, one.messagepack, one.delta))
-        lines.append(f"| {one.name} | {sizes} | {one.share:.3f} |")
-    return "\n".join(lines)
-
-
 def _measure(name: str, log: Iterable[LogMessage]) -> tuple[Sizes, Sizes]:
     """The sizes of all messages and those of frames."""
     known: DeltaBases = {}
-    every, frames = [0, 0, 0], [0, 0, 0]
+    every, frames = [0, 0], [0, 0]
     for message in log:
         line = message.json(_STATION)
-        packed = to_messagepack(line)
         base, before = DeltaBase(message, None), predecessor(known, message)
-        data = packed if before is None or message.type not in DELTA_TYPES else _delta(base, before)
+        if before is None or message.type not in DELTA_TYPES:
+            size = len(to_messagepack(line))
+        else:
+            size = len(_delta(base, before))
         known[message.type] = base
         for totals in (every, frames) if message.type == "frame" else (every,):
-            for i, size in enumerate((len(line), len(packed), len(data))):
-                totals[i] += size
+            totals[0] += len(line)
+            totals[1] += size
     return Sizes(name, *every), Sizes(name, *frames)
 
 

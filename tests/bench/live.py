@@ -14,7 +14,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, NamedTuple
@@ -29,6 +29,7 @@ from tests.project import ROOT
 _MAX_WARM_UP_SECONDS = 2.0
 _COOL_DOWN_SECONDS = 0.5
 _SPARE_SECONDS = 60.0
+_SAMPLE_SECONDS = 0.5
 DESCRIPTORS = 8192
 _LAGGED = "slpstream_lagged_messages_total"
 _DROPPED = ("slpstream_connections_dropped_total", "slpstream_connections_closed_total")
@@ -143,7 +144,7 @@ def measure_at(load: Load, daemon: DaemonProcess, root: Path, folders: list[Path
         if attackers is not None:
             processes["attackers"] = attackers.pid
         from_ns = began + int(load.warm_up_seconds * 1e9)
-        cpu, others, window = _watch(processes, from_ns, load.seconds)
+        cpu, others, window = watch(processes, from_ns, load.seconds)
         writer_late_ns = int(line_of(writer))
         time.sleep(_COOL_DOWN_SECONDS)
         metrics = daemon.text("/metrics")
@@ -183,8 +184,10 @@ def measure_at(load: Load, daemon: DaemonProcess, root: Path, folders: list[Path
     )
 
 
-def _watch(processes: dict[str, int], from_ns: int, seconds: float) -> tuple[dict[str, float], float, int]:
-    """Wait for the window and measure CPU time during it.
+def watch(
+    processes: dict[str, int], from_ns: int, seconds: float, sample: Callable[[], object] | None = None
+) -> tuple[dict[str, float], float, int]:
+    """Wait for the window and measure CPU time during it. Meanwhile `sample` is called twice a second.
 
     Returns the CPU time of each process and that of all others in percent of a core, and the length of the window in
     nanoseconds.
@@ -195,7 +198,10 @@ def _watch(processes: dict[str, int], from_ns: int, seconds: float) -> tuple[dic
 
     time.sleep(max(0.0, (from_ns - time.monotonic_ns()) / 1e9))
     began, busy, before = time.monotonic_ns(), machine.busy_seconds(), used()
-    time.sleep(seconds)
+    while (rest := began / 1e9 + seconds - time.monotonic()) > 0:
+        if sample is not None:
+            sample()
+        time.sleep(min(rest, rest if sample is None else _SAMPLE_SECONDS))
     after = used()
     window, busy = time.monotonic_ns() - began, machine.busy_seconds() - busy
     cpu = {name: (after[name] - before[name]) / window * 1e11 for name in processes}

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, cast
@@ -21,7 +20,7 @@ from tests.bench import live, machine
 from tests.bench.clocks import RECORD
 from tests.bench.live import line_of, module, process_of, stdin_of
 from tests.bench.report import Figure, Form, quantile
-from tests.bench.resuming import BLOCK_LINES, mode_of
+from tests.bench.resuming import mode_of
 from tests.daemons.process import DaemonProcess
 
 STATIONS = 50
@@ -29,7 +28,6 @@ RECONNECTS_PER_SECOND = 10.0
 _SECONDS = 300.0
 _SHORT_SECONDS = 20.0
 _GAME_SECONDS = 75.0
-_SAMPLES_PER_SECOND = 2.0
 _WARM_UP_SHARE = 0.4
 
 
@@ -104,7 +102,11 @@ def _measure(daemon: DaemonProcess, root: Path, folders: Sequence[Path], seconds
         with process_of(writer_command, seconds) as writer:
             began = int(line_of(writer))
             pids = {"daemon": daemon.process.pid, "writer": writer.pid, "clients": clients.pid}
-            cpu, others, memory = _watch(pids, began, seconds)
+            memory: list[float] = []
+            pid = daemon.process.pid
+            cpu, others, _ = live.watch(
+                pids, began, seconds - 0.5, lambda: memory.append(machine.resident_megabytes(pid)[0])
+            )
             writer_late_ns = int(line_of(writer))
             games: list[int] = json.loads(line_of(writer))
         print(json.dumps(games), file=stdin_of(clients), flush=True)
@@ -137,23 +139,6 @@ def _measure(daemon: DaemonProcess, root: Path, folders: Sequence[Path], seconds
     )
 
 
-def _watch(pids: dict[str, int], began_ns: int, seconds: float) -> tuple[dict[str, float], float, list[float]]:
-    """CPU time of each process and of all others while games are played, and samples of the daemon's memory."""
-
-    def used() -> dict[str, float]:
-        return {name: machine.cpu_seconds(pid) for name, pid in pids.items()}
-
-    end = began_ns / 1e9 + seconds - 0.5
-    before, busy, started = used(), machine.busy_seconds(), time.monotonic()
-    memory: list[float] = []
-    while (now := time.monotonic()) < end:
-        memory.append(machine.resident_megabytes(pids["daemon"])[0])
-        time.sleep(min(1 / _SAMPLES_PER_SECOND, max(0.0, end - now)))
-    after, busy, took = used(), machine.busy_seconds() - busy, time.monotonic() - started
-    cpu = {name: 100 * (after[name] - before[name]) / took for name in pids}
-    return cpu, max(0.0, 100 * busy / took - sum(cpu.values())), memory
-
-
 def differences(folder: Path, station: int, client: dict[str, Any]) -> Iterator[str]:
     """The differences of one client's lines from the files of its station."""
     yield from client["faults"]
@@ -169,10 +154,7 @@ def differences(folder: Path, station: int, client: dict[str, Any]) -> Iterator[
             continue
         if received[game_id]["lines"] != len(lines):
             yield f"{file.name}: received {received[game_id]['lines']} of {len(lines)} lines"
-        for number, digest in enumerate(received[game_id]["blocks"]):
-            block = lines[number * BLOCK_LINES : (number + 1) * BLOCK_LINES]
-            if hashlib.sha256(b"".join(line + b"\n" for line in block)).hexdigest() != digest:
-                yield f"{file.name}: lines {number * BLOCK_LINES} to {(number + 1) * BLOCK_LINES - 1} differ"
-                break
+        elif hashlib.sha256(b"".join(line + b"\n" for line in lines)).hexdigest() != received[game_id]["sha256"]:
+            yield f"{file.name}: the lines differ"
     if list(received) != expected:
         yield f"the games were received as {list(received)} instead of {expected}"

@@ -179,14 +179,16 @@ async def test_bug_in_a_stream(tmp_path: Path) -> None:
             assert closed.value.rcvd.code == 1011
             assert re.fullmatch(r"internal error [0-9a-f]{8}", closed.value.rcvd.reason)
 
-        for part, owner, name, act in (
+        bugs: list[tuple[str, Any, str, Any]] = [
             ("stream", Subscriber, "run", follow_events),
             ("request", server_module, "find_channels", ask_events),
             ("stream", websocket, "Subscriber", open_websocket),
             ("stream", websocket, "parse_subscription", open_websocket),
-        ):
+        ]
+        for part, owner, name, act in bugs:
             await here.play(name, part, partial(once, owner, name), act)
-        for owner, name in ((View, "entry"), (Outbox, "send")):
+        sending: list[tuple[Any, str]] = [(View, "entry"), (Outbox, "send")]
+        for owner, name in sending:
             victim = await here.play(name, "subscriber", partial(once_for_a_station, owner, name))
             await here.until(lambda victim=victim: 1011 in victim.closed, "closed with 1011")  # type: ignore[misc]
             await here.until(lambda victim=victim: victim.lines == victim.expected, "resumed")  # type: ignore[misc]
