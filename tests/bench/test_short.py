@@ -10,12 +10,11 @@ from pathlib import Path
 import pytest
 
 from tests.bench.benchmarks import BENCHMARKS
-from tests.bench.report import Figure, table
 from tests.project import IN_CI, ROOT
 from tests.web.pages import CHROMIUM
 
-IN_THE_GATE = "decode"
-"""It ends after a second. The others, some of which take half a minute, run in the release check."""
+IN_THE_GATE = "games_query"
+"""It takes a few seconds. The others, some of which take half a minute, run in the release check."""
 NAMES = [
     pytest.param(name, marks=[] if name == IN_THE_GATE else pytest.mark.release)
     for name in BENCHMARKS
@@ -35,10 +34,3 @@ def test_benchmark_can_be_run(name: str, tmp_path: Path) -> None:
     assert figures
     for figure in figures:
         assert f"| {figure['benchmark']} | " in done.stdout
-
-
-def test_missed_target_is_printed() -> None:
-    printed = table([Figure("a", [2.0], "ms", 1.0), Figure("b", [1.0, 9.0, 0.5], "ms", 1.0), Figure("c", [1.0], "ms")])
-    rows = [line.split(" | ") for line in printed.splitlines()[2:]]
-    assert [row[3].strip() for row in rows] == ["MISS", "ok", ""]
-    assert rows[1][1] == "1 (0.5 to 9) ms"

@@ -41,11 +41,6 @@ def skip_without_registry(done: subprocess.CompletedProcess[str]) -> None:
         pytest.skip("the registry is not reachable")
 
 
-@pytest.mark.parametrize("lock", [DEPLOY, EXTRAS, RELEASE, DEVELOPMENT], ids=lambda lock: lock.name)
-def test_lock_names_no_registry(lock: Path) -> None:
-    assert not re.search(r"://|--index|--extra-index|--find-links|@", lock.read_text(encoding="utf-8"))
-
-
 @pytest.mark.skipif(UV is None, reason="no uv")
 @pytest.mark.parametrize("lock", COVERED, ids=lambda lock: lock.name)
 def test_lock_matches_the_project(lock: Path, tmp_path: Path) -> None:

@@ -14,13 +14,12 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-import click
 import msgspec
 import pytest
 from click.testing import CliRunner
 
 from slpstream.api import open_replay
-from slpstream.cli import check_config, cli
+from slpstream.cli import check_config
 from slpstream.config import load
 from slpstream.model.game_facts import GameFacts, facts_of
 from slpstream.model.messages import STATUS_PAYLOADS
@@ -154,11 +153,3 @@ def test_examples_of_games_are_valid() -> None:
     holds = {query for query in queries if matches(parse_games(query, CONTEXT).condition, facts)}
     assert {"mango", '"mango zain"', "mango zain", "format:slippi", "duration:2m"} <= holds
     assert holds.isdisjoint({"fox>marth", "-mango", "stage:yoshi", "duration:<90s", "end:quit"})
-
-
-def test_pages_name_commands_that_exist() -> None:
-    known = cli.list_commands(click.Context(cli))
-    for page in PAGES:
-        assert {command.text.split()[1] for command in commands(page) if command.text.startswith("slpstream")} <= set(
-            known
-        )
