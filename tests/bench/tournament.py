@@ -18,9 +18,9 @@ from slpstream.api import messages
 from slpstream.model.messages import FramesMode
 from tests.bench import live, machine
 from tests.bench.clocks import RECORD
+from tests.bench.listeners import mode_of
 from tests.bench.live import line_of, module, process_of, stdin_of
 from tests.bench.report import Figure, Form, quantile
-from tests.bench.resuming import mode_of
 from tests.daemons.process import DaemonProcess
 
 STATIONS = 50
@@ -90,7 +90,7 @@ def measure(seconds: float) -> Measured:
 def _measure(daemon: DaemonProcess, root: Path, folders: Sequence[Path], seconds: float) -> Measured:
     written, seen = root / "written", root / "seen"
     clients_command = module(
-        "resuming", "--port", daemon.url.rpartition(":")[2], "--stations", str(len(folders)),
+        "listeners", "--port", daemon.url.rpartition(":")[2], "--stations", str(len(folders)),
         "--reconnects-per-second", str(RECONNECTS_PER_SECOND), "--log", str(seen),
     )  # fmt: skip
     writer_command = module(
