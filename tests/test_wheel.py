@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from tests.deploy import artefacts
-from tests.deploy.played_demo import demo
+from tests.deploy.played_demo import play_demo
 from tests.project import IN_CI, ROOT
 
 UV = os.environ.get("UV") or shutil.which("uv")
@@ -143,8 +143,7 @@ def test_wheel_without_a_compiler_fits_every_platform(pure_wheel: Path) -> None:
 def test_uvx_plays_the_demo_from_the_wheel(kind: str, request: pytest.FixtureRequest) -> None:
     assert UV is not None
     command = [UV, "tool", "run", "--quiet", "--python", sys.executable, "--from", request.getfixturevalue(kind)]
-    with demo([*command, "slpstream"], "--once", "--speed", "30") as running:
-        running.play_to_the_end()
+    play_demo([*command, "slpstream"])
 
 
 @pytest.mark.release
@@ -156,8 +155,7 @@ def test_pipx_installs_the_command_and_its_manual_page(wheel: Path, tmp_path: Pa
     command = [UV, "tool", "run", "--quiet", "--python", sys.executable, "pipx", "install", "--python", sys.executable]
     artefacts.run_script(*command, wheel, **environment)
     assert (tmp_path / "man/man1/slpstream.1").exists()
-    with demo([tmp_path / "bin/slpstream"], "--once", "--speed", "30") as running:
-        running.play_to_the_end()
+    play_demo([tmp_path / "bin/slpstream"])
 
 
 @pytest.mark.release

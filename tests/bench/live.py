@@ -126,11 +126,15 @@ def measure_at(load: Load, daemon: DaemonProcess, root: Path, folders: list[Path
     written, seen = root / "written", root / "seen"
     seconds = load.warm_up_seconds + load.seconds + _COOL_DOWN_SECONDS
     with ExitStack() as stack:
-        clients = stack.enter_context(_listeners(load, daemon, seen))
+        port = daemon.url.rpartition(":")[2]
+        listen = ["--port", port, "--stations", str(load.stations), "--subscribers", str(load.subscribers)]
+        listen += ["--sample-every", str(load.sample_every), "--query", load.query, "--log", str(seen)]
+        clients = stack.enter_context(process_of(module("listeners", *listen), load.seconds))
         line_of(clients)
         attackers = None
         if load.attackers:
-            attackers = stack.enter_context(_attackers(load, daemon))
+            command = [sys.executable, "-m", "tests.hostile.clients", "--port", port, *load.attackers]
+            attackers = stack.enter_context(process_of(command, load.seconds))
             line_of(attackers)
         arguments = [*map(str, folders), "--seconds", str(seconds), "--log", str(written)]
         arguments += ["--in-step"] if load.in_step else []
@@ -210,23 +214,6 @@ def watch(
 
 def _counter(metrics: str, name: str) -> int:
     return sum(int(float(line.rpartition(" ")[2])) for line in metrics.splitlines() if line.startswith(name))
-
-
-@contextmanager
-def _listeners(load: Load, daemon: DaemonProcess, log: Path) -> Iterator[subprocess.Popen[str]]:
-    arguments = ["--port", daemon.url.rpartition(":")[2], "--stations", str(load.stations)]
-    arguments += ["--subscribers", str(load.subscribers), "--sample-every", str(load.sample_every)]
-    arguments += ["--query", load.query, "--log", str(log)]
-    with process_of(module("listeners", *arguments), load.seconds) as process:
-        yield process
-
-
-@contextmanager
-def _attackers(load: Load, daemon: DaemonProcess) -> Iterator[subprocess.Popen[str]]:
-    port = daemon.url.rpartition(":")[2]
-    command = [sys.executable, "-m", "tests.hostile.clients", "--port", port, *load.attackers]
-    with process_of(command, load.seconds) as process:
-        yield process
 
 
 def module(name: str, *arguments: str) -> list[str]:

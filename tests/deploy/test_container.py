@@ -17,7 +17,7 @@ import pytest
 from slpstream.model.version import __version__
 from tests.deploy import artefacts
 from tests.deploy.debian_root import needs_root
-from tests.deploy.played_demo import demo
+from tests.deploy.played_demo import play_demo
 from tests.deploy.tools import needs
 from tests.project import ROOT
 
@@ -56,8 +56,7 @@ def test_image_plays_the_demo(tmp_path_factory: pytest.TempPathFactory, tmp_path
     assert described["Entrypoint"] == ["slpstream"]
     assert described["Cmd"] == ["serve", "/replays"]
     command = ["buildah", "run", container, "slpstream"]
-    with demo(command, "--once", "--speed", "30", environment=os.environ | buildah.environment) as running:
-        running.play_to_the_end()
+    play_demo(command, environment=os.environ | buildah.environment)
 
     [archive] = out.iterdir()
     with tarfile.open(archive) as tar:

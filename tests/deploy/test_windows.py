@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from tests.deploy import artefacts
-from tests.deploy.played_demo import demo
+from tests.deploy.played_demo import play_demo
 from tests.deploy.tools import needs
 
 MINGW = "x86_64-w64-mingw32-gcc"
@@ -80,8 +80,7 @@ def wine(clean_windows: Path, tmp_path: Path) -> Iterator[Wine]:
 
 
 def test_program_plays_the_demo_to_its_end(program: Path, wine: Wine) -> None:
-    with demo(["wine", program], "--once", "--speed", "30", environment=wine.environment, stop=wine.stop) as running:
-        running.play_to_the_end()
+    play_demo(["wine", program], environment=wine.environment, stop=wine.stop)
     assert not [path for path in wine.prefix.rglob("python*") if path.is_file()]
 
 
