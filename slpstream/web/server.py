@@ -48,7 +48,7 @@ STREAM_PATH = b"/v1/stream"
 MAX_QUERY_FIELDS = 32
 _ASSETS = (b"/static/", b"/custom/")
 _NO_TOKEN_NEEDED = (Denied.TOKEN, Denied.WRONG_TOKEN, Denied.ORIGIN)
-_EMPTY_PAGES = (b"/", b"/audit", b"/docs", seat_codes.PAGE.encode())
+_EMPTY_PAGES = (b"/", b"/audit", b"/bracket", b"/docs", seat_codes.PAGE.encode())
 """Pages that contain nothing private: they ask for the token themselves, to load what they show."""
 HEAD_SECONDS = 10.0
 HEAD_BYTES = 16 * 1024

@@ -144,19 +144,12 @@ def _stop(process: DaemonProcess) -> None:
         process.kill()
 
 
-def _folders(root: Path, count: int) -> list[Path]:
-    folders = [root / f"s{station:02}" for station in range(count)]
-    for folder in folders:
-        folder.mkdir()
-    return folders
-
-
 def _send(frames: int, *, gateway: bool) -> Sent:
     game = EndlessGame()
     written = [game.frame(index) for index in range(frames)]
     with tempfile.TemporaryDirectory(prefix="slpstream-bench-") as name:
         root = Path(name)
-        folders = _folders(root, _STATIONS)
+        folders = live.make_folders(root, _STATIONS)
         with _processes(root, folders, gateway=gateway) as (broker, ingest, served):
             pids = [ingest.process.pid, broker.pid, *([served.process.pid] if served else [])]
             before = [machine.cpu_seconds(pid) for pid in pids]
@@ -236,7 +229,7 @@ def _serve(load: live.Load) -> live.Measured:
     machine.allow_descriptors(live.DESCRIPTORS)
     with tempfile.TemporaryDirectory(prefix="slpstream-bench-") as name:
         root = Path(name)
-        folders = _folders(root, load.stations)
+        folders = live.make_folders(root, load.stations)
         with _processes(root, folders, gateway=True) as (_, _, gateway):
             assert gateway is not None
             return live.measure_at(load, gateway, root, folders)

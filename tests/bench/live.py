@@ -14,7 +14,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, NamedTuple
@@ -22,13 +22,14 @@ from typing import IO, NamedTuple
 from tests.bench import machine, slippi_js
 from tests.bench.clocks import RECORD
 from tests.bench.game_writer import FILE_NAME
+from tests.bench.report import quantile
 from tests.daemons.process import DaemonProcess, running
 from tests.project import ROOT
 
-_ROOT = ROOT
 _MAX_WARM_UP_SECONDS = 2.0
 _COOL_DOWN_SECONDS = 0.5
 _SPARE_SECONDS = 60.0
+_SAMPLE_SECONDS = 0.5
 DESCRIPTORS = 8192
 _LAGGED = "slpstream_lagged_messages_total"
 _DROPPED = ("slpstream_connections_dropped_total", "slpstream_connections_closed_total")
@@ -87,7 +88,7 @@ class Measured(NamedTuple):
 
     def quantile(self, share: float) -> float:
         """A quantile of the latencies, in milliseconds."""
-        return self.latencies[min(len(self.latencies) - 1, int(len(self.latencies) * share))]
+        return quantile(self.latencies, share)
 
     @property
     def missed(self) -> int:
@@ -95,17 +96,29 @@ class Measured(NamedTuple):
         return self.frames - len(self.latencies)
 
 
-def measure(load: Load) -> Measured:
-    """Run all processes once."""
+def make_folders(root: Path, count: int) -> list[Path]:
+    """Folders of stations, which are named `s00` and so on."""
+    folders = [root / f"s{station:02}" for station in range(count)]
+    for folder in folders:
+        folder.mkdir()
+    return folders
+
+
+@contextmanager
+def stations(count: int) -> Iterator[tuple[DaemonProcess, Path, list[Path]]]:
+    """A daemon with empty stations, once it is ready, a temporary folder, and the folders of the stations in it."""
     machine.allow_descriptors(DESCRIPTORS)
     with tempfile.TemporaryDirectory(prefix="slpstream-bench-") as name:
-        root = Path(name)
-        folders = [root / f"s{station:02}" for station in range(load.stations)]
-        for folder in folders:
-            folder.mkdir()
+        folders = make_folders(Path(name), count)
         with running(*folders) as daemon:
             daemon.wait_ready()
-            return measure_at(load, daemon, root, folders)
+            yield daemon, Path(name), folders
+
+
+def measure(load: Load) -> Measured:
+    """Run all processes once."""
+    with stations(load.stations) as (daemon, root, folders):
+        return measure_at(load, daemon, root, folders)
 
 
 def measure_at(load: Load, daemon: DaemonProcess, root: Path, folders: list[Path]) -> Measured:
@@ -113,11 +126,15 @@ def measure_at(load: Load, daemon: DaemonProcess, root: Path, folders: list[Path
     written, seen = root / "written", root / "seen"
     seconds = load.warm_up_seconds + load.seconds + _COOL_DOWN_SECONDS
     with ExitStack() as stack:
-        clients = stack.enter_context(_listeners(load, daemon, seen))
+        port = daemon.url.rpartition(":")[2]
+        listen = ["--port", port, "--stations", str(load.stations), "--subscribers", str(load.subscribers)]
+        listen += ["--sample-every", str(load.sample_every), "--query", load.query, "--log", str(seen)]
+        clients = stack.enter_context(process_of(module("listeners", *listen), load.seconds))
         line_of(clients)
         attackers = None
         if load.attackers:
-            attackers = stack.enter_context(_attackers(load, daemon))
+            command = [sys.executable, "-m", "tests.hostile.clients", "--port", port, *load.attackers]
+            attackers = stack.enter_context(process_of(command, load.seconds))
             line_of(attackers)
         arguments = [*map(str, folders), "--seconds", str(seconds), "--log", str(written)]
         arguments += ["--in-step"] if load.in_step else []
@@ -131,7 +148,7 @@ def measure_at(load: Load, daemon: DaemonProcess, root: Path, folders: list[Path
         if attackers is not None:
             processes["attackers"] = attackers.pid
         from_ns = began + int(load.warm_up_seconds * 1e9)
-        cpu, others, window = _watch(processes, from_ns, load.seconds)
+        cpu, others, window = watch(processes, from_ns, load.seconds)
         writer_late_ns = int(line_of(writer))
         time.sleep(_COOL_DOWN_SECONDS)
         metrics = daemon.text("/metrics")
@@ -171,8 +188,10 @@ def measure_at(load: Load, daemon: DaemonProcess, root: Path, folders: list[Path
     )
 
 
-def _watch(processes: dict[str, int], from_ns: int, seconds: float) -> tuple[dict[str, float], float, int]:
-    """Wait for the window and measure CPU time during it.
+def watch(
+    processes: dict[str, int], from_ns: int, seconds: float, sample: Callable[[], object] | None = None
+) -> tuple[dict[str, float], float, int]:
+    """Wait for the window and measure CPU time during it. Meanwhile `sample` is called twice a second.
 
     Returns the CPU time of each process and that of all others in percent of a core, and the length of the window in
     nanoseconds.
@@ -183,7 +202,10 @@ def _watch(processes: dict[str, int], from_ns: int, seconds: float) -> tuple[dic
 
     time.sleep(max(0.0, (from_ns - time.monotonic_ns()) / 1e9))
     began, busy, before = time.monotonic_ns(), machine.busy_seconds(), used()
-    time.sleep(seconds)
+    while (rest := began / 1e9 + seconds - time.monotonic()) > 0:
+        if sample is not None:
+            sample()
+        time.sleep(min(rest, rest if sample is None else _SAMPLE_SECONDS))
     after = used()
     window, busy = time.monotonic_ns() - began, machine.busy_seconds() - busy
     cpu = {name: (after[name] - before[name]) / window * 1e11 for name in processes}
@@ -192,23 +214,6 @@ def _watch(processes: dict[str, int], from_ns: int, seconds: float) -> tuple[dic
 
 def _counter(metrics: str, name: str) -> int:
     return sum(int(float(line.rpartition(" ")[2])) for line in metrics.splitlines() if line.startswith(name))
-
-
-@contextmanager
-def _listeners(load: Load, daemon: DaemonProcess, log: Path) -> Iterator[subprocess.Popen[str]]:
-    arguments = ["--port", daemon.url.rpartition(":")[2], "--stations", str(load.stations)]
-    arguments += ["--subscribers", str(load.subscribers), "--sample-every", str(load.sample_every)]
-    arguments += ["--query", load.query, "--log", str(log)]
-    with process_of(module("listeners", *arguments), load.seconds) as process:
-        yield process
-
-
-@contextmanager
-def _attackers(load: Load, daemon: DaemonProcess) -> Iterator[subprocess.Popen[str]]:
-    port = daemon.url.rpartition(":")[2]
-    command = [sys.executable, "-m", "tests.hostile.clients", "--port", port, *load.attackers]
-    with process_of(command, load.seconds) as process:
-        yield process
 
 
 def module(name: str, *arguments: str) -> list[str]:
@@ -224,7 +229,7 @@ def process_of(command: list[str], seconds: float) -> Iterator[subprocess.Popen[
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
-        cwd=_ROOT,
+        cwd=ROOT,
         env=slippi_js.environment(),
     ) as process:
         guard = threading.Timer(seconds + _SPARE_SECONDS, process.kill)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
 from pathlib import Path
 from typing import NamedTuple
@@ -10,8 +9,9 @@ from typing import NamedTuple
 from tests.bench import machine
 from tests.bench.game_writer import FILE_NAME
 from tests.bench.games import EndlessGame
+from tests.bench.live import stations
 from tests.bench.report import Figure, Form
-from tests.daemons.process import DaemonProcess, running
+from tests.daemons.process import DaemonProcess
 
 _GAMES = 4
 _SPEED = 100
@@ -47,15 +47,10 @@ def run(form: Form) -> list[Figure]:
 
 def measure(frames: int) -> Measured:
     """Run a daemon once."""
-    with tempfile.TemporaryDirectory(prefix="slpstream-bench-") as name:
-        folders = [Path(name) / f"s{station:02}" for station in range(_GAMES)]
-        for folder in folders:
-            folder.mkdir()
-        with running(*folders) as daemon:
-            daemon.wait_ready()
-            idle, _ = machine.resident_megabytes(daemon.process.pid)
-            _write_games(daemon, folders, frames)
-            playing, peak = machine.resident_megabytes(daemon.process.pid)
+    with stations(_GAMES) as (daemon, _, folders):
+        idle, _ = machine.resident_megabytes(daemon.process.pid)
+        _write_games(daemon, folders, frames)
+        playing, peak = machine.resident_megabytes(daemon.process.pid)
     return Measured(idle, playing, peak)
 
 

@@ -3,8 +3,6 @@
 Sizes are exact and equal on every machine: whole replays, each unpacked again and compared byte for byte. Times are CPU
 times of this process. A jump opens the log from its bytes, reads the index, decodes the blocks that contain the frame,
 and makes the frame's message. The first jump in each replay is not counted.
-
-peppi's `.slpp` can be compared only if peppi-py can write it; the present version only reads it.
 """
 
 from __future__ import annotations
@@ -88,7 +86,7 @@ def run(form: Form) -> list[Figure]:
         Figure(
             "log, all whole games together, parts of zstd -19", [log_bytes / zstd_bytes if zstd_bytes else 0.0], "", 1.0
         ),
-        Figure("log, worst file with frames, parts of zstd -19", [max(all_ratios, default=0.0)], "", None, peppi()),
+        Figure("log, worst file with frames, parts of zstd -19", [max(all_ratios, default=0.0)], ""),
         Figure(
             "log, to pack, the slowest", [min(one.speed for one in whole)], "x", PACK_TARGET, "real time", at_least=True
         ),
@@ -96,14 +94,6 @@ def run(form: Form) -> list[Figure]:
         Figure("log, jump to a frame, median", [sorted(jumps)[len(jumps) // 2]], "ms"),
     ]
     return figures + _inputs()
-
-
-def peppi() -> str:
-    """A note about the comparison with peppi's format."""
-    if find_spec("peppi_py") is None:
-        return "no comparison with .slpp: peppi-py is not installed"
-    writes = [name for name in dir(import_module("peppi_py")) if name.startswith("write")]
-    return f"peppi-py writes: {', '.join(writes)}" if writes else "no comparison with .slpp: peppi-py cannot write it"
 
 
 def table(packed: list[Packed]) -> str:

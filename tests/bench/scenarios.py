@@ -46,8 +46,7 @@ def latency(form: Form) -> list[Figure]:
 def sixty_four(form: Form) -> list[Figure]:
     """64 stations at 60 frames per second with one subscriber each, unrelated to each other or all in step."""
     count = 8 if form.short else 64
-    load = Load(stations=count, seconds=form.seconds(15))
-    runs, in_step = _runs(form, load), _runs(form, load._replace(in_step=True))
+    runs, in_step = (_runs(form, Load(count, form.seconds(15), in_step=in_step)) for in_step in (False, True))
     return [
         Figure(f"{count} stations, CPU", [m.daemon_cpu for m in runs], "% of a core", 100.0, _load(runs)),
         Figure(f"{count} stations, CPU a frame", _microseconds(runs, count), "µs", 60.0),
@@ -74,11 +73,10 @@ def many_stations(form: Form) -> list[Figure]:
 def disturbed(form: Form) -> list[Figure]:
     """16 stations of which one is killed, stalls, or is corrupted every second: the latency of the other fifteen."""
     count = 4 if form.short else 16
-    load = Load(stations=count, seconds=form.seconds(15))
-    quiet = _runs(form, load)
+    quiet = _runs(form, Load(count, form.seconds(15)))
     figures = [Figure(f"{count} stations, latency p99", [m.quantile(0.99) for m in quiet], "ms", 16.7, _worst(quiet))]
     for disturbance in DISTURBANCES:
-        runs = _runs(form, load._replace(disturbance=disturbance))
+        runs = _runs(form, Load(count, form.seconds(15), disturbance=disturbance))
         name = f"one of {count} stations {disturbance}, latency p99 of the others"
         figures.append(Figure(name, [m.quantile(0.99) for m in runs], "ms", 16.7, _worst(runs)))
     return figures

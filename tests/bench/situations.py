@@ -27,7 +27,7 @@ from slpstream.api import open_replay
 from slpstream.formats.slippi.final_frames import FinalFrames
 from slpstream.model.errors import FormatError
 from slpstream.search.situations import LiveSituations, parsed
-from tests.bench.report import Figure, Form
+from tests.bench.report import Figure, Form, ratio_of_games
 from tests.replays import SHARED, SLP
 
 QUERY = "upthrow -> upair, percent:<110, within:5s"
@@ -58,15 +58,8 @@ def run(form: Form) -> list[Figure]:
     figures = []
     for query in _QUERIES:
         theirs = seconds["peer, hits" if query == HITS else "peer"]
-        ours = min(seconds[query])
-        note = f"{1e3 * ours / len(games):.2f} ms a game"
-        if peppi is None:
-            figures.append(Figure(f"situations, `{query}`", [0.0], "x", None, f"{note}; no peer: peppi-py is missing"))
-            continue
-        note += f", peppi-py with masks {1e3 * min(theirs) / len(games):.2f} ms"
-        ratios = [their / our for their, our in zip(theirs, seconds[query], strict=True)]
         title = f"situations in {len(games):,} games, `{query}`"
-        figures.append(Figure(title, ratios, "x", TARGET_RATIO, note, at_least=True))
+        figures.append(ratio_of_games(title, seconds[query], theirs, len(games), "peppi-py with masks", TARGET_RATIO))
     figures.append(_live(max(paths, key=lambda path: path.stat().st_size), form))
     return figures
 

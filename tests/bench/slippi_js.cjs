@@ -1,7 +1,6 @@
 // @slippi/slippi-js as a peer: its SlpStream and SlpParser, used as in its own examples, as a black box.
 //
 // `decode FILE ROUNDS`: CPU time of each round over the whole file, fed in blocks of 4,096 bytes, without encoding.
-// `frames FILE ROUNDS`: time of each round of a whole game's frames from a buffer.
 // `stats FILE ROUNDS`: time of each round of a whole game's stats from a buffer.
 // `follow FILE`: reads a growing file on notifications until stdin ends, then prints CPU time and number of frames.
 // All times are in microseconds.
@@ -74,6 +73,5 @@ function follow(path) {
 
 const [mode, path, rounds] = process.argv.slice(2);
 if (mode === "decode") decode(path, Number(rounds));
-else if (mode === "frames") whole(path, Number(rounds), (game) => game.getFrames());
 else if (mode === "stats") whole(path, Number(rounds), (game) => game.getStats());
 else follow(path);

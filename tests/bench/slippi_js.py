@@ -40,11 +40,6 @@ def decode_seconds(replay: Path, rounds: int) -> list[float]:
     return _seconds("decode", replay, rounds)
 
 
-def frames_seconds(replay: Path, rounds: int) -> list[float]:
-    """Time of each round of `getFrames` on a replay in memory, after a warm-up."""
-    return _seconds("frames", replay, rounds)
-
-
 def stats_seconds(replay: Path, rounds: int) -> list[float]:
     """Time of each round of `getStats` on a replay in memory, after a warm-up."""
     return _seconds("stats", replay, rounds)

@@ -23,7 +23,7 @@ from slpstream.cli.replay_files import ReplayFile
 from slpstream.cli.replay_work import examined
 from slpstream.cli.sql_reading import ReplayReader
 from slpstream.sql.database import open_database
-from tests.bench.report import Figure, Form
+from tests.bench.report import Figure, Form, ratio_of_games
 from tests.bench.situations import usable_replays
 
 FRAMES = "select post_action_state_id, count(*), avg(post_percent) from frames group by all"
@@ -42,15 +42,9 @@ def run(form: Form) -> list[Figure]:
     figures = []
     for query, by_hand, target in ((FRAMES, _states, TARGET_RATIO), (GAMES, _stages, None)):
         ours = [_cpu_seconds(_answer, query, games) for _ in range(form.times)]
-        note = f"{1e3 * min(ours) / len(games):.2f} ms a game"
+        theirs = [_cpu_seconds(by_hand, peppi, games) for _ in range(form.times if peppi else 0)]
         title = f"sql over {len(games):,} games, `{query}`"
-        if peppi is None:
-            figures.append(Figure(title, [0.0], "x", None, f"{note}; no peer: peppi-py is missing"))
-            continue
-        theirs = [_cpu_seconds(by_hand, peppi, games) for _ in range(form.times)]
-        note += f", peppi-py and pyarrow {1e3 * min(theirs) / len(games):.2f} ms"
-        ratios = [peer / mine for peer, mine in zip(theirs, ours, strict=True)]
-        figures.append(Figure(title, ratios, "x", target, note, at_least=True))
+        figures.append(ratio_of_games(title, ours, theirs, len(games), "peppi-py with pyarrow", target))
     return figures
 
 

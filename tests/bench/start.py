@@ -20,8 +20,9 @@ from statistics import median
 
 from tests.bench import machine
 from tests.bench.games import EndlessGame
+from tests.bench.live import stations
 from tests.bench.report import Figure, Form
-from tests.daemons.process import DaemonProcess, running
+from tests.daemons.process import DaemonProcess
 
 _STATIONS = 64
 _FRAMES = 120
@@ -91,17 +92,12 @@ def _is_ready(daemon: DaemonProcess) -> bool:
 def _threads(seconds: float) -> tuple[int, int]:
     """Threads of a daemon some time after games have begun in all folders, and the maximum during that time."""
     game = EndlessGame()
-    with tempfile.TemporaryDirectory(prefix="slpstream-start-") as name:
-        folders = [Path(name) / str(station) for station in range(_STATIONS)]
-        for folder in folders:
-            folder.mkdir()
-        with running(*folders) as daemon:
-            daemon.wait_ready()
-            for seed, folder in enumerate(folders):
-                frames = b"".join(game.frame(index) for index in range(_FRAMES))
-                (folder / "Game.slp").write_bytes(game.head(seed) + frames)
-            max_threads, until = 0, time.monotonic() + seconds
-            while time.monotonic() < until:
-                max_threads = max(max_threads, machine.threads(daemon.process.pid))
-                time.sleep(0.01)
-            return machine.threads(daemon.process.pid), max_threads
+    frames = b"".join(game.frame(index) for index in range(_FRAMES))
+    with stations(_STATIONS) as (daemon, _, folders):
+        for seed, folder in enumerate(folders):
+            (folder / "Game.slp").write_bytes(game.head(seed) + frames)
+        max_threads, until = 0, time.monotonic() + seconds
+        while time.monotonic() < until:
+            max_threads = max(max_threads, machine.threads(daemon.process.pid))
+            time.sleep(0.01)
+        return machine.threads(daemon.process.pid), max_threads

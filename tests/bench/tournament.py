@@ -10,29 +10,25 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from slpstream.api import messages
 from slpstream.model.messages import FramesMode
-from tests.bench import machine
+from tests.bench import live, machine
 from tests.bench.clocks import RECORD
+from tests.bench.listeners import mode_of
 from tests.bench.live import line_of, module, process_of, stdin_of
-from tests.bench.report import Figure, Form
-from tests.bench.resuming import BLOCK_LINES, mode_of
-from tests.daemons.process import DaemonProcess, running
+from tests.bench.report import Figure, Form, quantile
+from tests.daemons.process import DaemonProcess
 
 STATIONS = 50
 RECONNECTS_PER_SECOND = 10.0
 _SECONDS = 300.0
 _SHORT_SECONDS = 20.0
 _GAME_SECONDS = 75.0
-_SAMPLES_PER_SECOND = 2.0
 _WARM_UP_SHARE = 0.4
-_DESCRIPTORS = 4096
 
 
 class Measured(NamedTuple):
@@ -55,7 +51,7 @@ class Measured(NamedTuple):
 
     def quantile(self, share: float) -> float:
         """A quantile of the latencies."""
-        return self.latencies[min(len(self.latencies) - 1, int(len(self.latencies) * share))]
+        return quantile(self.latencies, share)
 
     @property
     def memory_growth(self) -> float:
@@ -85,31 +81,20 @@ def run(form: Form) -> list[Figure]:
     ]
 
 
-def measure(
-    seconds: float, *, stations: int = STATIONS, reconnects_per_second: float = RECONNECTS_PER_SECOND
-) -> Measured:
+def measure(seconds: float) -> Measured:
     """Run all processes once."""
-    machine.allow_descriptors(_DESCRIPTORS)
-    with tempfile.TemporaryDirectory(prefix="slpstream-bench-") as name:
-        root = Path(name)
-        folders = [root / f"s{station:02}" for station in range(stations)]
-        for folder in folders:
-            folder.mkdir()
-        with running(*folders) as daemon:
-            daemon.wait_ready()
-            return _measure(daemon, root, folders, seconds, reconnects_per_second)
+    with live.stations(STATIONS) as (daemon, root, folders):
+        return _measure(daemon, root, folders, seconds)
 
 
-def _measure(
-    daemon: DaemonProcess, root: Path, folders: Sequence[Path], seconds: float, reconnects_per_second: float
-) -> Measured:
+def _measure(daemon: DaemonProcess, root: Path, folders: Sequence[Path], seconds: float) -> Measured:
     written, seen = root / "written", root / "seen"
     clients_command = module(
-        "resuming", "--port", daemon.url.rpartition(":")[2], "--stations", str(len(folders)),
-        "--reconnects-per-second", str(reconnects_per_second), "--log", str(seen),
+        "listeners", "--port", daemon.url.rpartition(":")[2], "--stations", str(len(folders)),
+        "--reconnects-per-second", str(RECONNECTS_PER_SECOND), "--log", str(seen),
     )  # fmt: skip
     writer_command = module(
-        "tournament_writer", *map(str, folders), "--seconds", str(seconds),
+        "game_writer", *map(str, folders), "--seconds", str(seconds),
         "--game-seconds", str(min(_GAME_SECONDS, seconds / 2.5)), "--log", str(written),
     )  # fmt: skip
     with process_of(clients_command, seconds) as clients:
@@ -117,7 +102,11 @@ def _measure(
         with process_of(writer_command, seconds) as writer:
             began = int(line_of(writer))
             pids = {"daemon": daemon.process.pid, "writer": writer.pid, "clients": clients.pid}
-            cpu, others, memory = _watch(pids, began, seconds)
+            memory: list[float] = []
+            pid = daemon.process.pid
+            cpu, others, _ = live.watch(
+                pids, began, seconds - 0.5, lambda: memory.append(machine.resident_megabytes(pid)[0])
+            )
             writer_late_ns = int(line_of(writer))
             games: list[int] = json.loads(line_of(writer))
         print(json.dumps(games), file=stdin_of(clients), flush=True)
@@ -150,23 +139,6 @@ def _measure(
     )
 
 
-def _watch(pids: dict[str, int], began_ns: int, seconds: float) -> tuple[dict[str, float], float, list[float]]:
-    """CPU time of each process and of all others while games are played, and samples of the daemon's memory."""
-
-    def used() -> dict[str, float]:
-        return {name: machine.cpu_seconds(pid) for name, pid in pids.items()}
-
-    end = began_ns / 1e9 + seconds - 0.5
-    before, busy, started = used(), machine.busy_seconds(), time.monotonic()
-    memory: list[float] = []
-    while (now := time.monotonic()) < end:
-        memory.append(machine.resident_megabytes(pids["daemon"])[0])
-        time.sleep(min(1 / _SAMPLES_PER_SECOND, max(0.0, end - now)))
-    after, busy, took = used(), machine.busy_seconds() - busy, time.monotonic() - started
-    cpu = {name: 100 * (after[name] - before[name]) / took for name in pids}
-    return cpu, max(0.0, 100 * busy / took - sum(cpu.values())), memory
-
-
 def differences(folder: Path, station: int, client: dict[str, Any]) -> Iterator[str]:
     """The differences of one client's lines from the files of its station."""
     yield from client["faults"]
@@ -182,10 +154,7 @@ def differences(folder: Path, station: int, client: dict[str, Any]) -> Iterator[
             continue
         if received[game_id]["lines"] != len(lines):
             yield f"{file.name}: received {received[game_id]['lines']} of {len(lines)} lines"
-        for number, digest in enumerate(received[game_id]["blocks"]):
-            block = lines[number * BLOCK_LINES : (number + 1) * BLOCK_LINES]
-            if hashlib.sha256(b"".join(line + b"\n" for line in block)).hexdigest() != digest:
-                yield f"{file.name}: lines {number * BLOCK_LINES} to {(number + 1) * BLOCK_LINES - 1} differ"
-                break
+        elif hashlib.sha256(b"".join(line + b"\n" for line in lines)).hexdigest() != received[game_id]["sha256"]:
+            yield f"{file.name}: the lines differ"
     if list(received) != expected:
         yield f"the games were received as {list(received)} instead of {expected}"

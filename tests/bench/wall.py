@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from tests.bench import machine
 from tests.bench.clocks import RECORD
 from tests.bench.live import line_of, module, process_of
-from tests.bench.report import Figure, Form
+from tests.bench.report import Figure, Form, quantile
 from tests.bench.unwatched import UnwatchedPage, unwatched_page
 from tests.daemons.process import running
 
@@ -62,7 +62,7 @@ class Measured(NamedTuple):
 
     def quantile(self, share: float) -> float:
         """A quantile of the latencies."""
-        return self.latencies[min(len(self.latencies) - 1, int(len(self.latencies) * share))]
+        return quantile(self.latencies, share)
 
 
 def run(form: Form) -> list[Figure]:

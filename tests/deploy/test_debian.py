@@ -20,7 +20,7 @@ import pytest
 from slpstream.model.version import __version__
 from tests.deploy import artefacts
 from tests.deploy.debian_root import DebianRoot, needs_root
-from tests.deploy.played_demo import demo, get
+from tests.deploy.played_demo import get, play_demo
 from tests.deploy.tools import free_port, needs
 from tests.synthetic.match import synthetic_match
 
@@ -110,8 +110,7 @@ def test_install_run_upgrade_remove_purge(
     assert debian.run("slpstream", "--version") == f"slpstream, version {__version__}\n"
     assert debian.path("/etc/systemd/system/multi-user.target.wants/slpstream.service").is_symlink()
     assert debian.path("/usr/share/man/man1/slpstream.1.gz").exists()
-    with demo(debian.command("slpstream", user="slpstream"), "--once", "--speed", "30") as running:
-        running.play_to_the_end()
+    play_demo(debian.command("slpstream", user="slpstream"))
 
     # The service runs as its user, and indexes a game.
     debian.run("slpstream", "check-config", CONFIG, user="slpstream")

@@ -11,7 +11,7 @@ import pytest
 from slpstream.model.version import __version__
 from tests.deploy import artefacts
 from tests.deploy.debian_root import DebianRoot, needs_root
-from tests.deploy.played_demo import demo
+from tests.deploy.played_demo import play_demo
 from tests.deploy.tools import needs
 from tests.synthetic.match import synthetic_match
 
@@ -26,8 +26,7 @@ def test_program_plays_the_demo_where_there_is_no_python(
     assert debian.attempt("sh", "-c", "command -v python3").returncode != 0
     assert debian.run("/usr/local/bin/slpstream", "--version") == f"slpstream, version {__version__}\n"
     command = debian.command("/usr/local/bin/slpstream", user="games")
-    with demo(command, "--once", "--speed", "30") as running:
-        running.play_to_the_end()
+    play_demo(command)
 
 
 def test_worker_processes_are_started_from_the_program(

@@ -1,18 +1,8 @@
-"""The lock files pin every package by its hashes, match pyproject.toml, and name no registry.
-
-- `deploy/requirements.lock` is for an installation.
-- `deploy/requirements-extras.lock` adds all extras, at the versions that are tested.
-- `requirements-dev.lock` adds all extras and the dependency groups `dev`, `peers` and `docs`.
-- `deploy/requirements-release.lock` has the tools that make the files of a release, and nothing else.
-
-After a change of the dependencies in pyproject.toml, `python -m tests.deploy.test_lock` makes all four again. Packages
-keep their versions where these still fit; with `--upgrade` they get the newest.
-"""
+"""The lock files pin every package by its hashes, match pyproject.toml, and name no registry."""
 
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -24,21 +14,8 @@ from typing import NamedTuple
 import pytest
 from packaging.utils import canonicalize_name
 
-from tests.project import ROOT
+from tests.deploy.locks import COVERED, DEPLOY, DEVELOPMENT, EXTRAS, RELEASE, UV, compile_lock
 
-DEPLOY = ROOT / "deploy/requirements.lock"
-EXTRAS = ROOT / "deploy/requirements-extras.lock"
-RELEASE = ROOT / "deploy/requirements-release.lock"
-DEVELOPMENT = ROOT / "requirements-dev.lock"
-
-# What each lock file covers, in the words of `uv pip compile`.
-COVERED = {
-    DEPLOY: ["pyproject.toml"],
-    EXTRAS: ["pyproject.toml", "--all-extras", "--constraints", DEVELOPMENT.name],
-    RELEASE: ["--group", "pyproject.toml:release"],
-    DEVELOPMENT: ["pyproject.toml", "--all-extras", "--group", "dev", "--group", "peers", "--group", "docs"],
-}
-UV = os.environ.get("UV") or shutil.which("uv")
 _PIN = re.compile(r"([\w.-]+)==(\S+?)(?: ; ([^\\]+?))? \\\n((?:    --hash=sha256:[0-9a-f]{64}(?: \\)?\n)+)")
 
 
@@ -58,32 +35,10 @@ def pins(lock: Path) -> list[Pin]:
     return [Pin(canonicalize_name(name), version, marker or None) for name, version, marker, _ in found]
 
 
-def compile_lock(lock: Path, output: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    """Resolve the requirements that a lock file covers, and write the result to `output`.
-
-    What `output` pins already stays as it is where it fits.
-    """
-    assert UV is not None
-    command = [UV, "pip", "compile", *COVERED[lock], *options, "--universal", "--python-version", "3.11"]
-    return subprocess.run(
-        [*command, "--generate-hashes", "--no-header", "--no-annotate", "--quiet", "--output-file", str(output)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-
-
 def skip_without_registry(done: subprocess.CompletedProcess[str]) -> None:
     """Skip the test if uv failed because it could not reach the registry."""
     if done.returncode and re.search("Failed to fetch|error sending request|Connection|Network", done.stderr):
         pytest.skip("the registry is not reachable")
-
-
-@pytest.mark.parametrize("lock", [DEPLOY, EXTRAS, RELEASE, DEVELOPMENT], ids=lambda lock: lock.name)
-def test_lock_names_no_registry(lock: Path) -> None:
-    assert not re.search(r"://|--index|--extra-index|--find-links|@", lock.read_text(encoding="utf-8"))
 
 
 @pytest.mark.skipif(UV is None, reason="no uv")
@@ -98,7 +53,7 @@ def test_lock_matches_the_project(lock: Path, tmp_path: Path) -> None:
     done = compile_lock(lock, output)
     skip_without_registry(done)
     assert done.returncode == 0, done.stderr
-    assert pins(output) == pins(lock), "compile the lock again"
+    assert pins(output) == pins(lock), "run python -m tests.deploy.locks"
 
 
 def test_extras_are_locked_at_the_versions_of_the_development_lock() -> None:
@@ -106,6 +61,7 @@ def test_extras_are_locked_at_the_versions_of_the_development_lock() -> None:
     assert {(pin.name, pin.version) for pin in pins(EXTRAS)} <= {(pin.name, pin.version) for pin in development}
 
 
+@pytest.mark.release
 @pytest.mark.skipif(UV is None, reason="no uv")
 @pytest.mark.parametrize("lock", [DEPLOY, EXTRAS, RELEASE], ids=lambda lock: lock.name)
 def test_hashes_match_the_registry(lock: Path, tmp_path: Path) -> None:
@@ -122,6 +78,7 @@ def test_hashes_match_the_registry(lock: Path, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.release
 @pytest.mark.skipif(find_spec("pip_audit") is None, reason="pip-audit is not installed (dependency group `peers`)")
 @pytest.mark.parametrize("lock", [DEPLOY, EXTRAS], ids=lambda lock: lock.name)
 def test_no_known_vulnerabilities(lock: Path) -> None:
@@ -136,10 +93,3 @@ def test_no_known_vulnerabilities(lock: Path) -> None:
     if not audited:
         pytest.skip("the data of pip-audit is not reachable")
     assert {entry["name"]: entry["vulns"] for entry in audited if entry["vulns"]} == {}
-
-
-if __name__ == "__main__":
-    for changed in (DEPLOY, DEVELOPMENT, EXTRAS, RELEASE):  # the extras follow the development lock
-        compiled = compile_lock(changed, changed, *sys.argv[1:])
-        if compiled.returncode:
-            sys.exit(compiled.stderr)

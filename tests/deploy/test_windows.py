@@ -1,13 +1,12 @@
 """The one-file program for Windows, under Wine, in a Windows that has no Python.
 
-Wine's programs listen on the addresses of this machine, so that Chromium on Linux sees what the program serves.
+Wine's programs listen on the addresses of this machine.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import sys
 import time
@@ -15,18 +14,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, expect
 
-from tests.browsers.chromium import chromium
-from tests.browsers.pages import open_page
 from tests.deploy import artefacts
-from tests.deploy.played_demo import demo
+from tests.deploy.played_demo import play_demo
 from tests.deploy.tools import needs
 
 MINGW = "x86_64-w64-mingw32-gcc"
 pytestmark = needs("wine", MINGW, "osslsigncode", "python3.11", "bwrap")
 
-FRAME_MS = 120_000
 CLICK_SECONDS = 120.0
 # A network in which nothing else has the usual port.
 ALONE = ("bwrap", "--dev-bind", "/", "/", "--proc", "/proc", "--unshare-net", "--unshare-pid", "--die-with-parent")
@@ -45,12 +40,6 @@ found.rename(found.with_name("opened"))
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return artefacts.windows_program(tmp_path_factory)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as browser:
-        yield browser
 
 
 class Wine:
@@ -91,22 +80,8 @@ def wine(clean_windows: Path, tmp_path: Path) -> Iterator[Wine]:
 
 
 def test_program_plays_the_demo_to_its_end(program: Path, wine: Wine) -> None:
-    with demo(["wine", program], "--once", "--speed", "30", environment=wine.environment, stop=wine.stop) as running:
-        running.play_to_the_end()
+    play_demo(["wine", program], environment=wine.environment, stop=wine.stop)
     assert not [path for path in wine.prefix.rglob("python*") if path.is_file()]
-
-
-def test_overlay_of_the_program_is_seen_by_a_browser(program: Path, wine: Wine, browser: Browser) -> None:
-    with (
-        demo(["wine", program], environment=wine.environment, stop=wine.stop) as running,
-        open_page(browser) as watched,
-    ):
-        watched.page.goto(f"{running.url}/overlay/demo")
-        expect(watched.page.locator(".players .name")).to_have_count(2)
-        expect(watched.page.locator(".players .percent").first).to_have_text(re.compile(r"\d+%"))
-        shown = "() => Number(document.querySelector('.players').dataset.frame) > 0"
-        watched.page.wait_for_function(shown, timeout=FRAME_MS)
-        watched.check(running.url)
 
 
 def test_double_click_opens_the_dashboard_of_the_launchers_folder(program: Path, wine: Wine, tmp_path: Path) -> None:

@@ -20,5 +20,5 @@ def copy_checkout(folder: Path) -> Path:
     for name in listed.stdout.decode().split("\0"):
         if name and (ROOT / name).is_file():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, folder / name)
+            shutil.copy(ROOT / name, folder / name)
     return folder

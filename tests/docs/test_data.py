@@ -1,29 +1,27 @@
 """Every command and example of docs/data/index.md, in order, over a folder of replays and archives.
 
-The games are synthetic, and real ones are there too where they can be had. The counts that the commands print must
-agree with each other.
+The games are made up; where real ones can be had, they are followed once more with some of these. The counts that the
+commands print must agree with each other.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
-import sys
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
+from tests.docs.changes import check_of
 from tests.docs.pages import all_blocks
-from tests.replays import SLP, needs_shared
+from tests.docs.reader import Reader
+from tests.replays import replay, replay_path
 from tests.synthetic.match import synthetic_match
 
-pytestmark = [pytest.mark.process]
-
 PAGE = "docs/data/index.md"
+pytestmark = check_of(PAGE)
 COMMANDS = [
     command
     for block in all_blocks()
@@ -35,10 +33,9 @@ EXAMPLES = [block.text for block in all_blocks() if block.page == PAGE and block
 GAMES = 12
 FILES = 8
 """Games that are files; the others are in an archive."""
-BESIDE_REAL = 6
-"""Synthetic games beside the real ones, of which some are then in the archive."""
+OWN = ("full_match_3.18",)
 REAL = ("FodPlatforms", "Whispy", "rollbackFrameTest", "v2.0")
-"""Complete games between two players, of which Fox is one."""
+"""Complete games between two players, of which Fox is one, and with kills off stage."""
 
 
 def games(count: int) -> dict[str, bytes]:
@@ -47,6 +44,7 @@ def games(count: int) -> dict[str, bytes]:
 
 def follow_the_page(home: Path, replays: Mapping[str, bytes]) -> dict[str, str]:
     """Enter the commands and run the example. Returns what they print: by command, and of the example as `python`."""
+    reader = Reader(home)
     folder = home / "melee" / "replays"
     folder.mkdir(parents=True)
     with zipfile.ZipFile(folder / "more.zip", "w", zipfile.ZIP_DEFLATED) as archive:
@@ -55,23 +53,9 @@ def follow_the_page(home: Path, replays: Mapping[str, bytes]) -> dict[str, str]:
                 (folder / name).write_bytes(data)
             else:
                 archive.writestr(name, data)
-    programs = Path(sys.executable).parent
-    environment = {**os.environ, "HOME": str(home), "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
-    printed: dict[str, str] = {}
-    for command in COMMANDS:
-        done = subprocess.run(
-            ["bash", "-euo", "pipefail", "-c", command],
-            cwd=home, env=environment, capture_output=True, text=True, check=False, timeout=300,
-        )  # fmt: skip
-        assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
-        printed[command] = done.stdout
+    printed = {command: reader.shell(command) for command in COMMANDS}
     [example] = EXAMPLES
-    output = subprocess.run(
-        [sys.executable, "-c", example], env=environment, capture_output=True, text=True, check=False, timeout=300
-    )
-    assert output.returncode == 0, output.stderr
-    printed["python"] = output.stdout
-    return printed
+    return {**printed, "python": reader.shell(f"python - <<'END'\n{example}\nEND")}
 
 
 def of(printed: Mapping[str, str], beginning: str) -> str:
@@ -94,15 +78,12 @@ def check(home: Path, printed: Mapping[str, str], expected: int) -> None:
     assert re.match(r"\d+ games, \d+ frames", printed["python"])
 
 
-def test_every_step(tmp_path: Path) -> None:
-    printed = follow_the_page(tmp_path, games(GAMES))
+KNOWN = [names for names in (OWN, REAL) if replay_path(names[0]).exists()]
+
+
+@pytest.mark.parametrize("names", KNOWN, ids=" ".join)
+def test_every_step(names: tuple[str, ...], tmp_path: Path) -> None:
+    known = {f"{name}.slp": replay(name) for name in names}
+    printed = follow_the_page(tmp_path, {**games(GAMES - len(names)), **known})
     check(tmp_path, printed, GAMES)
-
-
-@needs_shared
-@pytest.mark.slow
-def test_every_step_with_real_games(tmp_path: Path) -> None:
-    real = {f"{name}.slp": (SLP / f"{name}.slp").read_bytes() for name in REAL}
-    printed = follow_the_page(tmp_path, {**games(BESIDE_REAL), **real})
-    check(tmp_path, printed, BESIDE_REAL + len(REAL))
     assert of(printed, "slpstream situations ~").splitlines(), "these games have kills off stage"

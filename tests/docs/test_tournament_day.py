@@ -12,8 +12,6 @@ import json
 import os
 import re
 import signal
-import subprocess
-import sys
 import tarfile
 import time
 import urllib.error
@@ -27,6 +25,7 @@ import pytest
 
 from tests.daemons.process import DaemonProcess
 from tests.docs.pages import DOCS
+from tests.docs.reader import Reader, blocks_of, steps_of
 from tests.project import ROOT
 from tests.sets.games import FOX, MARTH, Seat, replay
 from tests.tournament.audit.fleet import USUAL, Console, fixes, game
@@ -37,9 +36,7 @@ from tests.tournament.handover.validator import problems
 pytestmark = [pytest.mark.slow, pytest.mark.process]
 
 PAGE = (DOCS / "tournament" / "index.md").read_text(encoding="utf-8")
-STEPS: Mapping[int, str] = {
-    int(number): text for number, text in re.findall(r"^## (\d+)\. (.*?)(?=^## )", PAGE, re.MULTILINE | re.DOTALL)
-}
+STEPS = steps_of(PAGE)
 SETUPS = 50
 ELSEWHERE = {"setup", "station", "Developer settings", "Personal access tokens"}
 """Words in italics that are not slpstream's."""
@@ -50,21 +47,16 @@ TRIES_SECONDS = 60.0
 
 
 def blocks(step: int, language: str) -> list[str]:
-    """The blocks of a step."""
-    found = re.findall(rf"^( *)```{language}\n(.*?)^\1```", STEPS[step], re.MULTILINE | re.DOTALL)
-    return [text for _, text in found]
+    return blocks_of(STEPS[step], language)
 
 
-class Organiser:
-    """Somebody with a home folder who follows the page."""
+class Organiser(Reader):
+    """The organiser of the tournament."""
 
     def __init__(self, home: Path, startgg: str) -> None:
-        home.mkdir()
-        self.home = home
+        super().__init__(home)
         self.tournament = home / "tournament"
         self._startgg = startgg
-        programs = Path(sys.executable).parent
-        self.environment = {**os.environ, "HOME": str(home), "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
         self.daemon: DaemonProcess | None = None
 
     @property
@@ -80,17 +72,11 @@ class Organiser:
     def shell(self, text: str, *, code: int = 0) -> str:
         if self.daemon is not None:
             text = text.replace("127.0.0.1:5151", self.daemon.url.removeprefix("http://"))
-        done = subprocess.run(
-            ["bash", "-euo", "pipefail", "-c", text],
-            cwd=self.home, env=self.environment, capture_output=True, text=True, check=False, timeout=120,
-        )  # fmt: skip
-        assert done.returncode == code, f"{text}\n{done.stdout}{done.stderr}"
-        return done.stdout + done.stderr
+        return super().shell(text, code=code)
 
     def configure(self, text: str) -> None:
-        """Save a configuration of the page, with addresses of the test and shorter waits."""
+        """Save a configuration of the page, with the address of the double and shorter waits."""
         changes = {
-            'host = "0.0.0.0"': 'host = "127.0.0.1"',
             "[handover]\n": "[handover]\ndelay_seconds = 0.0\n",
             "[bracket]\n": f'[bracket]\nurl = "{self._startgg}"\nrequests_per_minute = 80\n'
             "poll_seconds = 5.0\nhold_seconds = 1.0\n",
@@ -102,10 +88,9 @@ class Organiser:
 
     def start(self) -> DaemonProcess:
         """Start the daemon as step 3 says."""
-        serve = blocks(3, "sh")[0].split()
-        assert serve[:2] == ["slpstream", "serve"]
-        arguments = tuple(each.replace("~", str(self.home)) for each in serve[2:])
+        arguments = self.arguments_of_serve(blocks(3, "sh")[0])
         self.daemon = DaemonProcess(arguments=arguments, environment={"HOME": str(self.home)})
+        self.daemon.url = self.daemon.url.replace("0.0.0.0", "127.0.0.1")  # as the page says
         self.daemon.until(lambda: len(self.running.get("/v1/stations")["stations"]) == SETUPS, 60)
         self.daemon.wait_ready()
         return self.daemon
@@ -172,9 +157,9 @@ class Organiser:
         """Change something under Set on the dashboard."""
         self.send("PATCH", f"/v1/stations/{setup}/set", patch)
 
-    def send(self, method: str, path: str, body: Mapping[str, Any], **headers: str) -> Any:
+    def send(self, method: str, path: str, body: Mapping[str, Any], *, address: str = "", **headers: str) -> Any:
         request = urllib.request.Request(
-            self.running.url + path,
+            (address or self.running.url) + path,
             json.dumps(body).encode(),
             {"content-type": "application/json", **headers},
             method=method,
@@ -191,17 +176,18 @@ class Phone:
         self._path = f"/v1/seats/{setup}"
         codes = organiser.running.get("/v1/seat-codes")["codes"]
         [url] = [each["url"] for each in codes if each["station"] == setup]
+        self._address = url.partition("/seats/")[0]
         self._headers = {"Authorization": f"Bearer {url.partition('#')[2]}", "slpstream-phone": os.urandom(12).hex()}
 
     def people(self) -> list[str]:
         """Whom the bracket expects."""
-        request = urllib.request.Request(self._organiser.running.url + self._path, headers=self._headers)
+        request = urllib.request.Request(self._address + self._path, headers=self._headers)
         with urllib.request.urlopen(request, timeout=20) as response:
             return [each["name"] for each in json.load(response)["people"] if each.get("expected")]
 
     def sit(self, port: int, name: str) -> None:
         claim = {"act": "claim", "playerIndex": port - 1, "name": name}
-        self._organiser.send("POST", self._path, claim, **self._headers)
+        self._organiser.send("POST", self._path, claim, address=self._address, **self._headers)
 
 
 @pytest.fixture
@@ -294,10 +280,18 @@ def _compare_setups(organiser: Organiser) -> None:
 
 
 def _print_codes(organiser: Organiser) -> None:
-    """Step 5."""
-    assert organiser.running.url in organiser.run(5)
+    """Step 5. The phones of step 9 have the same address: the page of the bracket asks them for the token."""
+    address = organiser.running.get("/v1/seat-codes")["address"]
+    assert address in organiser.run(5)
     page = (organiser.tournament / "codes.html").read_text()
     assert page.count("<svg") == SETUPS
+    with urllib.request.urlopen(f"{address}/bracket", timeout=20) as response:
+        assert b"bracket.js" in response.read()
+    if "127.0.0.1" not in address:  # the machine is in a network
+        with pytest.raises(urllib.error.HTTPError, match="401"):
+            urllib.request.urlopen(f"{address}/v1/bracket", timeout=20)
+    with urllib.request.urlopen(f"{address}/v1/bracket?token=a%20password", timeout=20) as response:
+        assert json.load(response)["configured"]
 
 
 def _dry_run(organiser: Organiser, double: StartggDouble, configuration: str) -> None:

@@ -127,26 +127,11 @@ def clock(folder: Path, times: int) -> Outcome:
 
 def unmounted(folder: Path, times: int) -> Outcome:
     """The folder's file system is unmounted between games and mounted again."""
-    mount_point = folder / "station"
-    if not as_root():
-        return _folder_removed(folder, times)
     with Scene(folder) as scene:
         for _ in range(times):
-            with _disk(mount_point):
+            with _disk(scene.folder):
                 scene.play()
                 scene.play()
-            scene.play()
-        return scene.outcome(times)
-
-
-def _folder_removed(folder: Path, times: int) -> Outcome:
-    """The folder is renamed for a while; replaces `unmounted` where disks may not be mounted."""
-    with Scene(folder) as scene:
-        for _ in range(times):
-            scene.play()
-            renamed = scene.folder.rename(folder / "renamed")
-            scene.until(lambda: scene.station()["state"] == "offline", "the station is offline")
-            renamed.rename(scene.folder)
             scene.play()
         return scene.outcome(times)
 

@@ -179,6 +179,7 @@ FAULTS: Sequence[Fault] = (
         "the folder is a different one: games in the old one are lost",
         "station `offline`, or a new scan",
         _NEXT,
+        "root",
     ),
     Fault(
         "inotify watches exhausted",
@@ -233,9 +234,9 @@ order.
 TAIL = """
 Kills, full disks (a small one is mounted) and permissions (the daemon runs without root's capability to read all files)
 are real. Read errors, clock jumps and inotify faults are injected at the system call by a library that the daemon
-loads. For unmounting, a file system is mounted over the folder and unmounted again; without root, the folder is
-renamed instead. For a full disk while a console is recorded, see [Consoles on the network](../howto/consoles.md); for a
-broker that is unreachable, full or deletes messages, see [More than one machine](../howto/fanout.md).
+loads. For unmounting, a file system is mounted over the folder and unmounted again. For a full disk while a console is
+recorded, see [Consoles on the network](../howto/consoles.md); for a broker that is unreachable, full or deletes
+messages, see [More than one machine](../howto/fanout.md).
 """
 
 MUTATED_FILES = """

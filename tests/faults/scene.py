@@ -63,8 +63,6 @@ class Subscriber(LogReader):
         self._station_name = station
         self._stop = threading.Event()
         self.connections = 0
-        self.loose: list[bytes] = []
-        """Diagnostics that belong to no game."""
         self.leave = threading.Event()
         """Set it to drop the connection once."""
         self.failure: BaseException | None = None
@@ -77,11 +75,11 @@ class Subscriber(LogReader):
         self._thread.join(timeout=20)
 
     def _take(self, line: bytes) -> None:
-        """Keep lines without a position in a log apart, such as diagnostics about files that cannot be opened."""
+        """Leave out lines without a position in a log, such as diagnostics about files that cannot be opened."""
         before = len(self.lines)
         super()._take(line)
         if len(self.lines) > before and b'"cursor":"' not in self.lines[-1][:250]:
-            self.loose.append(self.lines.pop())
+            self.lines.pop()
 
     def _run(self) -> None:
         try:
@@ -93,7 +91,7 @@ class Subscriber(LogReader):
                 try:
                     self._follow(daemon)
                 except (WebSocketException, OSError) as error:
-                    self.ended = str(error)
+                    self.ended = str(error)  # shown when a test fails
                     time.sleep(0.02)
         except BaseException as error:
             self.failure = error
@@ -170,10 +168,8 @@ class Scene:
         self._games = 0
         self.expected: list[bytes] = []
         self.daemon: DaemonProcess | None = None
-        self.log: list[dict[str, Any]] = []
-        """The log lines of all daemons."""
         self.start()
-        self.wait_ready()
+        self.alive.wait_ready()
         self.subscriber = Subscriber("station", lambda: self.daemon)
         self.until(lambda: self.subscriber.connections > 0, "the subscriber is connected")
 
@@ -188,21 +184,14 @@ class Scene:
 
     def start(self) -> None:
         """Start a new daemon with the same folder and state."""
-        daemon = DaemonProcess(
+        self.daemon = DaemonProcess(
             self.folder,
             state=self.state,
             around=self._around,
             environment=self._environment,
             open_files=self._open_files,
         )
-        self.log = daemon.lines if not self.log else [*self.log, *daemon.lines]
-        self._lines = daemon.lines
-        self.daemon = daemon
-
-    def wait_ready(self) -> None:
-        """Wait until the folder was scanned."""
-        daemon = self.alive
-        daemon.wait_ready()
+        self._lines = self.daemon.lines
 
     @property
     def alive(self) -> DaemonProcess:

@@ -12,7 +12,6 @@ import argparse
 import random
 import sys
 import tempfile
-import threading
 import time
 import urllib.error
 import urllib.request
@@ -23,14 +22,11 @@ from statistics import median
 from typing import NamedTuple
 from urllib.parse import quote
 
-from slpstream.formats.slippi.reader import SlippiReader
-from slpstream.game.pipeline import Pipeline
-from tests.bench.games import EndlessGame
 from tests.bench.machine import resident_megabytes
-from tests.daemons.process import DaemonProcess, LogReader, running
+from tests.daemons.process import DaemonProcess, running
+from tests.hostile.canary import Canary
 from tests.hostile.mutations import Input, mutated, seeds
 
-_PERIOD_SECONDS = 1 / 60
 _BATCH = 50
 _KEPT_FILES = 500
 _PLACES = ("", "", "sub", "sub/deeper")
@@ -67,10 +63,6 @@ class Outcome(NamedTuple):
         third = len(self.megabytes) // 3
         return median(self.megabytes[-third:]) / median(self.megabytes[third : 2 * third])
 
-    def _tenths(self) -> list[float]:
-        last = len(self.megabytes) - 1
-        return [self.megabytes[last * tenth // 10] for tenth in range(11)]
-
     def held(self) -> bool:
         """Whether nothing went wrong."""
         return self.alive and self.exact and not self.failures and self.growth() < 1.1
@@ -83,46 +75,10 @@ class Outcome(NamedTuple):
                 f"{self.inputs:,} inputs in {self.seconds:.0f} s; the daemon {'lives' if self.alive else 'HAS ENDED'}",
                 f"responses by status: {statuses}",
                 f"canary: {self.expected:,} messages, {'exact' if self.exact else 'NOT EXACT'}",
-                f"memory in MB, at each tenth of the run: {' '.join(f'{each:.0f}' for each in self._tenths())}",
-                f"memory of the last third in relation to the second: {self.growth():.2f}",
+                f"memory: {self.megabytes[-1]:.0f} MB at the end, last third to second: {self.growth():.2f}",
                 *self.failures[:20],
             ]
         )
-
-
-class _Canary:
-    """A game in real time, from another thread, and the subscriber that must receive all of it."""
-
-    def __init__(self, path: Path, daemon: DaemonProcess) -> None:
-        self._path = path
-        self._daemon = daemon
-        self._stop = threading.Event()
-        self._frames = 0
-        self._reader = LogReader("canary")
-        self._writer = threading.Thread(target=self._write)
-
-    def start(self) -> None:
-        self._writer.start()
-
-    def _write(self) -> None:
-        game = EndlessGame()
-        began = time.monotonic()
-        with self._path.open("ab", buffering=0) as file:
-            file.write(game.head(7))
-            while not self._stop.is_set():
-                time.sleep(max(0.0, began + self._frames * _PERIOD_SECONDS - time.monotonic()))
-                file.write(game.frame(self._frames))
-                self._frames += 1
-
-    def finish(self) -> tuple[int, bool]:
-        """The number of expected messages, and whether exactly these arrived."""
-        self._stop.set()
-        self._writer.join()
-        pipeline = Pipeline(SlippiReader(), ["live"])
-        log = pipeline.feed(self._path.read_bytes()).messages("live")
-        expected = [message.json() for message in log]
-        self._reader.read(self._daemon, lambda reader: len(reader.lines) >= len(expected), seconds=60)
-        return len(expected), self._reader.lines == expected
 
 
 class _Requests:
@@ -170,8 +126,7 @@ def fuzz(folder: Path, inputs: int) -> Outcome:
     began = time.monotonic()
     with running(arguments=("--config", str(config))) as daemon:
         daemon.wait_ready()
-        canary = _Canary(folder / "canary" / "Game_1.slp", daemon)
-        canary.start()
+        canary = Canary(daemon, "canary", folder / "canary" / "Game_1.slp")
         requests = _Requests(daemon)
         try:
             for number in range(inputs):

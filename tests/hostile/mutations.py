@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Final, NamedTuple
 
 from slpstream.formats.slippi.container import HEADER_BYTES
 from tests.bench.games import EndlessGame
-from tests.formats.slippi.built import built_replays
+from tests.formats.games import games as finished_games
+from tests.formats.slippi.built import varied_replay
 from tests.replays import SHARED
+from tests.synthetic.match import synthetic_match
 
 _MAX_SEED_BYTES: Final = 400_000
 _METADATA: Final = b"U\x08metadata"
+_BYTES: Final = (0x00, 0x7F, 0x80, 0xFF, 0x35, 0x36, 0x38, 0x39, 0x10)
 _STARTS: Final = (
     b"9999-12-31T23:59:59-23:59",
     b"0001-01-01T00:00:00+23:59",
@@ -36,8 +38,10 @@ class Input(NamedTuple):
 
 
 def seeds() -> dict[str, bytes]:
-    """The files to mutate, by name: replays by the project's own writer, and the smaller real ones, if they exist."""
-    found = {f"{name}.slp": data for name, data in built_replays().items()}
+    """The files to mutate, by name: made-up replays, and the smaller real ones, if they exist."""
+    found = {"varied.slp": varied_replay(), **finished_games()}
+    for version in ((1, 0, 0), (2, 0, 1), (3, 3, 0), (3, 18, 0)):
+        found[f"{version[0]}.{version[1]}.slp"] = synthetic_match(seed=3, frames=300, version=version, items=True)
     game = EndlessGame()
     found["running.slp"] = game.head(1) + b"".join(game.frame(index) for index in range(120))
     for suffix in ("slp", "gci", "rpl", "dat"):
@@ -61,17 +65,12 @@ def mutated(number: int, files: Mapping[str, bytes]) -> Input:
     return Input(f"{stem[:40]}_{number:06}.{suffix}", data, parts)
 
 
-def _flips_bits(data: bytes, files: Mapping[str, bytes], rng: random.Random) -> bytes:
+def _changes_bytes(data: bytes, files: Mapping[str, bytes], rng: random.Random) -> bytes:
     out = bytearray(data)
+    flips = rng.random() < 2 / 3
     for _ in range(min(len(out), rng.choice((1, 3, 20)))):
-        out[_place(out, rng)] ^= 1 << rng.randrange(8)
-    return bytes(out)
-
-
-def _sets_bytes(data: bytes, files: Mapping[str, bytes], rng: random.Random) -> bytes:
-    out = bytearray(data)
-    for _ in range(min(len(out), rng.choice((1, 4)))):
-        out[_place(out, rng)] = rng.choice((0x00, 0x7F, 0x80, 0xFF, 0x35, 0x36, 0x38, 0x39, 0x10))
+        at = _place(out, rng)
+        out[at] = out[at] ^ 1 << rng.randrange(8) if flips else rng.choice(_BYTES)
     return bytes(out)
 
 
@@ -126,9 +125,9 @@ def _replaces_metadata(data: bytes, files: Mapping[str, bytes], rng: random.Rand
 
 
 _MUTATIONS: Final[tuple[Callable[[bytes, Mapping[str, bytes], random.Random], bytes], ...]] = (
-    _flips_bits,
-    _flips_bits,
-    _sets_bytes,
+    _changes_bytes,
+    _changes_bytes,
+    _changes_bytes,
     _cuts,
     _removes,
     _repeats,
@@ -142,11 +141,3 @@ _MUTATIONS: Final[tuple[Callable[[bytes, Mapping[str, bytes], random.Random], by
 def _place(data: bytes | bytearray, rng: random.Random) -> int:
     """A position; every other one is near the beginning, where sizes and settings are."""
     return rng.randrange(min(len(data), 800) if rng.random() < 0.5 else len(data))
-
-
-def write(number: int, files: Mapping[str, bytes], folder: Path) -> Path:
-    """Write an input again, whole: `write(4711, seeds(), Path("/tmp"))`."""
-    one = mutated(number, files)
-    path = folder / one.name
-    path.write_bytes(one.data)
-    return path

@@ -8,7 +8,6 @@ import json
 import re
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,15 +15,12 @@ from pathlib import Path
 
 import pytest
 
-from slpstream.formats.slippi.reader import SlippiReader
-from slpstream.game.pipeline import Pipeline
-from tests.bench.games import EndlessGame
 from tests.bench.machine import allow_descriptors, resident_megabytes
-from tests.daemons.process import DaemonProcess, LogReader, running
+from tests.daemons.process import DaemonProcess, running
+from tests.hostile.canary import Canary
 from tests.project import ROOT
 
-PERIOD_SECONDS = 1 / 60
-FRAMES = 150
+MESSAGES = 300
 OUTBOX_BYTES = 32 * 1024
 SOCKET_BYTES = 16 * 1024
 RING_BYTES = 256 * 1024
@@ -84,25 +80,6 @@ def await_counters(daemon: DaemonProcess) -> tuple[dict[str, int], ...]:
         time.sleep(0.2)
 
 
-def play(path: Path) -> None:
-    """Write a game in real time."""
-    game = EndlessGame()
-    began = time.monotonic()
-    with path.open("ab", buffering=0) as file:
-        file.write(game.head(1))
-        for index in range(FRAMES):
-            time.sleep(max(0.0, began + index * PERIOD_SECONDS - time.monotonic()))
-            file.write(game.frame(index))
-
-
-def expected_lines() -> list[bytes]:
-    """The lines that a lossless subscriber should receive of that game, which does not end."""
-    game = EndlessGame()
-    pipeline = Pipeline(SlippiReader(), ["live"])
-    log = pipeline.feed(game.head(1) + b"".join(game.frame(index) for index in range(FRAMES))).messages("live")
-    return [message.json() for message in log]
-
-
 @pytest.fixture
 def daemon(tmp_path: Path) -> Iterator[DaemonProcess]:
     folder = tmp_path / "replays"
@@ -119,18 +96,14 @@ def test_honest_subscribers_receive_everything_within_bounded_memory(daemon: Dae
     silent = min(1500, descriptors // 2)
     slow = ("never_reads=50", "reads_a_byte_a_second=50")
     floods = ("subscribes=50", "pings=50", "big_messages=10", "big_bodies=10")
-    expected = expected_lines()
     before, _ = resident_megabytes(daemon.process.pid)
-    reader = LogReader("main")
     with attacked(daemon, *slow, *floods, "half_open=50", "slow_head=50", f"nothing={silent}") as connected:
-        writer = threading.Thread(target=play, args=(tmp_path / "replays" / "Game_1.slp",))
-        writer.start()
-        complete = reader.read(daemon, lambda r: len(r.lines) >= len(expected), seconds=40)
-        writer.join()
+        canary = Canary(daemon, "main", tmp_path / "replays" / "Game_1.slp")
+        assert canary.receive(MESSAGES)
         dropped, closed, lagged = await_counters(daemon)
         health = daemon.get("/healthz")
-    assert complete, (reader.ended, reader.statuses[-3:])
-    assert reader.lines == expected
+        _, exact = canary.finish()
+    assert exact
     assert health == {"status": "ok"}
     assert all(
         connected[kind] >= count for kind, count in (("never_reads", 50), ("slow_head", 50), ("nothing", silent))

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import multiprocessing
 import os
+import signal
 import sys
 import threading
 from typing import Any
@@ -42,20 +44,22 @@ def show(line: str) -> None:
     print(line, flush=True)
 
 
-def die(console: Any) -> None:
-    console._slippstream._worker.kill()
-    os._exit(0)
+def die() -> None:
+    """Kill the process that holds the connection, and this one."""
+    for child in multiprocessing.active_children():
+        child.kill()
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
-def die_with_stdin(console: Any) -> None:
+def die_with_stdin() -> None:
     sys.stdin.read()
-    die(console)
+    die()
 
 
 def connect(host: str, port: int, last_frames: list[int]) -> None:
     console = Console(is_dolphin=True, is_remote=True, slippi_address=host, slippi_port=port)
     assert console.connect()
-    threading.Thread(target=die_with_stdin, args=[console], daemon=True).start()
+    threading.Thread(target=die_with_stdin, daemon=True).start()
     show("connected")
     try:
         for last_frame in last_frames:
@@ -66,7 +70,7 @@ def connect(host: str, port: int, last_frames: list[int]) -> None:
                     break
     except EnetDisconnected:
         show("disconnected")
-    die(console)
+    die()
 
 
 def read_file(path: str) -> None:

@@ -8,7 +8,6 @@ from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
-_BARS = " ▁▂▃▄▅▆▇█"
 _LINE = "{:>8}  {:>11}  {:>7}  {:>7}  {:>9}"
 
 
@@ -68,15 +67,10 @@ def growing(samples: Sequence[Sample], first_seconds: float) -> list[str]:
 
 
 def table(samples: Sequence[Sample], rows: int = 30) -> str:
-    """The resources over time, as a table of about `rows` rows and as bars."""
+    """The resources over time, as a table of about `rows` rows."""
     lines = [_LINE.format("minute", "descriptors", "tasks", "threads", "memory MB")]
     step = max(1, len(samples) // rows)
     for one in samples[::step]:
         memory = f"{one.memory_bytes / 2**20:.1f}"
         lines.append(_LINE.format(f"{one.seconds / 60:.1f}", one.descriptors, one.tasks, one.threads, memory))
-    for limit in LIMITS:
-        values = [getattr(one, limit.field) for one in samples[::step]]
-        maximum = max(values)
-        bars = "".join(_BARS[round(value / maximum * (len(_BARS) - 1))] for value in values)
-        lines.append(f"{limit.field:>12} {bars} 0 to {maximum:,}")
     return "\n".join(lines)

@@ -307,6 +307,13 @@ async def test_operating_endpoints_need_the_role() -> None:
 
 
 @pytest.mark.trio
+@pytest.mark.parametrize("path", ["/", "/audit", "/bracket", "/docs", "/seat-codes", "/seats/main"])
+async def test_pages_that_ask_for_the_token_themselves_are_for_everybody(path: str) -> None:
+    async with served(access=Access(token="secret")) as server:
+        assert (await server.ask(path, x_forwarded_for="10.0.0.1")).status == 200
+
+
+@pytest.mark.trio
 async def test_websockets_of_other_pages_are_refused_in_the_handshake() -> None:
     async with served(access=Access(allowed_origins=("https://a.example",))) as server:
         for headers, status in (({"Host": "evil.example"}, 421), ({"Origin": "https://evil.example"}, 403)):

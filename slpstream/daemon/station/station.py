@@ -263,7 +263,7 @@ class Station:
                 self._counters.flush(self._readers())
 
     def _take(self, event: TailEvent) -> None:
-        take = self._TAKES[type(event)]
+        take = self.REACTIONS[type(event)]
         if take is not Station._grew:
             self._publish_held()
         if isinstance(event, Scanned | Settled):
@@ -535,7 +535,7 @@ class Station:
         self._log.warning("file refused", file=name, what=error.what)
         self._publish_loose(Diagnostic(0, "warning", error.code, 0, f"{name}: {error.what}"))
 
-    _TAKES: Mapping[type[TailEvent], Callable[[Station, Any], None]] = {
+    REACTIONS: Mapping[type[TailEvent], Callable[[Station, Any], None]] = {
         Scanned: _scanned,
         Settled: _settled,
         Opened: _opened,
@@ -545,6 +545,7 @@ class Station:
         Lost: _lost,
         Refused: _refused,
     }
+    """What a station does with each event of its tail."""
 
     def _publish(self, followed: FollowedFile, batch: Batch, *, held: bool = False) -> None:
         """Publish, index and count what came out of one file; `held` if nobody has waited for it."""
