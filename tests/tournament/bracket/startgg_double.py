@@ -95,6 +95,8 @@ class StartggDouble:
         """Number and identifier, by id."""
         self.queue: dict[str, list[str]] = {}
         """The keys of the sets in the queue of each stream."""
+        self.phases: list[int] | None = [1, 2]
+        """The ids of the phases of the event."""
         self.trouble: Callable[[str], Trouble] = lambda operation: ""
         self.instead: Callable[[str, Mapping[str, Any]], tuple[int, bytes] | None] = lambda operation, variables: None
         """The answer to an operation with its variables that is not carried out; `None` if it is."""
@@ -352,7 +354,7 @@ class StartggDouble:
             "name": "Melee Singles",
             "slug": EVENT,
             "videogame": melee,
-            "phases": [{"id": 1}, {"id": 2}],
+            "phases": None if self.phases is None else [{"id": id} for id in self.phases],
             "tournament": tournament,
         }
 

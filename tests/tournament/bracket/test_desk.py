@@ -372,3 +372,14 @@ async def test_the_result_of_a_crew_battle_is_reported_without_games(tmp_path: P
         await until(lambda: double.sets["one"].state == 3)
     assert double.sets["one"].winner == 1
     assert ["gameData" in sent for sent in reports(double)] == [False]
+
+
+async def test_single_phase_has_no_siblings_and_unknown_phases_have_none_said() -> None:
+    double = event()
+    bracket = StartggBracket(double.connection())
+    double.phases = [1]
+    about = (await bracket.read("preview_4_1")).context["startgg"]
+    assert about["phase"]["hasSiblings"] is False
+    double.phases = None
+    about = (await bracket.read("preview_4_1")).context["startgg"]
+    assert "hasSiblings" not in about["phase"]
