@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import shutil
-import sqlite3
 import ssl
 import subprocess
 from email.utils import formatdate
@@ -19,7 +18,7 @@ from slpstream.model.errors import SinkError
 from slpstream.outputs.delivery import MAX_REFUSALS, MAX_WAITING, signature
 from slpstream.outputs.post import PostResponse, post, target_of
 from slpstream.store.deliveries import Delivery, DeliveryStore
-from tests.outputs.hooks import ALL, EPOCH, Hook, keys_of, open_store, unique
+from tests.outputs.hooks import ALL, EPOCH, Hook, keys_of, unique
 from tests.outputs.receivers import OK, SECRET, FakeReceiver, Request, real_receiver, verified
 from tests.project import IN_CI
 from tests.stream.fakes import FakeLog, FakeStation
@@ -386,16 +385,6 @@ async def test_store_is_bounded(store: DeliveryStore) -> None:
     store.retain({"other"})
     assert store.count("hook") == 0
     assert store.progress("hook", "main") is None
-
-
-async def test_errors_of_sqlite_become_sink_errors(tmp_path: Path) -> None:
-    store = open_store(tmp_path)
-    with sqlite3.connect(tmp_path / "deliveries.sqlite3") as other:
-        other.execute("DROP TABLE places")
-    other.close()
-    with pytest.raises(SinkError, match="no such table"):
-        store.progress("hook", "main")
-    store.close()
 
 
 async def test_situations_are_delivered_once_although_they_come_again(store: DeliveryStore, clock: MockClock) -> None:

@@ -32,6 +32,11 @@ def test_invalid_line_is_no_message(fault: str) -> None:
     assert message_in(line(*WRONG[fault])) is None
 
 
+@pytest.mark.parametrize("text", [b"", b"{}", b'{"type":"station","station":"main","state":"idle"}'])
+def test_line_of_another_kind_is_no_message(text: bytes) -> None:
+    assert message_in(text) is None
+
+
 def test_log_lines_are_parsed() -> None:
     message = message_in(line(b"frame", b'"frame":{"frame":1,"players":{"0":{"post":{}}}}}'))
     assert message is not None

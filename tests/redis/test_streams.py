@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slpstream.model.errors import ProtocolViolation
-from slpstream.model.messages import START, LogMessage, Position, parse_line
+from slpstream.model.messages import START, Position
 from slpstream.outputs.redis.streams import (
     MAX_TURNS,
     MODES,
@@ -26,7 +26,7 @@ from slpstream.outputs.redis.streams import (
     turns_to_forget,
     unpack,
 )
-from tests.stream.fakes import FakeLog, game_id
+from tests.stream.fakes import game_id
 
 POSITIONS = st.builds(Position, st.integers(0, (1 << 39) - 1), st.integers(0, (1 << 24) - 1))
 
@@ -101,25 +101,3 @@ def test_keys_of_an_event_are_distinct() -> None:
         ]
     assert len(keys) == len(set(keys))
     assert StationKeys("e", "main").stream("live") == "slpstream:e:main"
-
-
-@pytest.mark.parametrize("station", [None, "main", 'a"b\\c'])
-def test_line_is_read_back(station: str | None) -> None:
-    for mode in MODES:
-        for message in FakeLog(3).whole(mode):
-            assert parse_line(message.json(station)) == message
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        b"",
-        b"{}",
-        b'{"type":"station","station":"main","state":"idle"}',
-        LogMessage("diagnostic", None, "live", 0, 0, b'"code":"x"}', None).json("main"),
-        LogMessage("frame", game_id(1), "live", 0, 0, b'"frame":{}}', None).json("main"),
-    ],
-)
-def test_line_that_is_not_a_log_message_is_refused(line: bytes) -> None:
-    with pytest.raises(ProtocolViolation):
-        parse_line(line)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -142,24 +141,6 @@ def test_half_written_file_is_left_alone_and_a_damaged_one_is_replaced(tmp_path:
             file.update({"name": "Vixen"})
     assert file.update({"name": "Vixen"})
     assert read(path) == {"other": "", "name": "Vixen"}
-
-
-@pytest.mark.parametrize(
-    "update",
-    [
-        lambda folder: MeleeStreamTool(folder).update,
-        lambda folder: StreamControl(folder / "streamcontrol.json", {}).update,
-        lambda folder: TextScoreboard(folder / "file" / "texts", {}).update,
-    ],
-    ids=["melee-stream-tool", "streamcontrol", "text"],
-)
-def test_folder_that_cannot_be_written_is_named(tmp_path: Path, update: Callable[[Path], Any]) -> None:
-    folder = tmp_path / "missing"
-    if update(folder).__self__.__class__ is TextScoreboard:
-        folder.mkdir()
-        (folder / "file").write_text("not a folder")
-    with pytest.raises(SinkError, match="missing"):
-        update(folder)(board(Station().play(game(1, VIXEN, ALTEA))))
 
 
 def test_nothing_is_written_without_a_set(tmp_path: Path) -> None:
