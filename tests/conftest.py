@@ -240,7 +240,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if config.getoption("all") or "release" in config.option.markexpr:
         return
     if config.getoption("quick"):
-        left_out = _NOT_QUICK
+        left_out: Sequence[str] = _NOT_QUICK
     elif config.getoption("gate") or "slow" in config.option.markexpr:
         left_out = ("release",)
     else:
