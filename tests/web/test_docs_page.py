@@ -10,7 +10,10 @@ import pytest
 from playwright.sync_api import Browser, expect
 from websockets.sync.client import connect
 
+from slpstream.model.errors import SubscriberError
 from slpstream.model.messages import PAYLOADS, STATUS_PAYLOADS
+from slpstream.stream.subscription import SubscribeRequest
+from slpstream.web import stream_reference
 from slpstream.web.app import described_endpoints
 from tests.browsers.pages import WIDE, open_page
 from tests.daemons.configuration import requiring_tokens
@@ -22,6 +25,15 @@ from tests.daemons.process import running
 def playing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
     with demo(log=tmp_path_factory.mktemp("demo") / "stderr") as playing:
         yield playing
+
+
+def test_stream_is_described_from_its_types() -> None:
+    described = stream_reference.description()
+    assert {option["name"] for option in described["options"]} == set(SubscribeRequest.__struct_fields__)
+    assert all(option["description"] for option in described["options"])
+    codes = {each["code"]: each["description"] for each in described["closeCodes"]}
+    assert codes.keys() >= {kind.close_code for kind in SubscriberError.__subclasses__()}
+    assert all(codes.values())
 
 
 def test_everything_is_on_the_page(browser: Browser, playing: Demo) -> None:

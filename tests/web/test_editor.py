@@ -112,6 +112,20 @@ def test_addresses_and_drafts(tmp_path: Path) -> None:
         assert read == (None if expected is None else list(expected)), given
 
 
+@needs_node
+def test_every_option_has_a_control_and_a_label(tmp_path: Path) -> None:
+    script = """
+      const { OPTIONS } = await import("./scenes/options.js");
+      const { SCENES } = await import("./scenes/names.js");
+      const { optionsOf } = await import("./dashboard/editor/address.js");
+      const texts = (await import("./texts/en.js")).default;
+      const names = [...new Set(SCENES.flatMap(optionsOf))];
+      const unlabelled = names.filter((name) => !(`editor.option.${name}` in texts));
+      return [Object.keys(OPTIONS).filter((name) => !names.includes(name)), unlabelled];
+    """
+    assert run(script, None, tmp_path) == [["token"], []]
+
+
 def test_controls_write_the_address(browser: Browser, empty_daemon: DaemonProcess) -> None:
     """And a default leaves it again."""
     with editor(browser, empty_daemon, "#editor/station") as (_, page):

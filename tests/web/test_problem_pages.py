@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, ViewportSize, expect
 
 from slpstream.web.access import Access
-from slpstream.web.problem_pages import wants_page
+from slpstream.web.problem_pages import problem_page, wants_page
 from tests.browsers.pages import LONG_MS, WIDE, open_page
 from tests.daemons.configuration import configuration, requiring_tokens
 from tests.daemons.process import DaemonProcess, running
@@ -49,6 +49,14 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]
 )
 def test_pages_are_for_browsers_that_show_them(method: str, path: str, headers: dict[str, str], wants: bool) -> None:
     assert wants_page(method, path, headers) == wants
+
+
+def test_page_escapes_its_words_and_has_relative_addresses() -> None:
+    for path, static in ((b"/", b"static/"), (b"/overlay/x", b"../static/"), (b"/a/b/c", b"../../static/")):
+        page = problem_page(path, "<wrong>")
+        assert b'src="%bproblem.js"' % static in page
+        assert b'href="%bproblem.css"' % static in page
+        assert b"&lt;wrong&gt;" in page
 
 
 @pytest.mark.trio

@@ -124,6 +124,17 @@ async def test_every_response_has_security_headers_and_no_path() -> None:
                     assert str(path) not in text or str(path) == "/"
 
 
+async def test_only_the_dashboard_may_contain_pages() -> None:
+    """And only those of the daemon. A scene may be contained in them only."""
+    async with served() as server:
+        for target in ("/", "/scenes/live/main", "/docs"):
+            policy = (await server.ask(target)).headers["content-security-policy"]
+            assert ("frame-src 'self';" in f"{policy};") == (target == "/")
+            assert "frame-ancestors 'self'" in policy
+            assert "img-src 'self' data:;" in policy
+            assert "blob:" not in policy
+
+
 async def test_head_is_get_without_a_body() -> None:
     async with served() as server:
         for target in ("/", "/healthz", "/metrics", "/v1/stations", "/static/scenes/live.js", "/nothing"):
