@@ -101,8 +101,8 @@ class FakeLog:
 
     def _frame(self, number: int, *, revision: int) -> None:
         padding = b"x" * self._chance.choice((0, 50, 400))
-        text = b'"frame":{"frame":%d,"revision":%d,"players":{"0":{"post":{"percent":%d.5,"pad":"%b"}}}}}'
-        self._newest[number] = text % (number, revision, number, padding)
+        text = b'"frame":{"frame":%d,"revision":%d,"players":{"0":{"post":{"pad":"%b","percent":%d.5}}}}}'
+        self._newest[number] = text % (number, revision, padding, number)
         self._add("frame", self._newest[number], modes=("live",), frame=number)
 
     def _finalize(self, after: int, through: int) -> None:

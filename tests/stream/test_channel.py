@@ -642,7 +642,7 @@ async def test_client_that_fails_on_a_state_does_not_affect_others() -> None:
         assert len(clients[1].of_type("station")) == len(clients[3].of_type("station")) == 6
 
 
-async def test_rings_of_finished_games_are_freed() -> None:
+async def test_rings_and_log_readers_of_finished_games_are_freed() -> None:
     station = FakeStation(ring_bytes=1 << 20)
     games = [station.play(FakeLog(number, batches=3)) for number in range(1, 4)]
     running = station.begin(FakeLog(4, batches=3, ended=False))
@@ -650,6 +650,7 @@ async def test_rings_of_finished_games_are_freed() -> None:
     games += [station.play(FakeLog(number, batches=3)) for number in range(5, 8)]
     assert [game.logs["live"].size_bytes > 0 for game in games] == [False] * 4 + [True] * 2
     assert running.logs["live"].size_bytes > 0
+    assert [n for n in range(1, 8) if station.files[game_id(n)].forgotten] == [1, 2, 3, 5], "the fourth may continue"
     request = subscription(cursor=str(Cursor(game_id(1), "live", Position(0, 0))), delivery="lossless")
     async with Client().subscribed(hub_of(station), request) as client:
         assert client.lines == [line for n in range(1, 8) for line in lines(station.files[game_id(n)].log)]

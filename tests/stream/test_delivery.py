@@ -21,10 +21,13 @@ import trio
 from slpstream.model.errors import TooSlow
 from slpstream.model.messages import DROPPABLE_TYPES, FramesMode
 from slpstream.stream import Game, Hub
+from tests.stream.deltas import DeltaClient
 from tests.stream.fakes import Client, FakeLog, FakeStation, hub_of, lines, settle, subscription, turns
 
 EXAMPLES = int(os.environ.get("SLPSTREAM_EXAMPLES", "150"))
 SEEDS_PER_TEST = 25
+CLIENTS: tuple[type[Client], ...] = (Client, DeltaClient)
+"""They receive whole messages or deltas, decoded to the same lines."""
 
 
 def seed_ranges() -> list[range]:
@@ -42,11 +45,13 @@ class Reader:
         self._nursery = nursery
         self._cursor = cursor
         self._limit_bytes = chance.choice((1, 200, 1500, 6000))
+        self._client_class = chance.choice(CLIENTS)
         self._client: Client | None = None
         self._scope = trio.CancelScope()
 
     def connect(self) -> None:
-        self._client = client = Client(room=self._chance.choice((0, 100, None)), limit_bytes=self._limit_bytes)
+        room = self._chance.choice((0, 100, None))
+        self._client = client = self._client_class(room=room, limit_bytes=self._limit_bytes)
         self._scope = scope = trio.CancelScope()
         cursor = self._cursor
 
@@ -147,7 +152,7 @@ async def overlapping_schedule(seed: int) -> None:
     """Several stations and several growing games at a time, over one connection that never breaks."""
     chance = random.Random(f"overlapping {seed}")
     stations = [FakeStation(name, ring_bytes=chance.choice((1, 2000, 1 << 20))) for name in ("left", "right")]
-    async with Client(room=0, limit_bytes=chance.choice((1, 300, 3000))).subscribed(
+    async with chance.choice(CLIENTS)(room=0, limit_bytes=chance.choice((1, 300, 3000))).subscribed(
         hub_of(*stations), subscription(delivery="lossless", cursor="start")
     ) as client:
         running: list[tuple[FakeStation, Game]] = []
@@ -182,7 +187,7 @@ def test_overlapping_games_in_several_stations(seeds: range) -> None:
 async def conflating_schedule(seed: int) -> None:
     chance = random.Random(f"conflating {seed}")
     station = FakeStation(ring_bytes=chance.choice((1, 1 << 20)))
-    client = Client(room=0, limit_bytes=chance.choice((400, 2000, 8000)))
+    client = chance.choice(CLIENTS)(room=0, limit_bytes=chance.choice((400, 2000, 8000)))
     logs = [FakeLog(n, batches=chance.randint(0, 40), seed=seed) for n in range(3)]
     async with client.subscribed(hub_of(station), subscription()):
         for log in logs:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from slpstream.model.messages import START, LogMessage, Position
 from slpstream.stream import Game, GameLog
-from tests.stream.fakes import FakeFile, FakeLog, FakeStation
+from tests.stream.fakes import FakeFile, FakeLog
 
 
 def message(offset: int, count: int = 0, size: int = 100) -> LogMessage:
@@ -105,15 +105,3 @@ def test_forgotten_game_keeps_its_head() -> None:
     assert [log.size_bytes for log in game.logs.values()] == [0, 0]
     assert game.newest_frame is None
     assert game.logs["live"].head == head
-
-
-def test_old_finished_games_free_their_log_readers() -> None:
-    station = FakeStation()
-    games = []
-    for number in range(4):
-        games.append(station.begin(FakeLog(number)))
-        station.write(games[-1], 3)
-        if number != 1:  # this one has not ended, so it may continue
-            station.write_all(games[-1])
-    freed = [number for number, game in enumerate(games) if station.files[game.game_id].forgotten]
-    assert freed == [0], "the newest games and unfinished games keep their log readers"
