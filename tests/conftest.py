@@ -113,7 +113,6 @@ MARKS: Mapping[str, str] = {
     "web/test_moments.py": "process browser slow",
     "web/test_on_air.py": "process slow",
     "web/test_openapi.py": "process",
-    "web/test_overlay.py": "process browser slow",
     "web/test_overlay_live.py": "process browser slow",
     "web/test_overlay_options.py": "process browser slow",
     "web/test_scenes.py": "process browser slow",

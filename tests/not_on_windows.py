@@ -48,7 +48,6 @@ MODULES: Mapping[str, str] = {
     "web/test_lighthouse.py": _BROWSER,
     "web/test_moments.py": _BROWSER,
     "web/test_on_air_pages.py": _BROWSER,
-    "web/test_overlay.py": _BROWSER,
     "web/test_overlay_live.py": _BROWSER,
     "web/test_overlay_options.py": _BROWSER,
     "web/test_problem_pages.py": _BROWSER,

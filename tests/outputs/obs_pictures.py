@@ -19,11 +19,11 @@ from slpstream.simulate.bundled import bundled_match
 from tests.daemons.process import running
 from tests.outputs.real_obs import PASSWORD, SCREEN_FILE, RealObs, real_obs
 from tests.project import ROOT
+from tests.replays.in_progress import begun
 
 _WINDOW = (0, 0, 1079, 730)
 """Where OBS puts its window on a display without a window manager."""
 _DRAWN_SECONDS = 2.0
-_RAW_LENGTH = slice(11, 15)
 
 
 def taken() -> Mapping[str, Image.Image]:
@@ -33,9 +33,7 @@ def taken() -> Mapping[str, Image.Image]:
         scenes = _window(folder)
         with running(arguments=("--config", str(config))) as daemon:
             daemon.until(lambda: "slpstream_obs_connected 1.0" in daemon.text("/metrics"), 60)
-            data = bytearray(bundled_match(1, started_at=datetime.now(UTC)))
-            data[_RAW_LENGTH] = bytes(4)
-            (folder / "Slippi" / "Game_1.slp").write_bytes(data[: len(data) // 2])
+            begun(folder / "Slippi" / "Game_1.slp", bundled_match(1, started_at=datetime.now(UTC)))
             daemon.until(lambda: obs.recorded == ["Game"], 60)
             time.sleep(_DRAWN_SECONDS)
             return {"scenes": scenes, "game": _window(folder)}

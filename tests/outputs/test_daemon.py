@@ -23,6 +23,7 @@ from tests.outputs.http_server import Response, serving
 from tests.outputs.receivers import SECRET, RealReceiver, real_receiver, verified
 from tests.outputs.scoreboards.helper_double import HelperDouble, served
 from tests.redis.redis_process import free_port
+from tests.replays.in_progress import begun
 from tests.sets.games import BATTLEFIELD, MARTH, Seat, replay
 from tests.synthetic.match import synthetic_match
 
@@ -68,15 +69,8 @@ class Setup:
     def begin(self, number: int) -> Callable[[], None]:
         """Write the first half of a game. Returns a function that writes the rest."""
         path = self.station / f"Game_{number}.slp"
-        data = synthetic_match(seed=number, frames=FRAMES, stocks=1)
-        path.write_bytes(data[: len(data) // 2])
         self.played.append(path)
-
-        def finish() -> None:
-            with path.open("ab") as file:
-                file.write(data[len(data) // 2 :])
-
-        return finish
+        return begun(path, synthetic_match(seed=number, frames=FRAMES, stocks=1))
 
     def delivery_keys(self) -> list[str]:
         """The keys of the deliveries about all games so far."""

@@ -182,24 +182,6 @@ async def test_mirrored_game_goes_on_after_a_restart(tmp_path: Path, nursery: tr
 
 
 @pytest.mark.trio
-async def test_missing_file_is_never_written(tmp_path: Path, nursery: trio.Nursery, clock: MockClock) -> None:
-    desk = Desk(tmp_path)
-    nursery.start_soon(desk.output.run)
-    game = desk.replay("game")
-    game.unlink()
-    desk.output.mirror(game)
-    await trio.sleep(60)
-    assert desk.checks.seen == []
-    desk.replay("game")
-    await trio.sleep(2)
-    assert desk.modes == ["mirror"]
-    desk.output.replay(Clip(tmp_path / "gone.slp", 0, 100))
-    await trio.sleep(60)
-    assert desk.modes == ["mirror"]
-    assert not desk.is_replaying()
-
-
-@pytest.mark.trio
 async def test_folder_that_cannot_be_written(tmp_path: Path, nursery: trio.Nursery, clock: MockClock) -> None:
     desk = Desk(tmp_path)
     nursery.start_soon(desk.output.run)

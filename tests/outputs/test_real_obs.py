@@ -17,6 +17,7 @@ from tests.daemons.process import DaemonProcess, running
 from tests.outputs import real_obs
 from tests.outputs.real_obs import PASSWORD, Control, RealObs
 from tests.project import IN_CI
+from tests.replays.in_progress import begun
 
 pytestmark = [
     pytest.mark.slow,
@@ -24,9 +25,6 @@ pytestmark = [
     pytest.mark.skipif(bool(real_obs.missing()) and not IN_CI, reason=f"not installed: {real_obs.missing()}"),
 ]
 
-LENGTH_OFFSET = 11
-"""Place of the length of the raw data in a replay; it is 0 while the game runs."""
-WRITTEN_BYTES = 20_000
 RULES = """
 [[obs_rules]]
 on = "game_start"
@@ -66,25 +64,14 @@ class Station:
     def __init__(self, folder: Path) -> None:
         folder.mkdir()
         self._folder = folder
-        self._data: bytes = b""
-        self._path = folder
         self._games = 0
         self._began = datetime.now(UTC) - timedelta(minutes=20)
 
     def begin(self) -> None:
         """Begin the next game. The first player wins the first and the third one."""
         self._games += 1
-        self._data = bundled_match(self._games, started_at=self._began + timedelta(minutes=4 * self._games))
-        self._path = self._folder / f"Game_{self._games}.slp"
-        self._path.write_bytes(self._data[:LENGTH_OFFSET] + bytes(4) + self._data[LENGTH_OFFSET + 4 : WRITTEN_BYTES])
-
-    def end(self) -> None:
-        """Write the rest of the game, and then its length, as the game does."""
-        with self._path.open("rb+") as file:
-            file.seek(WRITTEN_BYTES)
-            file.write(self._data[WRITTEN_BYTES:])
-            file.seek(LENGTH_OFFSET)
-            file.write(self._data[LENGTH_OFFSET : LENGTH_OFFSET + 4])
+        data = bundled_match(self._games, started_at=self._began + timedelta(minutes=4 * self._games))
+        self.end = begun(self._folder / f"Game_{self._games}.slp", data)
 
 
 def configuration(tmp_path: Path, obs: RealObs) -> Path:

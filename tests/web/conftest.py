@@ -1,25 +1,44 @@
-"""The browsers and the daemon that the tests of the pages share. Tests open pages in contexts of their own."""
+"""The browsers and the daemon that the tests of the pages share, and a page for each test."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from trio.testing import MockClock
 
 from tests.daemons.process import DaemonProcess, running
+from tests.web.served import Served, served
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Playwright
+    from playwright.sync_api import Browser, Page, Playwright
+
+    from tests.browsers.pages import WatchedPage
 
 # Imports are not at the top: Windows' Python runs the other tests of this folder, and has no Playwright.
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The folder of a station `main`."""
+    folder = tmp_path / "main"
+    folder.mkdir()
+    return folder
 
 
 @pytest.fixture
 def patient_clock() -> MockClock:
     """Jumps when all tasks wait, after a threshold, because bytes on the loopback need a moment of real time."""
     return MockClock(autojump_threshold=0.05)
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[Served]:
+    """The web server in the test's event loop, for a station `main`."""
+    async with served() as server:
+        yield server
 
 
 @pytest.fixture(scope="package")
@@ -47,6 +66,21 @@ def drawing_browser(playwright: Playwright) -> Iterator[Browser]:
 
     with launched(playwright, CHROMIUM) as browser:
         yield browser
+
+
+@pytest.fixture
+def watched(browser: Browser) -> Iterator[WatchedPage]:
+    """A page of 1920x1080 pixels in a context of its own, with a record of its console messages and requests."""
+    from tests.browsers.pages import open_page
+
+    with open_page(browser) as watched:
+        yield watched
+
+
+@pytest.fixture
+def page(watched: WatchedPage) -> Page:
+    """The page that is `watched`."""
+    return watched.page
 
 
 @pytest.fixture(scope="package")

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 
+from slpstream.formats.registry import name_folders
 from slpstream.web.app import STATIC
 from tests.project import IN_CI
 
@@ -53,21 +56,24 @@ WITH_A_FAKE_SOCKET = """
 """A client of the module over a scripted websocket, for `run`."""
 
 
-def modules(into: Path) -> Path:
-    """Copies the modules into a folder in which node treats them as modules."""
-    folder = into / "static"
-    for source in STATIC.rglob("*.js"):
-        copy = folder / source.relative_to(STATIC)
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(source, copy)
-    (folder / "package.json").write_text('{"type": "module"}')
-    return folder
+@cache
+def _copied() -> TemporaryDirectory[str]:
+    copied = TemporaryDirectory(prefix="slpstream-modules-")
+    shutil.copytree(STATIC, Path(copied.name) / "static")
+    for name, folder in name_folders().items():
+        shutil.copytree(folder, Path(copied.name) / "static" / "names" / name)
+    (Path(copied.name) / "static" / "package.json").write_text('{"type": "module"}')
+    return copied
 
 
-def run(script: str, given: Any, into: Path) -> Any:
+def modules() -> Path:
+    """A folder with copies of the static files, in which node treats scripts as modules."""
+    return Path(_copied().name) / "static"
+
+
+def run(script: str, given: Any) -> Any:
     """The result of a function body `async (given) => ...`, which may import the modules from `./`."""
-    folder = modules(into)
-    program = folder / "script.js"
+    program = modules() / "script.js"
     program.write_text(
         f"const main = async (given) => {{{script}}};\nconsole.log(JSON.stringify(await main({json.dumps(given)})));\n"
     )

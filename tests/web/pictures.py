@@ -33,8 +33,10 @@ from tests.daemons.demo import Demo, demo
 from tests.daemons.process import running
 from tests.outputs import obs_pictures
 from tests.project import ROOT
+from tests.replays.in_progress import begun
 from tests.web import setups, tournament_pictures
 from tests.web.on_air import game_picture
+from tests.web.shown import written_live
 
 PICTURES = ROOT / "docs" / "pictures"
 EXAMPLE = ROOT / "slpstream" / "web" / "static" / "dashboard" / "overlay_example.png"
@@ -46,12 +48,12 @@ COLOURS = 192
 REPLAY_FRAME = 12_190
 """A frame of the replay's last stock, shortly before the hit."""
 BOARDS = (
-    ("versus", "varsity", ".foot", "reduce"),
-    ("game-result", "light", ".chart", "reduce"),
-    ("set-result", "dark", ".decisive", "reduce"),
-    ("replay", "neon", "stage-view[data-frame]:not([data-frame=''])", "no-preference"),
+    ("versus", "varsity", ".foot"),
+    ("game-result", "light", ".chart"),
+    ("set-result", "dark", ".decisive"),
+    ("replay", "neon", "stage-view[data-frame]:not([data-frame=''])"),
 )
-"""Scenes after a set: their themes, what they show when they are ready, and whether they move."""
+"""Scenes after a set, their themes, and what they show when they are ready."""
 ANIMATION_FRAMES = 24
 ANIMATION_MS = 250
 
@@ -97,21 +99,16 @@ def _overlay(browser: Browser, url: str, **size: object) -> Iterator[Page]:
 
 
 @contextmanager
-def _first_page(browser: Browser) -> Iterator[Page]:
-    """The page of the first run, with a folder and an address that readers recognise."""
-    with tempfile.TemporaryDirectory() as folder:
-        slippi = Path(folder) / "Slippi"
-        slippi.mkdir()
-        with running(slippi) as daemon, open_page(browser, viewport=WIDE, color_scheme="dark") as watched:
-            usual = {"station": "Slippi", "name": "Slippi", "folder": r"C:\Users\you\Documents\Slippi", "exists": True}
-            watched.page.route("**/v1/setup", lambda route: route.fulfill(json={"folders": [usual]}))
-            watched.page.goto(f"{daemon.url}/")
-            expect(watched.page.locator(".demo")).to_be_visible()
-            watched.page.locator(".steps img").evaluate("image => image.decode()")
-            # The port of this daemon is free, and not the usual one.
-            for field in watched.page.locator(".url").all():
-                field.evaluate("field => { field.value = field.value.replace(/:[0-9]+/, ':5151'); }")
-            yield watched.page
+def _station(browser: Browser, games: int = 0, **options: object) -> Iterator[tuple[str, Path, Page]]:
+    """The address of a daemon whose folder `Slippi` has the first bundled matches, the folder, and a page."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = _games(Path(name), games)
+        arguments = configuration(Path(name), "[sets]\nbest_of = 5\n")
+        with (
+            running(folder, arguments=arguments) as daemon,
+            open_page(browser, **({"viewport": WIDE, "color_scheme": "dark"} | options)) as watched,
+        ):
+            yield daemon.url, folder, watched.page
 
 
 def _games(into: Path, count: int) -> Path:
@@ -128,8 +125,16 @@ def _games(into: Path, count: int) -> Path:
 
 @cache
 def _first_pictures(browser: Browser) -> Mapping[str, Image.Image]:
-    """The page of the first run, and the part of it with the address for OBS."""
-    with _first_page(browser) as page:
+    """The page of the first run, and the part of it with the address for OBS; with names that readers recognise."""
+    with _station(browser) as (url, _, page):
+        usual = {"station": "Slippi", "name": "Slippi", "folder": r"C:\Users\you\Documents\Slippi", "exists": True}
+        page.route("**/v1/setup", lambda route: route.fulfill(json={"folders": [usual]}))
+        page.goto(f"{url}/")
+        expect(page.locator(".demo")).to_be_visible()
+        page.locator(".steps img").evaluate("image => image.decode()")
+        # The port of this daemon is free, and not the usual one.
+        for field in page.locator(".url").all():
+            field.evaluate("field => { field.value = field.value.replace(/:[0-9]+/, ':5151'); }")
         return {"whole": _image(page), "address": _image(page, ".for-obs")}
 
 
@@ -167,16 +172,12 @@ def _set(browser: Browser) -> Image.Image:
 
 def _result(browser: Browser) -> Image.Image:
     """A game from the list, after it was played."""
-    with (
-        tempfile.TemporaryDirectory() as name,
-        running(_games(Path(name), 3)) as daemon,
-        open_page(browser, viewport=TALL, color_scheme="dark") as watched,
-    ):
-        watched.page.goto(f"{daemon.url}/")
-        watched.page.locator(".game .open").last.click()
-        expect(watched.page.locator(".panel .result")).not_to_be_empty()
-        expect(watched.page.locator(".numbers td").first).to_be_visible()
-        return _image(watched.page)
+    with _station(browser, 3, viewport=TALL) as (url, _, page):
+        page.goto(f"{url}/")
+        page.locator(".game .open").last.click()
+        expect(page.locator(".panel .result")).not_to_be_empty()
+        expect(page.locator(".numbers td").first).to_be_visible()
+        return _image(page)
 
 
 @cache
@@ -201,43 +202,31 @@ def _overlays(browser: Browser) -> Mapping[str, Image.Image]:
 
 
 def _overlay_result(browser: Browser) -> Image.Image:
-    with tempfile.TemporaryDirectory() as name:
-        folder, game = Path(name) / "Slippi", Path(name) / "game.slp"
-        folder.mkdir()
+    with _station(browser, viewport=SCREEN) as (url, folder, page):
+        game = folder.parent / "game.slp"
         game.write_bytes(bundled_match(1, started_at=datetime.now(UTC)))
-        simulate = [sys.executable, "-m", "slpstream", "simulate", str(game), "--into", str(folder), "--speed", "20"]
-        with (
-            running(folder) as daemon,
-            subprocess.Popen(simulate, stdout=subprocess.DEVNULL) as writing,
-            _overlay(browser, f"{daemon.url}/overlay/Slippi?hold=1h") as over,
-        ):
-            over.locator(".overlay[data-phase=result]").wait_for(timeout=60_000)
-            over.wait_for_timeout(500)
-            writing.wait(20)
-            return _image(over)
+        page.goto(f"{url}/overlay/Slippi?hold=1h")
+        _draw_game(page)
+        with written_live(game, folder, speed=20.0):
+            page.locator(".overlay[data-phase=result]").wait_for(timeout=60_000)
+            page.wait_for_timeout(500)
+            return _image(page)
 
 
 @cache
 def _boards(browser: Browser) -> Mapping[str, Image.Image]:
     """The scenes after a set of five games, by name."""
-    with tempfile.TemporaryDirectory() as name:
-        arguments = configuration(Path(name), "[sets]\nbest_of = 5\n")
-        with running(_games(Path(name), 5), arguments=arguments) as daemon:
-            address = f"{daemon.url}/scenes/{{}}/Slippi?theme={{}}"
-            return {
-                scene: _board(browser, address.format(scene, theme), ready, motion)
-                for scene, theme, ready, motion in BOARDS
-            }
-
-
-def _board(browser: Browser, address: str, ready: str, motion: str) -> Image.Image:
-    with open_page(browser, viewport=SCREEN, reduced_motion=motion) as watched:
-        watched.page.goto(address)
-        _draw_game(watched.page)
-        watched.page.locator(ready).first.wait_for(timeout=20_000)
-        if motion != "reduce":
-            _later(watched.page, REPLAY_FRAME)
-        return _image(watched.page)
+    pictures = {}
+    with _station(browser, 5, viewport=SCREEN) as (url, _, page):
+        for scene, theme, ready in BOARDS:
+            page.emulate_media(reduced_motion="no-preference" if scene == "replay" else "reduce")
+            page.goto(f"{url}/scenes/{scene}/Slippi?theme={theme}")
+            _draw_game(page)
+            page.locator(ready).first.wait_for(timeout=20_000)
+            if scene == "replay":
+                _later(page, REPLAY_FRAME)
+            pictures[scene] = _image(page)
+    return pictures
 
 
 def _terminal(browser: Browser) -> Image.Image:
@@ -259,16 +248,12 @@ def _terminal(browser: Browser) -> Image.Image:
 
 def _editor(browser: Browser) -> Image.Image:
     """The visual editor, with an address that readers recognise."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name) / "Slippi"
-        folder.mkdir()
-        with running(folder) as daemon, open_page(browser, viewport=WIDE, color_scheme="dark") as watched:
-            watched.page.goto(f"{daemon.url}/#editor/Slippi/live?theme=neon&sizes=score:1.2")
-            scene = watched.page.frame_locator(".preview-stage iframe:not(.coming)")
-            expect(scene.locator(".combo.shown").first).to_be_visible()
-            field = watched.page.locator("#editor-url")
-            field.evaluate("field => { field.value = field.value.replace(/:[0-9]+/, ':5151'); }")
-            return _image(watched.page)
+    with _station(browser) as (url, _, page):
+        page.goto(f"{url}/#editor/Slippi/live?theme=neon&sizes=score:1.2")
+        expect(page.frame_locator(".preview-stage iframe:not(.coming)").locator(".combo.shown").first).to_be_visible()
+        field = page.locator("#editor-url")
+        field.evaluate("field => { field.value = field.value.replace(/:[0-9]+/, ':5151'); }")
+        return _image(page)
 
 
 def _example(browser: Browser) -> Image.Image:
@@ -281,13 +266,12 @@ def _on_air(browser: Browser) -> Image.Image:
         folder = Path(name) / "Slippi"
         folder.mkdir()
         station = f"[[stations]]\nid = 'tv1'\nname = 'TV 1'\nfolder = '{folder}'\n"
-        data = bundled_match(1, started_at=datetime.now(UTC))
         with (
             running(arguments=configuration(Path(name), station)) as daemon,
             open_page(browser, viewport=TALL, color_scheme="dark") as watched,
         ):
             page = watched.page
-            (folder / "Game_1.slp").write_bytes(data[:11] + bytes(4) + data[15 : len(data) // 2])
+            begun(folder / "Game_1.slp", bundled_match(1, started_at=datetime.now(UTC)))
             page.goto(f"{daemon.url}/#station/tv1")
             page.locator(".put-on-air").click()
             page.locator(".moments").get_by_role("button", name="Mark this moment").click()
@@ -304,8 +288,7 @@ def _setups(browser: Browser) -> Mapping[str, Image.Image]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         with (
-            setups.writer(folder) as writer,
-            running(*(folder / each for each in setups.NAMES)) as daemon,
+            running(*setups.folders(folder)) as daemon,
             open_page(browser, **options) as stations,
             open_page(browser, **options) as wall,
         ):
@@ -314,13 +297,11 @@ def _setups(browser: Browser) -> Mapping[str, Image.Image]:
             for page, fragment, station in views:
                 page.goto(f"{daemon.url}/{fragment}")
                 expect(page.locator(station)).to_have_count(setups.COUNT)
-            assert writer.stdin is not None
-            writer.stdin.write("begin\n")
-            writer.stdin.flush()
-            for page, _, station in views:
-                expect(page.locator(f"{station}[data-state=playing]")).to_have_count(setups.COUNT)
-            wall.page.wait_for_timeout(6000)
-            return {"list": _image(stations.page), "wall": _image(wall.page)}
+            with setups.written(folder):
+                for page, _, station in views:
+                    expect(page.locator(f"{station}[data-state=playing]")).to_have_count(setups.COUNT)
+                wall.page.wait_for_timeout(6000)
+                return {"list": _image(stations.page), "wall": _image(wall.page)}
 
 
 def _animation(browser: Browser) -> list[Image.Image]:

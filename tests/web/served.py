@@ -170,6 +170,12 @@ class Caller:
         self.stream = stream
         self._buffer = b""
 
+    async def __aenter__(self) -> Caller:
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self.stream.aclose()
+
     async def send(self, data: bytes) -> None:
         await self.stream.send_all(data)
 
@@ -252,8 +258,7 @@ class Served:
         length = {"content-length": str(len(body))} if body else {}
         rows = {"host": self.host.decode(), **length, **{k.replace("_", "-"): v for k, v in headers.items()}}
         head = f"{method} {target} HTTP/1.1\r\n" + "".join(f"{k}: {v}\r\n" for k, v in rows.items()) + "\r\n"
-        caller = await self.call()
-        async with caller.stream:
+        async with await self.call() as caller:
             await caller.send(head.encode("latin-1") + body)
             return await caller.answer(head_only=method == "HEAD")
 

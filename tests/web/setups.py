@@ -1,25 +1,18 @@
-"""A tournament of 16 setups: synthetic matches, all written at once by one process, as the games would.
-
-    python -m tests.web.setups FOLDER
-
-makes the matches, prints `ready`, waits for a line, and writes them into FOLDER/setup01 to FOLDER/setup16. In mid-game
-it slows down, so that a test has time to look, until another line arrives; then it hurries to the end.
-"""
+"""A tournament of 16 setups: synthetic matches, which a thread writes at once, as the games would."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from threading import Event, Thread
 from typing import Any, NamedTuple
 
 import msgspec
-import trio
 
 from slpstream.api import messages
-from slpstream.simulate.schedule import schedule
+from slpstream.simulate.schedule import Write, schedule
 from tests.synthetic.match import synthetic_match
 
 COUNT = 16
@@ -31,6 +24,14 @@ HALF_TIME_SECONDS = 12.0
 BEFORE, DURING, AFTER = 2.5, 0.1, 5.0
 """Speeds as multiples of real time."""
 _TICK_SECONDS = 0.02
+
+
+def folders(base: Path) -> list[Path]:
+    """New folders, one for each setup."""
+    made = [base / name for name in NAMES]
+    for folder in made:
+        folder.mkdir()
+    return made
 
 
 def match(i: int, frames: int = FRAMES) -> bytes:
@@ -54,22 +55,34 @@ def path_of(folder: Path, i: int) -> Path:
 
 
 @contextmanager
-def writer(folder: Path) -> Iterator[subprocess.Popen[str]]:
-    """Starts the process. A first line on its stdin begins the matches, a second one lets them end."""
-    for name in NAMES:
-        (folder / name).mkdir()
-    command = [sys.executable, "-m", "tests.web.setups", str(folder)]
-    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    assert process.stdin is not None
-    assert process.stdout is not None
+def written(base: Path) -> Iterator[Callable[[], None]]:
+    """Begins all matches, which slow down in mid-game, so that a test has time to look. The function lets them end."""
+    writes = [(i, write) for i in range(COUNT) for write in schedule(match(i), "dolphin")]
+    writes.sort(key=lambda each: each[1].at_seconds)
+    ending, stop = Event(), Event()
+    thread = Thread(target=_write, args=(base, writes, ending, stop))
+    thread.start()
     try:
-        assert process.stdout.readline() == "ready\n"
-        yield process
+        yield ending.set
     finally:
-        process.kill()
-        process.wait(10)
-        process.stdin.close()
-        process.stdout.close()
+        stop.set()
+        thread.join()
+
+
+def _write(base: Path, writes: list[tuple[int, Write]], ending: Event, stop: Event) -> None:
+    """Writes the files in bursts like Dolphin, by one clock of game time for all setups."""
+    seconds, before = 0.0, time.monotonic()
+    with ExitStack() as stack:
+        files = [stack.enter_context(path_of(base, i).open("xb", buffering=0)) for i in range(COUNT)]
+        for i, write in writes:
+            while write.at_seconds > seconds:
+                if stop.wait(_TICK_SECONDS):
+                    return
+                now = time.monotonic()
+                pace = AFTER if ending.is_set() else BEFORE if seconds < HALF_TIME_SECONDS else DURING
+                seconds, before = seconds + (now - before) * pace, now
+            files[i].seek(write.offset)
+            files[i].write(write.data)
 
 
 class Ending(NamedTuple):
@@ -105,53 +118,3 @@ def lines(path: Path, kind: str) -> Iterator[dict[str, Any]]:
     for message in messages(path, topics=("game", "frame", "stats")):
         if message.type == kind:
             yield msgspec.json.decode(message.json())
-
-
-class _Clock:
-    """Game time, shared by all setups."""
-
-    def __init__(self) -> None:
-        self.seconds = 0.0
-        self.let_end = False
-
-    async def run(self) -> None:
-        before = trio.current_time()
-        while True:
-            await trio.sleep(_TICK_SECONDS)
-            now = trio.current_time()
-            pace = AFTER if self.let_end else BEFORE if self.seconds < HALF_TIME_SECONDS else DURING
-            self.seconds += (now - before) * pace
-            before = now
-
-
-async def _write(path: Path, data: bytes, clock: _Clock) -> None:
-    """Writes a file in bursts like Dolphin, by that clock."""
-    with path.open("xb", buffering=0) as file:
-        for write in schedule(data, "dolphin"):
-            while write.at_seconds > clock.seconds:
-                await trio.sleep(_TICK_SECONDS)
-            file.seek(write.offset)
-            file.write(write.data)
-
-
-async def _write_all(folder: Path, matches: list[bytes]) -> None:
-    clock = _Clock()
-    async with trio.open_nursery() as background:
-        background.start_soon(clock.run)
-        async with trio.open_nursery() as writing:
-            for i, data in enumerate(matches):
-                writing.start_soon(_write, path_of(folder, i), data, clock)
-            await trio.to_thread.run_sync(sys.stdin.readline)
-            clock.let_end = True
-        background.cancel_scope.cancel()
-
-
-def _main(folder: str) -> None:
-    matches = [match(i) for i in range(COUNT)]
-    print("ready", flush=True)
-    sys.stdin.readline()
-    trio.run(_write_all, Path(folder), matches)
-
-
-if __name__ == "__main__":
-    _main(*sys.argv[1:])

@@ -30,15 +30,11 @@ READ_PAGE = """() => {
   const text = (root, selector) => root.querySelector(selector)?.textContent;
   const list = document.querySelector(".players");
   return {
-    game: list.dataset.game,
     frame: list.dataset.frame,
     stage: text(document, ".stage"),
     clock: text(document, ".clock"),
-    status: document.querySelector(".status").hidden ? null : text(document, ".status"),
-    phase: document.querySelector(".overlay").dataset.phase,
     combos: [...list.querySelectorAll(".combo")].map((tag) => tag.classList.contains("shown")
       ? [Number(tag.dataset.hits), text(tag, ".damage")] : null),
-    stale: document.querySelector(".overlay").classList.contains("stale"),
     players: [...list.children].map((card) => ({
       port: Number(card.dataset.port),
       colour: card.dataset.colour,
@@ -155,10 +151,6 @@ def shows_a_frame(page: Page, after: int = -124) -> None:
         "after => ((shown) => shown !== '' && Number(shown) > after)(document.querySelector('.players').dataset.frame)",
         arg=after,
     )
-
-
-def shows_the_last_frame(page: Page, log: Log) -> None:
-    page.locator(f".players[data-frame='{max(log.frames)}']").wait_for()
 
 
 def values(read: Mapping[str, Any]) -> dict[str, Any]:

@@ -317,8 +317,7 @@ async def test_pages_that_ask_for_the_token_themselves_are_for_everybody(path: s
 async def test_websockets_of_other_pages_are_refused_in_the_handshake() -> None:
     async with served(access=Access(allowed_origins=("https://a.example",))) as server:
         for headers, status in (({"Host": "evil.example"}, 421), ({"Origin": "https://evil.example"}, 403)):
-            caller = await server.call()
-            async with caller.stream:
+            async with await server.call() as caller:
                 await caller.send(handshake(**{"Host": server.host.decode(), **headers}))
                 assert (await caller.answer()).problem["status"] == status
                 assert await caller.ended()

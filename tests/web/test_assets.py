@@ -14,7 +14,7 @@ import pytest
 
 from slpstream.system.files import open_regular
 from slpstream.web.access import Access
-from tests.web.served import Caller, Served, served
+from tests.web.served import Served, served
 
 pytestmark = pytest.mark.trio
 BIG_BYTES = 8_000_000
@@ -107,8 +107,7 @@ async def test_file_that_changes_while_it_is_sent(
     path = tmp_path / "big.png"
     path.write_bytes(bytes(BIG_BYTES))
     async with served(overlay_folder=tmp_path, socket_buffer_bytes=4096) as server:
-        caller: Caller = await server.call()
-        async with caller.stream:
+        async with await server.call() as caller:
             await caller.send(b"GET /custom/big.png HTTP/1.1\r\nhost: localhost\r\n\r\n")
             await caller.begun()
             change(path)
@@ -127,16 +126,14 @@ async def test_allowed_origins_may_import_the_client_module() -> None:
             assert (answer.status, answer.headers["access-control-allow-origin"]) == (200, "*")
 
 
-async def test_100_continue() -> None:
+async def test_100_continue(server: Served) -> None:
     body = b'{"bestOf":5}'
-    async with served() as server:
-        caller = await server.call()
-        async with caller.stream:
-            await caller.send(
-                b"PATCH /v1/stations/main/set HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
-                b"expect: 100-continue\r\ncontent-length: %d\r\n\r\n" % len(body)
-            )
-            assert (await caller.answer()).status == 100
-            await caller.send(body)
-            answer = await caller.answer()
-            assert (answer.status, answer.json["bestOf"]) == (200, 5)
+    async with await server.call() as caller:
+        await caller.send(
+            b"PATCH /v1/stations/main/set HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
+            b"expect: 100-continue\r\ncontent-length: %d\r\n\r\n" % len(body)
+        )
+        assert (await caller.answer()).status == 100
+        await caller.send(body)
+        answer = await caller.answer()
+        assert (answer.status, answer.json["bestOf"]) == (200, 5)

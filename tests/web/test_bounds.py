@@ -96,8 +96,7 @@ def patch_of(size: int) -> bytes:
 
 async def test_slow_body_is_cut_off_by_a_deadline_for_the_whole(patient_clock: MockClock) -> None:
     async with served() as running:
-        caller = await running.call()
-        async with caller.stream, trio.open_nursery() as nursery:
+        async with await running.call() as caller, trio.open_nursery() as nursery:
             await caller.send(patch_of(1000))
             began = trio.current_time()
 
@@ -120,8 +119,7 @@ async def test_slow_body_is_cut_off_by_a_deadline_for_the_whole(patient_clock: M
 async def test_slow_heads_are_counted_and_idle_connections_are_not(patient_clock: MockClock) -> None:
     async with served() as running:
         for data, last_line in ((b"", b""), (GET, b"HTTP/1.1 200 "), (GET[:-2], b"HTTP/1.1 408 ")):
-            caller = await running.call()
-            async with caller.stream:
+            async with await running.call() as caller:
                 began = trio.current_time()
                 await caller.send(data)
                 with trio.fail_after(server.HEAD_SECONDS * 2):
@@ -137,8 +135,7 @@ async def test_large_body_is_refused() -> None:
             (endpoint.MAX_BODY_BYTES + 1, 413),
             (asgi.MAX_BODY_BYTES + 1, 413),
         ):
-            caller = await running.call()
-            async with caller.stream, trio.open_nursery() as nursery:
+            async with await running.call() as caller, trio.open_nursery() as nursery:
                 nursery.start_soon(caller.send, patch_of(size) + b" " * size)
                 assert (await caller.answer()).status == status
 

@@ -35,29 +35,22 @@ needs_ws = pytest.mark.skipif(
 )
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    folder = tmp_path / "station"
-    folder.mkdir()
-    return folder
-
-
 def node(client: str, *arguments: str) -> list[str]:
     return ["node", str(CLIENTS / client), *arguments]
 
 
 def dumped(replay: Path, *topics: Any) -> list[bytes]:
-    return [message.json("station") for message in messages(replay, topics=topics)]
+    return [message.json("main") for message in messages(replay, topics=topics)]
 
 
 @needs_ws
 @pytest.mark.slow
 def test_client_module_survives_a_restart_of_the_daemon(folder: Path, tmp_path: Path) -> None:
     replay = game_file("v3.18", tmp_path)
-    module = modules(tmp_path) / "slpstream.js"
+    module = modules() / "slpstream.js"
     log = [json.loads(line) for line in dumped(replay, "game", "frame", "event", "stats")]
     with running(folder) as first, written_live(replay, folder, speed=1.5):
-        command = node("module.cjs", module.as_uri(), f"{first.url}/", "station")
+        command = node("module.cjs", module.as_uri(), f"{first.url}/", "main")
         with subprocess.Popen(command, env=ENVIRONMENT, stdout=subprocess.PIPE, text=True) as client:
             try:
                 assert client.stdout is not None

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Page, expect
 
-from tests.browsers.pages import open_page
+from tests.browsers.pages import WatchedPage
 from tests.daemons.process import running
 from tests.project import ROOT
 from tests.web.javascript import WITH_A_FAKE_SOCKET, needs_node, run
@@ -18,12 +18,12 @@ from tests.web.shown import game_file, log_of, written_live
 DOCUMENTATION = ROOT / "docs" / "howto" / "overlay.md"
 
 
-def fake(script: str, into: Path) -> Any:
-    return run(WITH_A_FAKE_SOCKET + script, None, into)
+def fake(script: str) -> Any:
+    return run(WITH_A_FAKE_SOCKET + script, None)
 
 
 @needs_node
-def test_one_station_is_in_the_url_and_is_resumed(tmp_path: Path) -> None:
+def test_one_station_is_in_the_url_and_is_resumed() -> None:
     urls, sent, events, cursors = fake(
         """
       const client = make({ stations: ["a"], topics: ["game", "frame"], rate: 30, token: "t" });
@@ -38,8 +38,7 @@ def test_one_station_is_in_the_url_and_is_resumed(tmp_path: Path) -> None:
       client.close();
       second.say(log("frame", "a", "g", 4));
       return [opened.map(({ url }) => url), [first.sent, second.sent], events, cursors];
-    """,
-        tmp_path,
+    """
     )
     base = "wss://example.org:1/x/v1/stream?station=a&topics=game,frame&rate=30&cursor="
     assert urls == [f"{base}live&token=t", f"{base}g/l2.0&token=t"]
@@ -49,7 +48,7 @@ def test_one_station_is_in_the_url_and_is_resumed(tmp_path: Path) -> None:
 
 
 @needs_node
-def test_several_stations_resume_at_their_own_cursors(tmp_path: Path) -> None:
+def test_several_stations_resume_at_their_own_cursors() -> None:
     urls, sent = fake(
         """
       const client = make({});
@@ -60,8 +59,7 @@ def test_several_stations_resume_at_their_own_cursors(tmp_path: Path) -> None:
       const second = await sockets(2);
       client.close();
       return [opened.map(({ url }) => url), [first.sent, second.sent]];
-    """,
-        tmp_path,
+    """
     )
     assert urls == ["wss://example.org:1/x/v1/stream?station=*&cursor=live", "wss://example.org:1/x/v1/stream"]
     assert sent == [[], [{"op": "subscribe", "cursor": {"a": "g/l1.0", "b": "h/l5.0"}}]]
@@ -72,10 +70,8 @@ def test_several_stations_resume_at_their_own_cursors(tmp_path: Path) -> None:
     ("code", "expected"),
     [(4410, ["live", "reset a"]), (4404, ["live", "reset a"]), (1013, ["g/l1.0", None]), (1006, ["g/l1.0", None])],
 )
-def test_gone_cursor_is_reported_and_the_client_continues_live(code: int, expected: list[Any], tmp_path: Path) -> None:
-    for kept, options in enumerate(("{ stations: ['a'] }", "{ stations: ['a'], cursor: 'g/l1.0' }")):
-        folder = tmp_path / str(kept)
-        folder.mkdir()
+def test_gone_cursor_is_reported_and_the_client_continues_live(code: int, expected: list[Any]) -> None:
+    for options in ("{ stations: ['a'] }", "{ stations: ['a'], cursor: 'g/l1.0' }"):
         url, reset_event, problem = fake(
             f"""
           const client = make({options});
@@ -86,15 +82,14 @@ def test_gone_cursor_is_reported_and_the_client_continues_live(code: int, expect
           client.close();
           const asked = new URL(opened[1].url).searchParams.get("cursor");
           return [asked, events.find((what) => what.startsWith("reset")) ?? null, client.problem];
-        """,
-            folder,
+        """
         )
         assert [url, reset_event] == expected
         assert problem == ""
 
 
 @needs_node
-def test_subscription_can_be_replaced(tmp_path: Path) -> None:
+def test_subscription_can_be_replaced() -> None:
     sent, events = fake(
         """
       const client = make({ stations: ["a"], topics: ["frame"] });
@@ -106,8 +101,7 @@ def test_subscription_can_be_replaced(tmp_path: Path) -> None:
       client.subscribe({ frames: "finalized" });
       client.close();
       return [socket.sent, events];
-    """,
-        tmp_path,
+    """
     )
     assert sent == [
         {"op": "subscribe", "stations": ["a"], "topics": ["frame"], "rate": 6, "cursor": {"a": "g/l1.0"}},
@@ -118,7 +112,7 @@ def test_subscription_can_be_replaced(tmp_path: Path) -> None:
 
 
 @needs_node
-def test_refusal_is_reported_and_the_cursor_kept(tmp_path: Path) -> None:
+def test_refusal_is_reported_and_the_cursor_kept() -> None:
     problem, cursors, count = fake(
         """
       const client = make({ stations: ["a"], cursor: "g/l1.0" });
@@ -130,13 +124,12 @@ def test_refusal_is_reported_and_the_cursor_kept(tmp_path: Path) -> None:
       const { problem, cursors } = client;
       client.close();
       return [problem, cursors, opened.length];
-    """,
-        tmp_path,
+    """
     )
     assert (problem, cursors, count) == ("a token is required", {"a": "g/l2.0"}, 1)
 
 
-def test_documented_example_runs_in_the_overlay_folder(browser: Browser, tmp_path: Path) -> None:
+def test_documented_example_runs_in_the_overlay_folder(watched: WatchedPage, page: Page, tmp_path: Path) -> None:
     folder, own = tmp_path / "main", tmp_path / "own"
     folder.mkdir()
     own.mkdir()
@@ -150,11 +143,10 @@ def test_documented_example_runs_in_the_overlay_folder(browser: Browser, tmp_pat
     replay = game_file("FodPlatforms", tmp_path)
     setups = log_of(replay).settings["players"]  # before the game runs, because the line does not wait for it
     with (
-        open_page(browser) as watched,
         running(folder, arguments=("--config", str(config))) as daemon,
     ):
-        watched.page.goto(f"{daemon.url}/custom/score.html")
-        line = watched.page.locator("#line")
+        page.goto(f"{daemon.url}/custom/score.html")
+        line = page.locator("#line")
         expect(line).to_have_css("opacity", "1")
         daemon.until(lambda: daemon.get("/v1/stations")["stations"][0]["subscribers"] == 1)
         with written_live(replay, folder, speed=4.0):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Page, expect
 
 from tests.browsers.axe import check_with_axe
 from tests.browsers.pages import WIDE, open_page
@@ -23,10 +23,8 @@ PLAYERS = {0: analog(1, change=off_centre), 1: box(2, travel=False), 2: analog(3
 
 
 @pytest.fixture
-def daemon(tmp_path: Path) -> Iterator[DaemonProcess]:
+def daemon(folder: Path, tmp_path: Path) -> Iterator[DaemonProcess]:
     """A daemon that checks controllers, after a game."""
-    folder = tmp_path / "main"
-    folder.mkdir()
     with running(folder, arguments=configuration(tmp_path, "[controllers]\ncheck = true\n")) as daemon:
         daemon.wait_ready()
         (folder / "Game_1.slp").write_bytes(with_inputs(PLAYERS))
@@ -63,12 +61,10 @@ def test_findings_on_the_dashboard(browser: Browser, daemon: DaemonProcess) -> N
         expect(page.locator(".controllers .finding")).to_have_count(2)
 
 
-def test_no_panel_without_the_check(browser: Browser, tmp_path: Path) -> None:
-    folder = tmp_path / "main"
-    folder.mkdir()
-    with running(folder) as daemon, open_page(browser, viewport=WIDE) as watched:
+def test_no_panel_without_the_check(page: Page, folder: Path) -> None:
+    with running(folder) as daemon:
         daemon.wait_ready()
         (folder / "Game_1.slp").write_bytes(with_inputs(PLAYERS))
-        watched.page.goto(f"{daemon.url}/#station/main")
-        expect(watched.page.locator("game-summary")).to_be_visible()
-        expect(watched.page.locator(".controllers")).to_be_hidden()
+        page.goto(f"{daemon.url}/#station/main")
+        expect(page.locator("game-summary")).to_be_visible()
+        expect(page.locator(".controllers")).to_be_hidden()

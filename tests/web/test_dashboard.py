@@ -7,10 +7,9 @@ display with the logs of the files, so speed does not matter.
 from __future__ import annotations
 
 import re
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import msgspec
 import pytest
@@ -18,7 +17,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from slpstream.game.described import DescribedGame
 from slpstream.web import schemas
-from tests.browsers.pages import LONG_MS, PHONE, WIDE, open_page
+from tests.browsers.pages import LONG_MS, PHONE, WIDE, WatchedPage, open_page
 from tests.daemons.demo import Demo, demo
 from tests.daemons.process import DaemonProcess, running
 from tests.synthetic.match import synthetic_match
@@ -35,46 +34,10 @@ SEEN = """() => {
 """The frame, the text and the picture of the stage view."""
 
 
-class Tournament(NamedTuple):
-    """16 setups, and the process that writes their games."""
-
-    daemon: DaemonProcess
-    folder: Path
-    writer: subprocess.Popen[str]
-
-    def begin(self) -> None:
-        """Begins all games at once. Further calls do nothing."""
-        if not any(setups.path_of(self.folder, i).exists() for i in range(setups.COUNT)):
-            self._send("begin")
-
-    def end(self) -> None:
-        """Lets the games end, which slow down in mid-game."""
-        self._send("end")
-
-    def _send(self, line: str) -> None:
-        assert self.writer.stdin is not None
-        self.writer.stdin.write(f"{line}\n")
-        self.writer.stdin.flush()
-
-
-@pytest.fixture(scope="module")
-def tournament(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tournament]:
-    folder = tmp_path_factory.mktemp("tournament")
-    with setups.writer(folder) as writer, running(*(folder / name for name in setups.NAMES)) as daemon:
-        daemon.wait_ready()
-        yield Tournament(daemon, folder, writer)
-
-
 @pytest.fixture(scope="module")
 def playing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
     with demo(log=tmp_path_factory.mktemp("demo") / "stderr") as playing:
         yield playing
-
-
-def overview(page: Page, url: str) -> None:
-    """Opens the page and waits for all stations."""
-    page.goto(f"{url}/")
-    expect(page.locator(".station")).to_have_count(setups.COUNT)
 
 
 def shown_values(row_of: Any) -> dict[int, tuple[str, str]]:
@@ -97,38 +60,42 @@ def written(values: dict[int, tuple[float, int]]) -> dict[int, tuple[str, str]]:
     }
 
 
-def test_sixteen_setups_at_once(browser: Browser, tournament: Tournament) -> None:
-    daemon = tournament.daemon
+def test_sixteen_setups_at_once(browser: Browser, tmp_path: Path) -> None:
     with (
+        running(*setups.folders(tmp_path)) as daemon,
         open_page(browser, viewport=WIDE, color_scheme="dark") as wide,
         open_page(browser, viewport=PHONE, color_scheme="dark", has_touch=True) as phone,
     ):
+        daemon.wait_ready()
         page, small = wide.page, phone.page
-        overview(page, daemon.url)
-        overview(small, daemon.url)
-        tournament.begin()
-        expect(page.locator(".state[data-state=playing]")).to_have_count(setups.COUNT)
-        page.get_by_role("link", name="setup02").click()
-        small.get_by_role("link", name="setup07").tap()
         for each in (page, small):
-            each.wait_for_selector("stage-view[data-described-frame]:not([data-described-frame=''])")
-            assert each.evaluate("document.documentElement.scrollWidth") == each.evaluate("innerWidth")
-        assert "Port Town, Captain Falcon" in small.evaluate(SEEN)[1]
-        texts = watch_stage(page)
+            each.goto(f"{daemon.url}/")
+            expect(each.locator(".station")).to_have_count(setups.COUNT)
+        with setups.written(tmp_path) as let_end:
+            expect(page.locator(".state[data-state=playing]")).to_have_count(setups.COUNT)
+            page.get_by_role("link", name="setup02").click()
+            small.get_by_role("link", name="setup07").tap()
+            for each in (page, small):
+                each.wait_for_selector("stage-view[data-described-frame]:not([data-described-frame=''])")
+                assert each.evaluate("document.documentElement.scrollWidth") == each.evaluate("innerWidth")
+            assert "Port Town, Captain Falcon" in small.evaluate(SEEN)[1]
+            texts = watch_stage(page)
 
-        for each in (page, small):
-            each.get_by_role("link", name="All stations").click()
-            expect(each.locator(".station .percent").filter(has_text=re.compile(r"[1-9]\d%")).nth(3)).to_be_visible()
-            expect(each.locator(".station .lag").filter(has_text="lag").nth(3)).to_be_visible()
-            assert each.evaluate("document.documentElement.scrollWidth") == each.evaluate("innerWidth")
-            expect(each.locator(".count")).to_have_text("16 of 16 playing")
+            for each in (page, small):
+                each.get_by_role("link", name="All stations").click()
+                expect(
+                    each.locator(".station .percent").filter(has_text=re.compile(r"[1-9]\d%")).nth(3)
+                ).to_be_visible()
+                expect(each.locator(".station .lag").filter(has_text="lag").nth(3)).to_be_visible()
+                assert each.evaluate("document.documentElement.scrollWidth") == each.evaluate("innerWidth")
+                expect(each.locator(".count")).to_have_text("16 of 16 playing")
 
-        small.get_by_role("link", name="setup07").tap()
-        tournament.end()
-        expect(page.locator(".station[data-ended=true]")).to_have_count(setups.COUNT, timeout=LONG_MS)
-        endings = [setups.ending(setups.path_of(tournament.folder, i)) for i in range(setups.COUNT)]
+            small.get_by_role("link", name="setup07").tap()
+            let_end()
+            expect(page.locator(".station[data-ended=true]")).to_have_count(setups.COUNT, timeout=LONG_MS)
+        endings = [setups.ending(setups.path_of(tmp_path, i)) for i in range(setups.COUNT)]
         check_endings(page, endings)
-        check_words(texts, setups.path_of(tournament.folder, 1))
+        check_words(texts, setups.path_of(tmp_path, 1))
         page.get_by_role("link", name="setup02").click()
         check_summary(page, endings[1])
         expect(small.locator(".panel")).to_have_attribute("data-ended", "true")
@@ -223,38 +190,36 @@ def test_reduced_motion(browser: Browser, playing: Demo, motion: Literal["reduce
     assert min(between) >= 8 if motion == "reduce" else min(between) < 8, between
 
 
-def test_game_that_ended_before_the_page_was_opened(browser: Browser, tmp_path: Path) -> None:
+def test_game_that_ended_before_the_page_was_opened(watched: WatchedPage, page: Page, folder: Path) -> None:
     """Its card is complete, with a plot from the first frame on."""
-    folder = tmp_path / "main"
-    folder.mkdir()
-    with running(folder) as daemon, open_page(browser, viewport=WIDE) as watched:
+    with running(folder) as daemon:
         daemon.wait_ready()
         path = folder / "Game_1.slp"
         path.write_bytes(synthetic_match(seed=3, stocks=1, stage_id=2))
         daemon.until(lambda: daemon.get("/v1/stations")["stations"][0].get("game", {}).get("inProgress") is False)
-        watched.page.goto(f"{daemon.url}/")
+        page.goto(f"{daemon.url}/")
         ending = setups.ending(path)
-        expect(watched.page.locator(".panel")).to_have_attribute("data-ended", "true")
-        widths = watched.page.locator(".panel .player .who").evaluate_all("all => all.map((who) => who.clientWidth)")
+        expect(page.locator(".panel")).to_have_attribute("data-ended", "true")
+        widths = page.locator(".panel .player .who").evaluate_all("all => all.map((who) => who.clientWidth)")
         assert len(set(widths)) == 1, "the winner's name has as much room"
-        check_summary(watched.page, ending)
-        expect(watched.page.locator(".panel .kills li")).to_have_count(1)
+        check_summary(page, ending)
+        expect(page.locator(".panel .kills li")).to_have_count(1)
         lost = next(stock for stock in ending.stats["stocks"] if "endPercent" in stock)
-        expect(watched.page.locator(".panel .kills")).to_contain_text(
+        expect(page.locator(".panel .kills")).to_contain_text(
             f"{NAMES[lost['playerIndex']]} at {int(lost['endPercent'])}%"
         )
-        game = watched.page.locator(".games .game")
+        game = page.locator(".games .game")
         expect(game).to_contain_text(f"{NAMES[ending.winners[0]]} wins")
         game.get_by_role("link", name="Vixen against Altea").click()
-        expect(watched.page.locator("#detail-title")).to_have_text("Vixen against Altea")
-        expect(table_row(watched.page, "Kills")).to_have_text(
+        expect(page.locator("#detail-title")).to_have_text("Vixen against Altea")
+        expect(table_row(page, "Kills")).to_have_text(
             [str(int(index in ending.winners)) for index in range(len(NAMES))]
         )
-        assert shown_values(watched.page.locator(".panel")) == written(ending.values)
+        assert shown_values(page.locator(".panel")) == written(ending.values)
         watched.check(daemon.url)
 
 
-def test_recent_games_show_both_times_where_they_differ(browser: Browser, empty_daemon: DaemonProcess) -> None:
+def test_recent_games_show_both_times_where_they_differ(page: Page, empty_daemon: DaemonProcess) -> None:
     described = msgspec.to_builtins(schemas.described(DescribedGame.of_payloads("0", {}, None).summary()))
     item = {"format": "gci", "station": "main", "inProgress": False, "reason": "game_end", **described}
     times = {
@@ -263,14 +228,12 @@ def test_recent_games_show_both_times_where_they_differ(browser: Browser, empty_
         "2" * 32: {"startedAt": "2001-12-24T03:04:05Z"},
     }
     games = [{"gameId": game_id, **item, **moments} for game_id, moments in times.items()]
-    with open_page(browser, viewport=WIDE) as watched:
-        page = watched.page
-        page.route("**/v1/games?*", lambda route: route.fulfill(json={"games": games}))
-        page.goto(f"{empty_daemon.url}/")
-        shown = page.locator(".games .game time")
-        expect(shown).to_have_count(3)
-        expect(shown.nth(0)).to_contain_text("2025")
-        expect(shown.nth(0)).to_contain_text(re.compile(r"own clock: .*2001"))
-        for place in (1, 2):
-            expect(shown.nth(place)).not_to_contain_text("own clock")
-        expect(shown.nth(2)).to_contain_text("2001")
+    page.route("**/v1/games?*", lambda route: route.fulfill(json={"games": games}))
+    page.goto(f"{empty_daemon.url}/")
+    shown = page.locator(".games .game time")
+    expect(shown).to_have_count(3)
+    expect(shown.nth(0)).to_contain_text("2025")
+    expect(shown.nth(0)).to_contain_text(re.compile(r"own clock: .*2001"))
+    for place in (1, 2):
+        expect(shown.nth(place)).not_to_contain_text("own clock")
+    expect(shown.nth(2)).to_contain_text("2001")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -60,7 +59,7 @@ def payload_of(frame: bytes) -> bytes:
 
 @pytest.mark.slow
 @needs_node
-def test_node_decodes_what_python_encodes(tmp_path: Path) -> None:
+def test_node_decodes_what_python_encodes() -> None:
     log = some_log()
     sent = encoded(on_the_wire(log))
     read = run(
@@ -70,7 +69,6 @@ def test_node_decodes_what_python_encodes(tmp_path: Path) -> None:
       return given.map((text) => decoder.decode(Buffer.from(text, "base64")));
     """,
         sent,
-        tmp_path,
     )
     assert {message.type for message in log} >= {"game_start", "frame", "finalized", "stats"}
     for message, decoded in zip(log, read, strict=True):
@@ -88,7 +86,7 @@ VALUES: list[Any] = [
 
 
 @needs_node
-def test_node_decodes_every_type_of_messagepack(tmp_path: Path) -> None:
+def test_node_decodes_every_type_of_messagepack() -> None:
     packed = encoded([*map(msgspec.msgpack.encode, VALUES), b"\xca\x3f\xc0\0\0"])
     read = run(
         """
@@ -96,13 +94,12 @@ def test_node_decodes_every_type_of_messagepack(tmp_path: Path) -> None:
       return given.map((text) => decodeMessagePack(Buffer.from(text, "base64")));
     """,
         packed,
-        tmp_path,
     )
     assert read == [*VALUES, 1.5]
 
 
 @needs_node
-def test_node_rejects_invalid_messagepack(tmp_path: Path) -> None:
+def test_node_rejects_invalid_messagepack() -> None:
     broken = [b"", b"\xc1", b"\xa3ab", b"\x92\x01", b"\x01\x01", b"\xc4\x05ab", b"\x94\xa4main\x00\x01\x00"]
     errors = run(
         """
@@ -113,13 +110,12 @@ def test_node_rejects_invalid_messagepack(tmp_path: Path) -> None:
       return given.map(read);
     """,
         encoded(broken),
-        tmp_path,
     )
     assert errors == ["RangeError"] * 6 + ["Error"]
 
 
 @needs_node
-def test_shapes_in_node_and_python_are_equal(tmp_path: Path) -> None:
+def test_shapes_in_node_and_python_are_equal() -> None:
     """Keys sorted by code point, numbers as keys, keys that appear and disappear."""
     states: list[dict[str, Any]] = [
         {"10": 1, "9": 2, "\U0001f600": 3, "\uffff": 4, "a": {"b": [], "c": [[1], {"d": None}]}},
@@ -139,13 +135,12 @@ def test_shapes_in_node_and_python_are_equal(tmp_path: Path) -> None:
       return given.map((text) => decoder.decode(Buffer.from(text, "base64")).frame);
     """,
         sent,
-        tmp_path,
     )
     assert read == states
 
 
 @needs_node
-def test_client_uses_deltas_and_delivers_whole_messages(tmp_path: Path) -> None:
+def test_client_uses_deltas_and_delivers_whole_messages() -> None:
     """After a message that it cannot decode it reconnects, and the first frame on the new connection is whole."""
     log = [message for message in some_log()[:40] if message.type in ("game_start", "frame", "finalized")]
     hello = DELTA.status({"type": "hello", "protocol": 1, "version": "9", "stations": ["main"]})
@@ -173,7 +168,6 @@ def test_client_uses_deltas_and_delivers_whole_messages(tmp_path: Path) -> None:
       return [opened.map(({ protocol }) => protocol), opened.map(({ binaryType }) => binaryType), frames];
     """,
         sent,
-        tmp_path,
     )
     assert protocols == [SUBPROTOCOL] * 2
     assert kinds == ["arraybuffer"] * 2

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Page, expect
 from websockets.sync.client import connect
 
 from slpstream.model.errors import SubscriberError
@@ -15,7 +15,7 @@ from slpstream.model.messages import PAYLOADS, STATUS_PAYLOADS
 from slpstream.stream.subscription import SubscribeRequest
 from slpstream.web import stream_reference
 from slpstream.web.app import described_endpoints
-from tests.browsers.pages import WIDE, open_page
+from tests.browsers.pages import WatchedPage
 from tests.daemons.configuration import requiring_tokens
 from tests.daemons.demo import Demo, demo
 from tests.daemons.process import running
@@ -36,69 +36,63 @@ def test_stream_is_described_from_its_types() -> None:
     assert all(codes.values())
 
 
-def test_everything_is_on_the_page(browser: Browser, playing: Demo) -> None:
-    with open_page(browser, viewport=WIDE) as watched:
-        page = watched.page
-        page.goto(f"{playing.url}/")
-        page.get_by_role("link", name="API", exact=True).click()
-        page.locator("[id^=operation-]").first.wait_for()
-        for endpoint in described_endpoints():
-            section = page.locator(f"#operation-{endpoint.name}")
-            expect(section.locator("h3")).to_have_text(f"{endpoint.method} {endpoint.path}")
-        for kind in (*PAYLOADS, *STATUS_PAYLOADS):
-            assert page.locator(f"#message-{kind} tbody tr").count() > 0
-        for code in ("1001", "4400", "4401", "4404", "4410"):
-            expect(page.locator(".stream").get_by_role("rowheader", name=code, exact=True)).to_be_attached()
-        links = page.locator("a[href^='#']").evaluate_all("links => links.map((link) => link.hash.slice(1))")
-        missing = page.evaluate("ids => ids.filter((id) => document.getElementById(id) === null)", links)
-        assert missing == []
-        page.locator("#operation-listGames summary").click()
-        example = json.loads(page.locator("#operation-listGames details pre").text_content() or "")
-        assert set(example["games"][0]) >= {"gameId", "station", "players", "summary"}
-        watched.check(playing.url)
+def test_everything_is_on_the_page(watched: WatchedPage, page: Page, playing: Demo) -> None:
+    page.goto(f"{playing.url}/")
+    page.get_by_role("link", name="API", exact=True).click()
+    page.locator("[id^=operation-]").first.wait_for()
+    for endpoint in described_endpoints():
+        section = page.locator(f"#operation-{endpoint.name}")
+        expect(section.locator("h3")).to_have_text(f"{endpoint.method} {endpoint.path}")
+    for kind in (*PAYLOADS, *STATUS_PAYLOADS):
+        assert page.locator(f"#message-{kind} tbody tr").count() > 0
+    for code in ("1001", "4400", "4401", "4404", "4410"):
+        expect(page.locator(".stream").get_by_role("rowheader", name=code, exact=True)).to_be_attached()
+    links = page.locator("a[href^='#']").evaluate_all("links => links.map((link) => link.hash.slice(1))")
+    missing = page.evaluate("ids => ids.filter((id) => document.getElementById(id) === null)", links)
+    assert missing == []
+    page.locator("#operation-listGames summary").click()
+    example = json.loads(page.locator("#operation-listGames details pre").text_content() or "")
+    assert set(example["games"][0]) >= {"gameId", "station", "players", "summary"}
+    watched.check(playing.url)
 
 
-def test_console(browser: Browser, playing: Demo) -> None:
-    with open_page(browser, viewport=WIDE) as watched:
-        page = watched.page
-        page.goto(f"{playing.url}/docs")
-        console = page.locator(".console")
-        console.get_by_label("frame", exact=True).check()
-        console.get_by_label("Station").select_option("demo")
-        console.get_by_label("Fields of a frame").fill("post.percent")
-        console.get_by_label("Frames per second").fill("30")
-        console.locator("[name=frames]").select_option("finalized")
-        console.get_by_role("button", name="Connect", exact=True).click()
-        expect(console.locator(".state")).to_have_text("connected")
-        frame = console.locator("li", has=page.locator(".type", has_text="frame")).first
-        frame.locator("summary").wait_for()
-        console.get_by_role("button", name="Pause").click()
-        shown = console.locator(".messages li").count()
-        assert 0 < shown <= 200
-        console.locator("summary").last.click()
-        assert '"type"' in console.locator(".messages pre").last.inner_text()
-        address, message = (field.input_value() for field in console.locator(".url").all())
-        assert json.loads(message) == {
-            "op": "subscribe", "stations": ["demo"], "frames": "finalized", "fields": ["post.percent"], "rate": 30,
-        }  # fmt: skip
-        with connect(address) as by_address, connect(address.partition("?")[0]) as by_message:
-            by_message.send(message)
-            for socket in (by_address, by_message):
-                assert json.loads(socket.recv(10))["type"] == "hello"
-                assert json.loads(socket.recv(10))["station"] == "demo"
-        console.get_by_role("button", name="Clear").click()
-        expect(console.locator(".messages li")).to_have_count(0)
-        console.get_by_role("button", name="Disconnect").click()
-        expect(console.locator(".state")).to_have_text("")
-        watched.check(playing.url)
+def test_console(watched: WatchedPage, page: Page, playing: Demo) -> None:
+    page.goto(f"{playing.url}/docs")
+    console = page.locator(".console")
+    console.get_by_label("frame", exact=True).check()
+    console.get_by_label("Station").select_option("demo")
+    console.get_by_label("Fields of a frame").fill("post.percent")
+    console.get_by_label("Frames per second").fill("30")
+    console.locator("[name=frames]").select_option("finalized")
+    console.get_by_role("button", name="Connect", exact=True).click()
+    expect(console.locator(".state")).to_have_text("connected")
+    frame = console.locator("li", has=page.locator(".type", has_text="frame")).first
+    frame.locator("summary").wait_for()
+    console.get_by_role("button", name="Pause").click()
+    shown = console.locator(".messages li").count()
+    assert 0 < shown <= 200
+    console.locator("summary").last.click()
+    assert '"type"' in console.locator(".messages pre").last.inner_text()
+    address, message = (field.input_value() for field in console.locator(".url").all())
+    assert json.loads(message) == {
+        "op": "subscribe", "stations": ["demo"], "frames": "finalized", "fields": ["post.percent"], "rate": 30,
+    }  # fmt: skip
+    with connect(address) as by_address, connect(address.partition("?")[0]) as by_message:
+        by_message.send(message)
+        for socket in (by_address, by_message):
+            assert json.loads(socket.recv(10))["type"] == "hello"
+            assert json.loads(socket.recv(10))["station"] == "demo"
+    console.get_by_role("button", name="Clear").click()
+    expect(console.locator(".messages li")).to_have_count(0)
+    console.get_by_role("button", name="Disconnect").click()
+    expect(console.locator(".state")).to_have_text("")
+    watched.check(playing.url)
 
 
-def test_page_asks_for_the_token(browser: Browser, tmp_path: Path) -> None:
+def test_page_asks_for_the_token(page: Page, tmp_path: Path) -> None:
     with (
         running(tmp_path, arguments=requiring_tokens(tmp_path)) as daemon,
-        open_page(browser, viewport=WIDE) as watched,
     ):
-        page = watched.page
         page.goto(f"{daemon.url}/docs")
         page.locator("body > .problem").get_by_role("link", name="Log in").click()
         page.get_by_label("Access token").fill("sesame")

@@ -63,7 +63,7 @@ def preview(page: Page) -> FrameLocator:
 
 
 @needs_node
-def test_addresses_and_drafts(tmp_path: Path) -> None:
+def test_addresses_and_drafts() -> None:
     """Options without effect are left out, and everything else is the same after it was read again."""
     script = """
       const { addressOf, draftOf, hashOf, readAddress } = await import("./dashboard/editor/address.js");
@@ -107,13 +107,13 @@ def test_addresses_and_drafts(tmp_path: Path) -> None:
         "javascript:alert(1)": None,
         "": None,
     }  # fmt: skip
-    found = run(script, list(wanted), tmp_path)
+    found = run(script, list(wanted))
     for given, (expected, read) in zip(wanted, zip(wanted.values(), found, strict=True), strict=True):
         assert read == (None if expected is None else list(expected)), given
 
 
 @needs_node
-def test_every_option_has_a_control_and_a_label(tmp_path: Path) -> None:
+def test_every_option_has_a_control_and_a_label() -> None:
     script = """
       const { OPTIONS } = await import("./scenes/options.js");
       const { SCENES } = await import("./scenes/names.js");
@@ -123,7 +123,7 @@ def test_every_option_has_a_control_and_a_label(tmp_path: Path) -> None:
       const unlabelled = names.filter((name) => !(`editor.option.${name}` in texts));
       return [Object.keys(OPTIONS).filter((name) => !names.includes(name)), unlabelled];
     """
-    assert run(script, None, tmp_path) == [["token"], []]
+    assert run(script, None) == [["token"], []]
 
 
 def test_controls_write_the_address(browser: Browser, empty_daemon: DaemonProcess) -> None:
@@ -298,22 +298,22 @@ def test_address_is_copied_with_the_token(browser: Browser, tmp_path: Path) -> N
         expect(preview(page).locator(".plate .name").first).to_have_text("Vixen")
 
 
-def test_links_lead_to_the_editor_which_costs_nothing_before(browser: Browser, empty_daemon: DaemonProcess) -> None:
-    with open_page(browser, viewport=WIDE) as watched:
-        page = watched.page
-        page.goto(f"{empty_daemon.url}/#station/side")
-        link = page.locator(".detail").get_by_role("link", name="Adjust a scene…")
-        expect(link).to_be_visible()
-        early = [url for url in watched.requested if "/editor/" in url or "/scenes/" in url]
-        assert [url.rsplit("/", 1)[1] for url in early] == ["names.js"]  # which the wall needs
-        link.click()
-        expect(address(page)).to_have_value(f"{empty_daemon.url}/scenes/live/side")
-        page.goto(f"{empty_daemon.url}/#wall")
-        page.get_by_role("button", name="Scenes of side").click()
-        page.get_by_role("button", name="Adjust a scene…").click()
-        expect(page.get_by_role("heading", name="Scene editor")).to_be_focused()
-        page.get_by_role("link", name="All stations").click()
-        expect(page.locator(".tile")).to_have_count(2)
+def test_links_lead_to_the_editor_which_costs_nothing_before(
+    watched: WatchedPage, page: Page, empty_daemon: DaemonProcess
+) -> None:
+    page.goto(f"{empty_daemon.url}/#station/side")
+    link = page.locator(".detail").get_by_role("link", name="Adjust a scene…")
+    expect(link).to_be_visible()
+    early = [url for url in watched.requested if "/editor/" in url or "/scenes/" in url]
+    assert [url.rsplit("/", 1)[1] for url in early] == ["names.js"]  # which the wall needs
+    link.click()
+    expect(address(page)).to_have_value(f"{empty_daemon.url}/scenes/live/side")
+    page.goto(f"{empty_daemon.url}/#wall")
+    page.get_by_role("button", name="Scenes of side").click()
+    page.get_by_role("button", name="Adjust a scene…").click()
+    expect(page.get_by_role("heading", name="Scene editor")).to_be_focused()
+    page.get_by_role("link", name="All stations").click()
+    expect(page.locator(".tile")).to_have_count(2)
 
 
 def test_keyboard_alone(browser: Browser, empty_daemon: DaemonProcess) -> None:

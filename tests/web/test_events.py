@@ -97,60 +97,55 @@ def log_events(log: FakeLog) -> list[tuple[str, str | None]]:
     return [(message.type, message.cursor) for message in log.whole()]
 
 
-async def test_a_whole_game() -> None:
-    async with served() as server:
-        log = FakeLog(1, batches=20)
-        game = server.stations[0].begin(log)
-        source = await follow(server, cursor="start", delivery="lossless")
-        async with source.stream:
-            assert "content-type: text/event-stream" in source.head
-            assert "cache-control: no-store" in source.head
-            assert "connection: close" in source.head
-            assert "content-security-policy" in source.head
-            assert server.server.event_streams == 1
-            assert server.server.websockets == 0
-            server.stations[0].write_all(game)
-            events = await source.until("metadata")
-        station, *events = events
-        assert (station.type, station.id, station.data["station"]) == ("station", None, "main")
-        assert [(event.type, event.id) for event in events] == log_events(log)
-        assert [event.data for event in events] == [msgspec.json.decode(m.json("main")) for m in log.whole()]
-        assert source.retry == [2000]
-
-
-async def test_reconnecting_client_gets_what_follows() -> None:
-    async with served() as server:
-        log = FakeLog(1, batches=20)
-        server.stations[0].play(log)
-        whole = log_events(log)
-        for at in (0, 5, len(whole) - 2):
-            last = whole[at][1] or ""
-            source = await follow(server, last=last, cursor="live", delivery="lossless")
-            async with source.stream:
-                events = await source.until("metadata")
-            assert [(e.type, e.id) for e in events if e.id] == whole[at + 1 :], (
-                "the header takes precedence over the query"
-            )
-            source = await follow(server, cursor=last, delivery="lossless", topics="game,frame")
-            async with source.stream:
-                events = await source.until("metadata")
-            wanted = [(t, c) for t, c in whole[at + 1 :] if t not in ("event", "stats")]
-            assert [(e.type, e.id) for e in events if e.id] == wanted
-
-
-async def test_snapshot_has_a_cursor_to_resume_from() -> None:
-    async with served() as server:
-        game = server.stations[0].begin(log := FakeLog(1, batches=20))
-        server.stations[0].write(game, 10)
-        source = await follow(server)
-        async with source.stream:
-            snapshot = (await source.until("snapshot"))[-1]
+async def test_a_whole_game(server: Served) -> None:
+    log = FakeLog(1, batches=20)
+    game = server.stations[0].begin(log)
+    source = await follow(server, cursor="start", delivery="lossless")
+    async with source.stream:
+        assert "content-type: text/event-stream" in source.head
+        assert "cache-control: no-store" in source.head
+        assert "connection: close" in source.head
+        assert "content-security-policy" in source.head
+        assert server.server.event_streams == 1
+        assert server.server.websockets == 0
         server.stations[0].write_all(game)
-        source = await follow(server, last=snapshot.id or "", delivery="lossless")
+        events = await source.until("metadata")
+    station, *events = events
+    assert (station.type, station.id, station.data["station"]) == ("station", None, "main")
+    assert [(event.type, event.id) for event in events] == log_events(log)
+    assert [event.data for event in events] == [msgspec.json.decode(m.json("main")) for m in log.whole()]
+    assert source.retry == [2000]
+
+
+async def test_reconnecting_client_gets_what_follows(server: Served) -> None:
+    log = FakeLog(1, batches=20)
+    server.stations[0].play(log)
+    whole = log_events(log)
+    for at in (0, 5, len(whole) - 2):
+        last = whole[at][1] or ""
+        source = await follow(server, last=last, cursor="live", delivery="lossless")
         async with source.stream:
             events = await source.until("metadata")
-        written = [m for batch in log.batches[:10] for m in batch["live"]]
-        assert [(e.type, e.id) for e in events if e.id] == log_events(log)[len(written) :]
+        assert [(e.type, e.id) for e in events if e.id] == whole[at + 1 :], "the header takes precedence over the query"
+        source = await follow(server, cursor=last, delivery="lossless", topics="game,frame")
+        async with source.stream:
+            events = await source.until("metadata")
+        wanted = [(t, c) for t, c in whole[at + 1 :] if t not in ("event", "stats")]
+        assert [(e.type, e.id) for e in events if e.id] == wanted
+
+
+async def test_snapshot_has_a_cursor_to_resume_from(server: Served) -> None:
+    game = server.stations[0].begin(log := FakeLog(1, batches=20))
+    server.stations[0].write(game, 10)
+    source = await follow(server)
+    async with source.stream:
+        snapshot = (await source.until("snapshot"))[-1]
+    server.stations[0].write_all(game)
+    source = await follow(server, last=snapshot.id or "", delivery="lossless")
+    async with source.stream:
+        events = await source.until("metadata")
+    written = [m for batch in log.batches[:10] for m in batch["live"]]
+    assert [(e.type, e.id) for e in events if e.id] == log_events(log)[len(written) :]
 
 
 async def test_refused_requests() -> None:
@@ -181,28 +176,27 @@ async def test_pages_of_allowed_origins_read_it_with_the_token() -> None:
             assert (await source.until("station"))[-1].data["station"] == "main"
 
 
-async def test_cursor_that_vanishes_later_is_reported() -> None:
-    async with served() as server:
-        log = FakeLog(1, batches=20)
-        server.stations[0].archived(log)
-        place = log_events(log)[3][1]
-        original = server.hub.channels["main"].locate
+async def test_cursor_that_vanishes_later_is_reported(server: Served) -> None:
+    log = FakeLog(1, batches=20)
+    server.stations[0].archived(log)
+    place = log_events(log)[3][1]
+    original = server.hub.channels["main"].locate
 
-        async def locate(game_id: str) -> Any:
-            game = await original(game_id)
-            server.stations[0].archive[0].gone = True
-            return game
+    async def locate(game_id: str) -> Any:
+        game = await original(game_id)
+        server.stations[0].archive[0].gone = True
+        return game
 
-        server.hub.channels["main"].locate = locate  # type: ignore[method-assign]
-        for file in server.stations[0].archive:
-            file.gone = True
-        source = await follow(server, cursor=place, delivery="lossless")
-        async with source.stream:
-            error = (await source.until("error"))[-1]
-            assert error.data["code"] == 4410
-            assert error.id is None
-            assert await source.next() is None
-        assert source.retry == [2000, 30_000], "a browser reconnects, but not at once"
+    server.hub.channels["main"].locate = locate  # type: ignore[method-assign]
+    for file in server.stations[0].archive:
+        file.gone = True
+    source = await follow(server, cursor=place, delivery="lossless")
+    async with source.stream:
+        error = (await source.until("error"))[-1]
+        assert error.data["code"] == 4410
+        assert error.id is None
+        assert await source.next() is None
+    assert source.retry == [2000, 30_000], "a browser reconnects, but not at once"
 
 
 async def test_removed_station_ends_its_streams_and_websockets() -> None:
@@ -247,15 +241,14 @@ async def test_shutdown_ends_the_stream() -> None:
             await server.stopped.wait()
 
 
-async def test_client_that_leaves_is_released() -> None:
-    async with served() as server:
-        source = await follow(server)
-        await source.until("station")
-        await source.stream.aclose()
-        with trio.fail_after(TIMEOUT_SECONDS):
-            while server.server.event_streams:
-                await trio.sleep(0.01)
-        assert server.stations[0].channel.subscribers == 0
+async def test_client_that_leaves_is_released(server: Served) -> None:
+    source = await follow(server)
+    await source.until("station")
+    await source.stream.aclose()
+    with trio.fail_after(TIMEOUT_SECONDS):
+        while server.server.event_streams:
+            await trio.sleep(0.01)
+    assert server.stations[0].channel.subscribers == 0
 
 
 async def test_slow_client_has_a_bounded_outbox_and_gets_lagged() -> None:
@@ -274,18 +267,17 @@ async def test_slow_client_has_a_bounded_outbox_and_gets_lagged() -> None:
             assert 0 < seen[-1].data["missed"] <= server.lagged
 
 
-async def test_heartbeat_while_nothing_happens(autojump_clock: MockClock) -> None:
+async def test_heartbeat_while_nothing_happens(server: Served, autojump_clock: MockClock) -> None:
     autojump_clock.autojump_threshold = 0.02
-    async with served() as server:
-        source = await follow(server)
-        async with source.stream:
-            await source.until("station")
-            received = b""
-            with trio.fail_after(5 * events_module.HEARTBEAT_SECONDS):
-                while len(received) < 6:
-                    received += await source.stream.receive_some()
-            assert received == b":\n\n:\n\n"
-            assert server.lagged == 0
+    source = await follow(server)
+    async with source.stream:
+        await source.until("station")
+        received = b""
+        with trio.fail_after(5 * events_module.HEARTBEAT_SECONDS):
+            while len(received) < 6:
+                received += await source.stream.receive_some()
+        assert received == b":\n\n:\n\n"
+        assert server.lagged == 0
 
 
 async def test_encoding_of_events() -> None:

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Page, expect
 
 from slpstream.config import Config, StationConfig
 from slpstream.daemon.daemon import Daemon
 from slpstream.model.errors import DemoRefused
-from tests.browsers.pages import WIDE, open_page
+from tests.browsers.pages import WatchedPage
 from tests.daemons.configuration import configuration
 from tests.daemons.process import DaemonProcess, running
 from tests.daemons.requests import ask
@@ -36,10 +36,9 @@ def change(daemon: DaemonProcess, body: dict[str, Any], **headers: str) -> tuple
     return response.status, response.body
 
 
-def test_page_names_folder_and_overlay_until_the_first_game(browser: Browser, tmp_path: Path) -> None:
+def test_page_names_folder_and_overlay_until_the_first_game(watched: WatchedPage, page: Page, tmp_path: Path) -> None:
     folder = tmp_path / "Slippi"
-    with running(folder) as daemon, open_page(browser, viewport=WIDE) as watched:
-        page = watched.page
+    with running(folder) as daemon:
         page.goto(f"{daemon.url}/")
         expect(page.get_by_role("heading", name="Waiting for your first game")).to_be_visible()
         expect(page.locator(".folders code")).to_have_text(str(folder))
@@ -58,12 +57,13 @@ def test_page_names_folder_and_overlay_until_the_first_game(browser: Browser, tm
         watched.check(daemon.url, interrupted=True)
 
 
-def test_page_is_not_shown_for_a_folder_with_games_but_a_link_leads_to_it(browser: Browser, folder: Path) -> None:
+def test_page_is_not_shown_for_a_folder_with_games_but_a_link_leads_to_it(
+    watched: WatchedPage, page: Page, folder: Path
+) -> None:
     game = folder / "Game_1.slp"
     game.write_bytes(synthetic_match(seed=3, frames=300))
     os.utime(game, (1_700_000_000, 1_700_000_000))
-    with running(folder) as daemon, open_page(browser, viewport=WIDE) as watched:
-        page = watched.page
+    with running(folder) as daemon:
         page.goto(f"{daemon.url}/")
         expect(page.locator(".game")).to_have_count(1)
         expect(page.locator(".first-run")).to_be_hidden()
@@ -74,9 +74,8 @@ def test_page_is_not_shown_for_a_folder_with_games_but_a_link_leads_to_it(browse
         watched.check(daemon.url)
 
 
-def test_demo_plays_and_leaves_nothing(browser: Browser, folder: Path) -> None:
-    with running(folder) as daemon, open_page(browser, viewport=WIDE) as watched:
-        page = watched.page
+def test_demo_plays_and_leaves_nothing(watched: WatchedPage, page: Page, folder: Path) -> None:
+    with running(folder) as daemon:
         page.goto(f"{daemon.url}/")
         expect(page.locator(".demo")).to_be_visible()
         reached = []

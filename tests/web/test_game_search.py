@@ -17,10 +17,8 @@ from tests.synthetic.match import synthetic_match
 
 
 @pytest.fixture
-def daemon(tmp_path: Path) -> Iterator[DaemonProcess]:
+def daemon(folder: Path) -> Iterator[DaemonProcess]:
     """A daemon with two games that are over."""
-    folder = tmp_path / "main"
-    folder.mkdir()
     for number in (1, 2):
         (folder / f"Game_{number}.slp").write_bytes(synthetic_match(seed=number, frames=300 * number))
     with running(folder) as daemon:

@@ -15,15 +15,14 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from playwright.sync_api import Browser, Locator, Page, ViewportSize, expect
+from playwright.sync_api import Locator, Page, expect
 
 from slpstream.api import messages
 from tests.bench.games import EndlessGame
-from tests.browsers.pages import open_page
+from tests.browsers.pages import WatchedPage
 from tests.daemons.process import running
 from tests.synthetic.match import synthetic_match
 
-WIDE = ViewportSize(width=1280, height=900)
 TEN_SECONDS = 600
 FRAMES_A_WRITE = 3
 BEFORE = "most => document.querySelector('stage-view').frame?.frame < most"
@@ -86,14 +85,13 @@ def written_without_end(path: Path, begun: int = 1000) -> Iterator[None]:
         writer.join()
 
 
-def test_scrub_back_ten_seconds_in_a_running_game_and_return_to_live(browser: Browser, tmp_path: Path) -> None:
-    folder = tmp_path / "main"
-    folder.mkdir()
+def test_scrub_back_ten_seconds_in_a_running_game_and_return_to_live(
+    watched: WatchedPage, page: Page, folder: Path
+) -> None:
     path = folder / "Game_1.slp"
     seen: list[list[Any]] = []
-    with running(folder) as daemon, open_page(browser, viewport=WIDE, color_scheme="dark") as watched:
+    with running(folder) as daemon:
         daemon.wait_ready()
-        page = watched.page
         page.goto(f"{daemon.url}/?delta=1")
         bar, slider = page.locator("replay-bar"), page.get_by_role("slider", name="Position in the game")
         back_to_live = page.get_by_role("button", name="Back to live")
@@ -153,20 +151,17 @@ def test_scrub_back_ten_seconds_in_a_running_game_and_return_to_live(browser: Br
         assert posts == expected[frame], frame
 
 
-def test_finished_game(browser: Browser, tmp_path: Path) -> None:
+def test_finished_game(watched: WatchedPage, page: Page, folder: Path) -> None:
     """It is available from the first frame to the last, and has no live view to return to. Few of its frames stay in
     memory, however long it is watched."""
-    folder = tmp_path / "main"
-    folder.mkdir()
     path = folder / "Game_1.slp"
     path.write_bytes(synthetic_match(seed=3, frames=3000, stocks=4, stage_id=2))
     expected = entries(path)
     last = max(expected)
-    with running(folder) as daemon, open_page(browser, viewport=WIDE) as watched:
+    with running(folder) as daemon:
         daemon.wait_ready()
         daemon.until(lambda: bool(daemon.get("/v1/games")["games"]))
         game_id = daemon.get("/v1/games")["games"][0]["gameId"]
-        page = watched.page
         page.goto(f"{daemon.url}/#game/{game_id}")
         shows(page, -123)
         assert page.evaluate(SHOWN)[1] == expected[-123]

@@ -19,10 +19,8 @@ from tests.synthetic.match import synthetic_match
 
 
 @pytest.fixture
-def daemon(tmp_path: Path) -> Iterator[DaemonProcess]:
+def daemon(folder: Path, tmp_path: Path) -> Iterator[DaemonProcess]:
     """A daemon with a Playback Dolphin for the station on air, a highlight by a situation, and a game in progress."""
-    folder = tmp_path / "main"
-    folder.mkdir()
     situation = "[[situations]]\nname = 'Last hit'\nquery = 'kill'\nhighlight = true\nscore = 500\n"
     playback = f"[playback]\nfile = '{tmp_path / 'playback.txt'}'\nstation = 'on-air'\n"
     with running(folder, arguments=configuration(tmp_path, playback + situation)) as daemon:

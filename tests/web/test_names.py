@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,6 @@ import pytest
 
 from slpstream.formats.registry import name_folders
 from slpstream.formats.slippi import names
-from slpstream.web.app import STATIC
 from tests.formats.slippi import name_lookups
 from tests.project import ROOT
 from tests.web.javascript import needs_node, run
@@ -32,12 +30,9 @@ LOAD_FROM_DISK = """
 """
 
 
-def load(script: str, given: Any, into: Path) -> Any:
+def load(script: str, given: Any) -> Any:
     """The result of a script in node, where `fetch` reads the tables from the disk."""
-    for name, folder in name_folders().items():
-        shutil.copytree(folder, into / "static" / "names" / name, ignore=shutil.ignore_patterns("*.py", "__pycache__"))
-    shutil.copytree(STATIC / "dashboard", into / "static" / "dashboard")
-    return run(LOAD_FROM_DISK + script, given, into)
+    return run(LOAD_FROM_DISK + script, given)
 
 
 @pytest.mark.trio
@@ -71,7 +66,7 @@ async def test_a_format_of_another_package_has_its_names_served(tmp_path: Path) 
 
 
 @needs_node
-def test_pages_show_the_names_of_the_daemon(tmp_path: Path) -> None:
+def test_pages_show_the_names_of_the_daemon() -> None:
     ids = list(range(100))
     shown = load(
         """
@@ -98,7 +93,6 @@ def test_pages_show_the_names_of_the_daemon(tmp_path: Path) -> None:
         };
         """,
         ids,
-        tmp_path,
     )
     assert shown["before"] == ["Stage 31", "Attack 13", "Character 2"]
     assert shown["loaded"] == 2
@@ -115,7 +109,7 @@ def test_pages_show_the_names_of_the_daemon(tmp_path: Path) -> None:
 
 
 @needs_node
-def test_swatches_have_the_colours_of_the_table(tmp_path: Path) -> None:
+def test_swatches_have_the_colours_of_the_table() -> None:
     swatches = load(
         """
         const { swatch } = await import("./costumes.js");
@@ -124,7 +118,6 @@ def test_swatches_have_the_colours_of_the_table(tmp_path: Path) -> None:
         return { before, after: given.map(([character, costume]) => swatch(character, costume)) };
         """,
         [[2, "Default"], [2, "Blue"], [6, ""], [99, "Default"], [99, "Red"]],
-        tmp_path,
     )
     unknown = {"letters": "?", "colour": "#8791a5", "ink": "#ffffff"}
     assert swatches["before"] == unknown
@@ -138,7 +131,7 @@ def test_swatches_have_the_colours_of_the_table(tmp_path: Path) -> None:
 
 
 @needs_node
-def test_a_replay_knows_the_platforms_that_move(tmp_path: Path) -> None:
+def test_a_replay_knows_the_platforms_that_move() -> None:
     """On Fountain of Dreams the newest height of each side platform, and on other stages nothing."""
     heights = load(
         """
@@ -177,6 +170,5 @@ def test_a_replay_knows_the_platforms_that_move(tmp_path: Path) -> None:
             "stages": [2, 31],
             "at": 40,
         },
-        tmp_path,
     )
     assert heights == [[[0, 21.5], [1, 10]], []]

@@ -9,10 +9,11 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from slpstream.simulate.bundled import bundled_match
-from tests.browsers.pages import LONG_MS, open_page
+from tests.browsers.pages import LONG_MS, WatchedPage, open_page
 from tests.daemons.configuration import configuration
 from tests.daemons.process import DaemonProcess, running
 from tests.daemons.requests import put_on_air
+from tests.replays.in_progress import begun
 
 pytestmark = pytest.mark.slow
 
@@ -27,8 +28,7 @@ def test_pages_follow_the_station_on_air_without_a_reload(browser: Browser, tmp_
     for number, folder in enumerate(folders):
         folder.mkdir()
         if folder.name != "empty":
-            data = bundled_match(number + 1, started_at=datetime.now(UTC))
-            (folder / "Game_1.slp").write_bytes(data[: len(data) // 2])
+            begun(folder / "Game_1.slp", bundled_match(number + 1, started_at=datetime.now(UTC)))
     with running(*folders) as daemon, open_page(browser) as watched, open_page(browser) as second:
         pages = [watched.page, second.page]
         for page in pages:
@@ -52,28 +52,26 @@ def test_pages_follow_the_station_on_air_without_a_reload(browser: Browser, tmp_
         second.check(daemon.url)
 
 
-def test_every_scene_opens_on_the_station_on_air(browser: Browser, tmp_path: Path) -> None:
+def test_every_scene_opens_on_the_station_on_air(watched: WatchedPage, page: Page, tmp_path: Path) -> None:
     phases = {"overlay": "playing", "scenes/versus": "shown", "scenes/controller": "shown",
               "scenes/game-result": "waiting", "scenes/up-next": "waiting"}  # fmt: skip
     folder = tmp_path / "left"
     folder.mkdir()
-    data = bundled_match(1, started_at=datetime.now(UTC))
-    (folder / "Game_1.slp").write_bytes(data[: len(data) // 2])
-    with running(folder) as daemon, open_page(browser) as watched:
+    begun(folder / "Game_1.slp", bundled_match(1, started_at=datetime.now(UTC)))
+    with running(folder) as daemon:
         put_on_air(daemon, "left")
         for path, phase in phases.items():
-            watched.page.goto(f"{daemon.url}/{path}/on-air")
-            expect(watched.page.locator(f"[data-phase={phase}]")).to_have_count(1, timeout=LONG_MS)
+            page.goto(f"{daemon.url}/{path}/on-air")
+            expect(page.locator(f"[data-phase={phase}]")).to_have_count(1, timeout=LONG_MS)
         watched.check(daemon.url)
 
 
-def test_dashboard_puts_a_station_on_air(browser: Browser, tmp_path: Path) -> None:
+def test_dashboard_puts_a_station_on_air(watched: WatchedPage, page: Page, tmp_path: Path) -> None:
     folders = [tmp_path / name for name in ("left", "right")]
     for folder in folders:
         folder.mkdir()
     arguments = configuration(tmp_path, "[on_air]\nchoose = 'rule'\n")
-    with running(*folders, arguments=arguments) as daemon, open_page(browser) as watched:
-        page = watched.page
+    with running(*folders, arguments=arguments) as daemon:
         page.goto(f"{daemon.url}/#station/left")
         button = page.locator(".put-on-air")
         expect(button).to_have_text("Put on air", timeout=LONG_MS)

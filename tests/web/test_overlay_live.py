@@ -10,13 +10,23 @@ import os
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Page
 
 from tests.bench import overlay
-from tests.browsers.pages import open_page
+from tests.browsers.pages import WatchedPage
 from tests.daemons.process import running
 from tests.project import IN_CI
-from tests.web.shown import RECORD_WHAT_IS_SHOWN, Log, check, game_file, log_of, shows_a_frame, written_live
+from tests.web.shown import (
+    RECORD_WHAT_IS_SHOWN,
+    Log,
+    check,
+    game_file,
+    log_of,
+    shown,
+    shows_a_frame,
+    values,
+    written_live,
+)
 
 LONG_SECONDS = float(os.environ.get("SLPSTREAM_OVERLAY_SECONDS", "60" if IN_CI else "20"))
 SPEED = 3.0
@@ -26,35 +36,41 @@ LATEST_COMBO_FRAMES = 12
 """Events arrive when their frame is final, some frames after it was first shown."""
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    folder = tmp_path / "station"
-    folder.mkdir()
-    return folder
-
-
-def test_names_stocks_percents_and_combos_of_a_real_game(browser: Browser, folder: Path, tmp_path: Path) -> None:
+def test_every_shown_value_is_that_of_the_log_although_the_daemon_is_killed(
+    watched: WatchedPage, page: Page, folder: Path, tmp_path: Path
+) -> None:
     """Rollbacks, names, a lost stock: every state of the page is compared with the log."""
     replay = game_file("rollbackFrameTest", tmp_path, frames=4000, rollbacks=True)
     log = log_of(replay)
-    with running(folder) as daemon, open_page(browser) as watched:
-        page = watched.page
-        page.goto(f"{daemon.url}/overlay/station")
+    with running(folder) as first:
+        page.goto(f"{first.url}/overlay/main")
         page.get_by_text("waiting for a game").wait_for()
         with written_live(replay, folder, speed=6.0):
             shows_a_frame(page)
             page.evaluate(RECORD_WHAT_IS_SHOWN)
             page.locator(".combo.shown").first.wait_for()
-            page.wait_for_function("() => document.querySelector('.icon.lost') !== null")
-        records = page.evaluate("window.shown")
-        watched.check(daemon.url)
+            page.locator(".icon.lost").first.wait_for(state="attached")
+            played = page.evaluate("window.shown")
+            first.kill()
+            page.locator(".stale").wait_for()
+            before = shown(page)
+            page.get_by_text("reconnecting").wait_for()
+            page.wait_for_timeout(1500)
+            assert values(shown(page)) == values(before)
+            with running(folder, arguments=("--port", first.url.rpartition(":")[2])):
+                page.locator(".overlay:not(.stale)").wait_for()
+                shows_a_frame(page, int(before["frame"]) + 300)
+                records = page.evaluate("window.shown")
+        joined_live = [url for url in watched.requested if "cursor=live" in url]
+        assert len(joined_live) == 1, "it resumed at its cursor"
+        watched.check(first.url, interrupted=True)
     for read in records:
         check(read, log)
     numbers = [int(read["frame"]) for read in records]
     assert numbers == sorted(numbers)
     assert len(set(numbers)) > 50
     seen = set()
-    for read in records:
+    for read in played:
         for index, combo in enumerate(read["combos"]):
             if combo is not None:
                 seen.add((index, *combo))

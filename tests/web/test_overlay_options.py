@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from slpstream.model.errors import ConfigError
 from slpstream.web.app import STATIC
-from tests.browsers.pages import open_page
+from tests.browsers.pages import WatchedPage
 from tests.daemons.configuration import configuration
 from tests.daemons.process import DaemonProcess, running
 from tests.project import ROOT
@@ -45,159 +45,136 @@ def visible(page: Page, *selectors: str) -> list[bool]:
     return [page.locator(selector).first.is_visible() for selector in selectors]
 
 
-def test_shows_the_requested_parts(browser: Browser, daemon: DaemonProcess) -> None:
+def test_shows_the_requested_parts(watched: WatchedPage, page: Page, daemon: DaemonProcess) -> None:
     parts = {"names": ".name", "stocks": ".stocks", "percent": ".percent", "combo": ".combo", "timer": ".clock",
              "stage": ".stage", "controller": ".controller"}  # fmt: skip
-    with open_page(browser) as watched:
-        for query, shown in {
-            "": {*parts} - {"controller"},
-            EVERYTHING: {*parts},
-            "show=timer,names": {"names", "timer"},
-        }.items():
-            feed = open_overlay(watched.page, daemon, query)
-            feed.start("Left", "Right")
-            feed.frame(1, 12, 34)
-            watched.page.locator(".players[data-frame='1']").wait_for(state="attached")
-            assert {name for name, each in parts.items() if visible(watched.page, each) == [True]} == shown, query
-        watched.check(daemon.url)
+    for query, shown in {
+        "": {*parts} - {"controller"},
+        EVERYTHING: {*parts},
+        "show=timer,names": {"names", "timer"},
+    }.items():
+        feed = open_overlay(page, daemon, query)
+        feed.start("Left", "Right")
+        feed.frame(1, 12, 34)
+        page.locator(".players[data-frame='1']").wait_for(state="attached")
+        assert {name for name, each in parts.items() if visible(page, each) == [True]} == shown, query
+    watched.check(daemon.url)
 
 
-def test_shows_the_requested_players(browser: Browser, daemon: DaemonProcess) -> None:
-    with open_page(browser) as watched:
-        for query, teams, names in (
-            ("players=left", False, ["A", "B"]),
-            ("players=right", False, ["C", "D"]),
-            ("players=right", True, ["B", "D"]),
-            ("players=4,1", False, ["A", "D"]),
-            ("players=all", False, ["A", "B", "C", "D"]),
-        ):
-            feed = open_overlay(watched.page, daemon, query)
-            feed.start("A", "B", "C", "D", teams=teams)
-            expect(watched.page.locator(".name")).to_have_text(names)
-        watched.check(daemon.url)
+def test_shows_the_requested_players(watched: WatchedPage, page: Page, daemon: DaemonProcess) -> None:
+    for query, teams, names in (
+        ("players=left", False, ["A", "B"]),
+        ("players=right", False, ["C", "D"]),
+        ("players=right", True, ["B", "D"]),
+        ("players=4,1", False, ["A", "D"]),
+        ("players=all", True, ["A", "B", "C", "D"]),
+    ):
+        feed = open_overlay(page, daemon, query)
+        feed.start("A", "B", "C", "D", teams=teams)
+        expect(page.locator(".name")).to_have_text(names)
+    for place, colour in enumerate(("red", "blue", "red", "blue")):
+        expect(page.locator(".player").nth(place)).to_have_attribute("data-colour", colour)
+    watched.check(daemon.url)
 
 
-def test_doubles_are_shown_as_coloured_teams(browser: Browser, daemon: DaemonProcess) -> None:
-    with open_page(browser) as watched:
-        page = watched.page
-        feed = open_overlay(page, daemon, EVERYTHING)
-        feed.start("Aki", "Bo", "Cy", "Somebody Longer", teams=True)
-        feed.frame(1, 12, 134, 87, 0)
-        page.locator(".player[data-port='2'][data-colour='blue']").wait_for()  # the names of teams are loaded
-        colours = page.locator(".player").evaluate_all("cards => cards.map((card) => card.dataset.colour)")
-        assert colours == ["red", "blue", "red", "blue"]
-        expect(page.locator("controller-display").first).to_have_attribute("data-buttons", "a")
-        feed.end(1, 3)
-        expect(page.locator(".outcome")).to_have_text("Blue team wins")
-        page.set_viewport_size({"width": 800, "height": 600})
-        boxes = [box for card in page.locator(".card").all() if (box := card.bounding_box())]
-        assert all(box["x"] >= 0 and box["x"] + box["width"] <= 800 for box in boxes)
-        assert len({(box["x"], box["y"]) for box in boxes}) == 4
-        watched.check(daemon.url)
-
-
-def test_theme_and_scale(browser: Browser, daemon: DaemonProcess) -> None:
+def test_theme_and_scale(watched: WatchedPage, page: Page, daemon: DaemonProcess) -> None:
     sizes = []
-    with open_page(browser) as watched:
-        for query, colour in (("theme=light&scale=150%", "rgb(18, 21, 29)"), ("", "rgb(255, 255, 255)")):
-            feed = open_overlay(watched.page, daemon, query)
-            feed.start("Left", "Right")
-            expect(watched.page.locator(".name").first).to_have_css("color", colour)
-            sizes.append(watched.page.evaluate("parseFloat(getComputedStyle(document.documentElement).fontSize)"))
-        watched.check(daemon.url)
+    for query, colour in (("theme=light&scale=150%", "rgb(18, 21, 29)"), ("", "rgb(255, 255, 255)")):
+        feed = open_overlay(page, daemon, query)
+        feed.start("Left", "Right")
+        expect(page.locator(".name").first).to_have_css("color", colour)
+        for element in ("html", "body", ".overlay"):
+            expect(page.locator(element)).to_have_css("background-color", "rgba(0, 0, 0, 0)")
+        sizes.append(page.evaluate("parseFloat(getComputedStyle(document.documentElement).fontSize)"))
+    watched.check(daemon.url)
     assert sizes[0] == pytest.approx(1.5 * sizes[1])
 
 
-def test_stylesheets(browser: Browser, daemon: DaemonProcess) -> None:
-    with open_page(browser) as watched:
-        page = watched.page
-        feed = open_overlay(page, daemon, "css=my.css")
-        feed.start("Left", "Right")
-        expect(page.locator(".name").first).to_have_css("letter-spacing", "7px")
-        expect(page.locator(".match")).to_have_css("background-color", "rgb(1, 2, 3)")
-        watched.check(daemon.url)
-        for path in ("//example.org/x.css", "https://example.org/x.css", "..%2Fsecret.css", "notes.txt"):
-            page.goto(f"{daemon.url}/overlay/station?css={path}")
-            page.get_by_text("expected the path of a stylesheet in the overlay folder").wait_for()
-            expect(page.locator("link[rel=stylesheet]")).to_have_count(1)
-        page.goto(f"{daemon.url}/overlay/station?css=none.css")
-        page.get_by_text("css=none.css: not found in the overlay folder").wait_for()
-        assert all(url.startswith(daemon.url) for url in watched.requested)
+def test_stylesheets(watched: WatchedPage, page: Page, daemon: DaemonProcess) -> None:
+    feed = open_overlay(page, daemon, "css=my.css")
+    feed.start("Left", "Right")
+    expect(page.locator(".name").first).to_have_css("letter-spacing", "7px")
+    expect(page.locator(".match")).to_have_css("background-color", "rgb(1, 2, 3)")
+    watched.check(daemon.url)
+    for path in ("//example.org/x.css", "https://example.org/x.css", "..%2Fsecret.css", "notes.txt"):
+        page.goto(f"{daemon.url}/overlay/station?css={path}")
+        page.get_by_text("expected the path of a stylesheet in the overlay folder").wait_for()
+        expect(page.locator("link[rel=stylesheet]")).to_have_count(1)
+    page.goto(f"{daemon.url}/overlay/station?css=none.css")
+    page.get_by_text("css=none.css: not found in the overlay folder").wait_for()
+    assert all(url.startswith(daemon.url) for url in watched.requested)
 
 
-def test_unknown_options_are_reported_on_the_page_and_the_console(browser: Browser, daemon: DaemonProcess) -> None:
-    with open_page(browser) as watched:
-        watched.page.goto(f"{daemon.url}/overlay/station?colour=red&theme=pink&delay=500ms")
-        expect(watched.page.locator(".notes li")).to_have_text(
-            ["unknown option: colour", "theme=pink: expected dark, light, neon or varsity"]
-        )
-        assert [line.startswith("slpstream overlay: ") for line in watched.complaints] == [True, True]
-        assert watched.page.locator("html").get_attribute("data-theme") == "dark"
+def test_unknown_options_are_reported_on_the_page_and_the_console(
+    watched: WatchedPage, page: Page, daemon: DaemonProcess
+) -> None:
+    page.goto(f"{daemon.url}/overlay/station?colour=red&theme=pink&delay=500ms")
+    expect(page.locator(".notes li")).to_have_text(
+        ["unknown option: colour", "theme=pink: expected dark, light, neon or varsity"]
+    )
+    assert [line.startswith("slpstream overlay: ") for line in watched.complaints] == [True, True]
+    assert page.locator("html").get_attribute("data-theme") == "dark"
 
 
-def test_the_delay_holds_messages_back(browser: Browser, daemon: DaemonProcess) -> None:
-    with open_page(browser) as watched:
-        page = watched.page
-        page.clock.install(time=0)
-        page.clock.pause_at(1)
-        feed = Station(page)
-        page.goto(f"{daemon.url}/overlay/station?delay=2s")
-        # The page's clock stands still, so waiting moves it.
-        while page.locator(".overlay[data-phase]").count() == 0:
-            page.clock.run_for(2100)
-        feed.start("Left", "Right")
-        feed.frame(1, 55, 0)
-        page.clock.run_for(1900)
-        assert page.locator(".player").count() == 0
-        while page.locator(".player").count() == 0:
-            page.clock.run_for(300)
-        expect(page.locator(".percent").first).to_have_text("55%")
-        watched.check(daemon.url)
+def test_the_delay_holds_messages_back(watched: WatchedPage, page: Page, daemon: DaemonProcess) -> None:
+    page.clock.install(time=0)
+    page.clock.pause_at(1)
+    feed = Station(page)
+    page.goto(f"{daemon.url}/overlay/station?delay=2s")
+    # The page's clock stands still, so waiting moves it.
+    while page.locator(".overlay[data-phase]").count() == 0:
+        page.clock.run_for(2100)
+    feed.start("Left", "Right")
+    feed.frame(1, 55, 0)
+    page.clock.run_for(1900)
+    assert page.locator(".player").count() == 0
+    while page.locator(".player").count() == 0:
+        page.clock.run_for(300)
+    expect(page.locator(".percent").first).to_have_text("55%")
+    watched.check(daemon.url)
 
 
-def test_combos_grow_end_and_go(browser: Browser, daemon: DaemonProcess) -> None:
-    with open_page(browser) as watched:
-        page = watched.page
-        feed = open_overlay(page, daemon)
-        feed.start("Left", "Right")
-        combo = page.locator(".combo").first
-        feed.frame(1, 0, 8)
-        feed.combo(1, 8.2, kind="combo_started")
-        page.locator(".players[data-frame='1']").wait_for()
-        assert "shown" not in str(combo.get_attribute("class")), "one hit is not a combo"
-        feed.frame(10, 0, 14)
-        feed.combo(10, 8.2, 6.3)
-        expect(combo).to_have_text("2hits14%")
-        feed.frame(20, 0, 14)
-        feed.combo(20, 8.2, 6.3, kind="combo_ended")
-        page.locator(".combo.shown.ended").wait_for()
-        feed.frame(96, 0, 14)
-        page.wait_for_function("() => document.querySelector('.combo.shown') === null")
-        watched.check(daemon.url)
+def test_combos_grow_end_and_go(watched: WatchedPage, page: Page, daemon: DaemonProcess) -> None:
+    feed = open_overlay(page, daemon)
+    feed.start("Left", "Right")
+    combo = page.locator(".combo").first
+    feed.frame(1, 0, 8)
+    feed.combo(1, 8.2, kind="combo_started")
+    page.locator(".players[data-frame='1']").wait_for()
+    assert "shown" not in str(combo.get_attribute("class")), "one hit is not a combo"
+    feed.frame(10, 0, 14)
+    feed.combo(10, 8.2, 6.3)
+    expect(combo).to_have_text("2hits14%")
+    feed.frame(20, 0, 14)
+    feed.combo(20, 8.2, 6.3, kind="combo_ended")
+    page.locator(".combo.shown.ended").wait_for()
+    feed.frame(96, 0, 14)
+    page.wait_for_function("() => document.querySelector('.combo.shown') === null")
+    watched.check(daemon.url)
 
 
-def test_last_result_stays_until_names_and_score_follow(browser: Browser, daemon: DaemonProcess) -> None:
-    with open_page(browser) as watched:
-        page = watched.page
-        feed = open_overlay(page, daemon, "hold=1500ms")
-        feed.start("Left", "Right")
-        feed.frame(1, 12, 34, stocks=(2, 2))
-        page.locator(".players[data-frame='1']").wait_for()
-        assert visible(page, ".score") == [False], "no score was sent"
-        feed.end(1)
-        expect(page.locator(".outcome")).to_have_text("Right wins")
-        expect(page.locator(".length")).to_have_text("2:31")
-        assert visible(page, ".percent", ".stocks") == [True, True]
-        assert page.locator(".won").count() == 1
-        score = {"players": [{"connectCode": "CODE#1"}, {"connectCode": "CODE#0"}], "score": [2, 1]}
-        feed.send({"type": "set", "station": "station", **score})
-        page.locator("[data-phase=between]").wait_for()
-        assert visible(page, ".percent", ".stocks", ".match", ".result", ".name") == [False, False, False, False, True]
-        expect(page.locator(".score")).to_have_text(["1", "2"])
-        feed.start("Left", "Right")
-        expect(page.locator(".percent")).to_have_text(["0%", "0%"])
-        assert visible(page, ".percent", ".score", ".match") == [True, True, True]
-        watched.check(daemon.url)
+def test_last_result_stays_until_names_and_score_follow(
+    watched: WatchedPage, page: Page, daemon: DaemonProcess
+) -> None:
+    feed = open_overlay(page, daemon, "hold=1500ms")
+    feed.start("Left", "Right")
+    feed.frame(1, 12, 34, stocks=(2, 2))
+    page.locator(".players[data-frame='1']").wait_for()
+    assert visible(page, ".score") == [False], "no score was sent"
+    feed.end(1)
+    expect(page.locator(".outcome")).to_have_text("Right wins")
+    expect(page.locator(".length")).to_have_text("2:31")
+    assert visible(page, ".percent", ".stocks") == [True, True]
+    assert page.locator(".won").count() == 1
+    score = {"players": [{"connectCode": "CODE#1"}, {"connectCode": "CODE#0"}], "score": [2, 1]}
+    feed.send({"type": "set", "station": "station", **score})
+    page.locator("[data-phase=between]").wait_for()
+    assert visible(page, ".percent", ".stocks", ".match", ".result", ".name") == [False, False, False, False, True]
+    expect(page.locator(".score")).to_have_text(["1", "2"])
+    feed.start("Left", "Right")
+    expect(page.locator(".percent")).to_have_text(["0%", "0%"])
+    assert visible(page, ".percent", ".score", ".match") == [True, True, True]
+    watched.check(daemon.url)
 
 
 def test_no_custom_files_without_a_folder(tmp_path: Path) -> None:
@@ -210,7 +187,7 @@ def test_no_custom_files_without_a_folder(tmp_path: Path) -> None:
 
 
 @needs_node
-def test_values_of_options(tmp_path: Path) -> None:
+def test_values_of_options() -> None:
     script = """
       const { readOptions } = await import("./scenes/options.js");
       return given.map((query) => {
@@ -230,7 +207,7 @@ def test_values_of_options(tmp_path: Path) -> None:
         "css=x", "layout=left", "aspect=5:4", "hud=yes", "motion=2", "lang=tlh", "sizes=name", "sizes=name:9",
         "sizes=shoe:1",
     ]  # fmt: skip
-    answers = run(script, [*cases, *wrong], tmp_path)
+    answers = run(script, [*cases, *wrong])
     assert answers[: len(cases)] == [[0, value] for value in cases.values()]
     assert [problems for problems, _ in answers[len(cases) :]] == [1] * len(wrong)
 

@@ -7,18 +7,17 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, Route, ViewportSize, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from slpstream.web.access import Access
 from slpstream.web.problem_pages import problem_page, wants_page
-from tests.browsers.pages import LONG_MS, WIDE, open_page
+from tests.browsers.pages import LONG_MS, open_page
 from tests.daemons.configuration import configuration, requiring_tokens
 from tests.daemons.process import DaemonProcess, running
 from tests.web.served import served
 
 LOCKED = Access(token="sesame", require_token=True)
 HTML = "text/html,application/xhtml+xml,*/*;q=0.8"
-SOURCE = ViewportSize(width=1920, height=1080)
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +95,7 @@ def test_overlay_of_an_unknown_station_appears_by_itself(browser: Browser, tmp_p
     """Also after a time without a daemon."""
     (tmp_path / "tree" / "main").mkdir(parents=True)
     arguments = configuration(tmp_path, f"[[stations]]\nid = '*'\nfolder = '{tmp_path / 'tree'}'\n")
-    with open_page(browser, viewport=SOURCE, locale="ja-JP") as watched:
+    with open_page(browser, locale="ja-JP") as watched:
         page = watched.page
         with running(arguments=arguments) as first:
             first.wait_ready()
@@ -117,52 +116,48 @@ def test_overlay_of_an_unknown_station_appears_by_itself(browser: Browser, tmp_p
             expect(page).to_have_url(f"{second.url}/overlay/side")
 
 
-def test_wrong_token_is_called_wrong(browser: Browser, guarded: DaemonProcess) -> None:
-    with open_page(browser, viewport=SOURCE) as watched:
-        page = watched.page
-        page.goto(f"{guarded.url}/overlay/station")
-        problem(page, "no_token")
-        expect(page.locator("h1")).to_have_text("This page needs the access token.")
-        page.goto(f"{guarded.url}/overlay/station?token=guess&lang=es")
-        problem(page, "wrong_token")
-        expect(page.locator("h1")).to_have_text("El token de acceso es incorrecto.")
-        assert page.locator(".stations a").count() == 0
-        page.goto(f"{guarded.url}/overlay/station?token=sesame")
-        page.locator(".overlay").wait_for()
+def test_wrong_token_is_called_wrong(page: Page, guarded: DaemonProcess) -> None:
+    page.goto(f"{guarded.url}/overlay/station")
+    problem(page, "no_token")
+    expect(page.locator("h1")).to_have_text("This page needs the access token.")
+    page.goto(f"{guarded.url}/overlay/station?token=guess&lang=es")
+    problem(page, "wrong_token")
+    expect(page.locator("h1")).to_have_text("El token de acceso es incorrecto.")
+    assert page.locator(".stations a").count() == 0
+    page.goto(f"{guarded.url}/overlay/station?token=sesame")
+    page.get_by_text("waiting for a game").wait_for()
 
 
-def test_token_is_typed_once_and_never_in_the_address(browser: Browser, guarded: DaemonProcess) -> None:
-    with open_page(browser, viewport=WIDE) as watched:
-        page = watched.page
-        page.goto(f"{guarded.url}/#station/station")
-        field = page.get_by_label("Access token")
-        expect(field).to_be_focused()
-        expect(page.locator(".station")).to_have_count(0)
-        page.keyboard.type("guess")
-        page.keyboard.press("Enter")
-        expect(page.locator(".login .problem")).to_have_text("The token is wrong.")
-        field.fill("sesame")
-        page.get_by_label("Remember on this device").check()
-        page.get_by_role("button", name="Log in").click()
-        expect(page.locator(".station")).to_have_count(1)
-        expect(page.locator(".login")).to_be_hidden()
-        assert page.url.startswith(f"{guarded.url}/#")
-        another = page.context.new_page()
-        another.goto(f"{guarded.url}/")
-        expect(another.locator(".station")).to_have_count(1)
-        page.reload()
-        expect(page.locator(".station")).to_have_count(1)
-        with page.expect_navigation():
-            page.get_by_role("link", name="/v1/stations").click()
-        assert '"stations"' in page.locator("body").inner_text()
-        assert "sesame" not in page.url
-        page.goto(f"{guarded.url}/#station/station")
-        page.get_by_role("button", name="Log out").click()
-        expect(field).to_be_visible()
-        page.goto(f"{guarded.url}/?token=open#station/station")
-        expect(page.locator(".station")).to_have_count(1)
-        assert page.url.startswith(f"{guarded.url}/#")
-        expect(page.get_by_label("Overlay address of station, for OBS").last).to_have_value(re.compile("token=open$"))
+def test_token_is_typed_once_and_never_in_the_address(page: Page, guarded: DaemonProcess) -> None:
+    page.goto(f"{guarded.url}/#station/station")
+    field = page.get_by_label("Access token")
+    expect(field).to_be_focused()
+    expect(page.locator(".station")).to_have_count(0)
+    page.keyboard.type("guess")
+    page.keyboard.press("Enter")
+    expect(page.locator(".login .problem")).to_have_text("The token is wrong.")
+    field.fill("sesame")
+    page.get_by_label("Remember on this device").check()
+    page.get_by_role("button", name="Log in").click()
+    expect(page.locator(".station")).to_have_count(1)
+    expect(page.locator(".login")).to_be_hidden()
+    assert page.url.startswith(f"{guarded.url}/#")
+    another = page.context.new_page()
+    another.goto(f"{guarded.url}/")
+    expect(another.locator(".station")).to_have_count(1)
+    page.reload()
+    expect(page.locator(".station")).to_have_count(1)
+    with page.expect_navigation():
+        page.get_by_role("link", name="/v1/stations").click()
+    assert '"stations"' in page.locator("body").inner_text()
+    assert "sesame" not in page.url
+    page.goto(f"{guarded.url}/#station/station")
+    page.get_by_role("button", name="Log out").click()
+    expect(field).to_be_visible()
+    page.goto(f"{guarded.url}/?token=open#station/station")
+    expect(page.locator(".station")).to_have_count(1)
+    assert page.url.startswith(f"{guarded.url}/#")
+    expect(page.get_by_label("Overlay address of station, for OBS").last).to_have_value(re.compile("token=open$"))
 
 
 def responding(status: int) -> Callable[[Route], None]:
@@ -182,7 +177,7 @@ def test_every_problem_has_a_text(browser: Browser, empty_daemon: DaemonProcess)
     statuses = {403: "refused", 421: "wrong_host", 500: "internal", 502: "gone", 503: "starting", 404: "starting"}
     starting = {"status": "not ready", "missing": [], "starting": ["x"]}
     for status, kind in statuses.items():
-        with open_page(browser, viewport=SOURCE) as watched:
+        with open_page(browser) as watched:
             page = watched.page
             page.route("**/overlay/x", responding(status))
             page.route("**/readyz", lambda route: route.fulfill(status=503, json=starting))
@@ -193,19 +188,17 @@ def test_every_problem_has_a_text(browser: Browser, empty_daemon: DaemonProcess)
             assert [each for each in watched.complaints if "Failed to load resource" not in each] == []
 
 
-def test_readers_who_change_a_set_are_led_to_the_form(browser: Browser, guarded: DaemonProcess) -> None:
-    with open_page(browser, viewport=WIDE) as watched:
-        page = watched.page
-        page.goto(f"{guarded.url}/?token=sesame#station/station")
-        field = page.get_by_role("textbox", name="Round")
-        field.fill("Grand Final")
-        field.press("Enter")
-        expect(page.locator(".set-problem")).to_have_text("Only operators can change sets. Log in")
-        page.locator(".set-problem").get_by_role("link", name="Log in").click()
-        page.get_by_label("Access token").fill("open")
-        page.keyboard.press("Enter")
-        expect(page.locator(".login")).to_be_hidden()
-        expect(field).to_be_visible()
-        field.fill("Grand Final")
-        field.press("Enter")
-        expect(page.locator(".change .what").first).to_have_text("Round: – → Grand Final")
+def test_readers_who_change_a_set_are_led_to_the_form(page: Page, guarded: DaemonProcess) -> None:
+    page.goto(f"{guarded.url}/?token=sesame#station/station")
+    field = page.get_by_role("textbox", name="Round")
+    field.fill("Grand Final")
+    field.press("Enter")
+    expect(page.locator(".set-problem")).to_have_text("Only operators can change sets. Log in")
+    page.locator(".set-problem").get_by_role("link", name="Log in").click()
+    page.get_by_label("Access token").fill("open")
+    page.keyboard.press("Enter")
+    expect(page.locator(".login")).to_be_hidden()
+    expect(field).to_be_visible()
+    field.fill("Grand Final")
+    field.press("Enter")
+    expect(page.locator(".change .what").first).to_have_text("Round: – → Grand Final")

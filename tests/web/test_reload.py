@@ -13,7 +13,7 @@ from slpstream.web.access import Access
 from slpstream.web.schemas import Reloaded
 from tests.daemons.process import running
 from tests.daemons.requests import ask
-from tests.web.served import served
+from tests.web.served import Served, served
 
 
 @pytest.mark.trio
@@ -32,17 +32,16 @@ async def test_reload_needs_the_rights_of_an_operator() -> None:
 
 
 @pytest.mark.trio
-async def test_configuration_that_cannot_be_reloaded() -> None:
-    async with served() as server:
-        answer = await server.ask("/v1/reload", "POST")
-        assert (answer.status, json.loads(answer.body)["detail"]) == (
-            409,
-            "there is no configuration file to read again",
-        )
-        server.fake.refused = ConfigError("slpstream.toml", "server.port", "expected a number")
-        answer = await server.ask("/v1/reload", "POST")
-        assert answer.status == 409
-        assert "slpstream.toml: server.port: expected a number" in json.loads(answer.body)["detail"]
+async def test_configuration_that_cannot_be_reloaded(server: Served) -> None:
+    answer = await server.ask("/v1/reload", "POST")
+    assert (answer.status, json.loads(answer.body)["detail"]) == (
+        409,
+        "there is no configuration file to read again",
+    )
+    server.fake.refused = ConfigError("slpstream.toml", "server.port", "expected a number")
+    answer = await server.ask("/v1/reload", "POST")
+    assert answer.status == 409
+    assert "slpstream.toml: server.port: expected a number" in json.loads(answer.body)["detail"]
 
 
 def test_daemon_takes_a_new_station(tmp_path: Path) -> None:

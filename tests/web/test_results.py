@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 from tests.web.javascript import needs_node, run
@@ -40,7 +39,7 @@ ASK = """
 """
 
 
-def ask(into: Path, **given: Any) -> dict[str, Any]:
+def ask(**given: Any) -> dict[str, Any]:
     """All requests, each with its time, and the stats that were drawn in the end."""
     usual = {
         "failing_until": 0,
@@ -49,36 +48,36 @@ def ask(into: Path, **given: Any) -> dict[str, Any]:
         "draws_until": 400_000,
         "status": 200,
     }
-    answer: dict[str, Any] = run(ASK, usual | given, into)
+    answer: dict[str, Any] = run(ASK, usual | given)
     return answer
 
 
-def test_final_stats_are_asked_for_once(tmp_path: Path) -> None:
-    answer = ask(tmp_path)
+def test_final_stats_are_asked_for_once() -> None:
+    answer = ask()
     assert answer["asked"] == [[0, "v1/games/g/stats"]]
     assert answer["last"]["gameComplete"]
 
 
-def test_a_running_game_is_asked_for_until_its_end(tmp_path: Path) -> None:
+def test_a_running_game_is_asked_for_until_its_end() -> None:
     """A game takes longer than a minute after its first stock."""
-    answer = ask(tmp_path, complete_from=300_000)
+    answer = ask(complete_from=300_000)
     assert answer["last"]["gameComplete"]
     times = [at for at, _ in answer["asked"]]
     assert 300_000 <= times[-1] <= 303_000
     assert all(later - earlier >= 1500 for earlier, later in pairwise(times))
 
 
-def test_nothing_is_asked_for_ever_unless_it_is_drawn(tmp_path: Path) -> None:
-    answer = ask(tmp_path, complete_from=10**9, draws_until=1)
+def test_nothing_is_asked_for_ever_unless_it_is_drawn() -> None:
+    answer = ask(complete_from=10**9, draws_until=1)
     assert 30 <= len(answer["asked"]) <= 50
 
 
-def test_a_daemon_that_comes_back_is_asked_again(tmp_path: Path) -> None:
-    answer = ask(tmp_path, failing_until=200_000)
+def test_a_daemon_that_comes_back_is_asked_again() -> None:
+    answer = ask(failing_until=200_000)
     assert answer["last"]["at"] >= 200_000
 
 
-def test_what_is_refused_for_a_minute_is_not_asked_for_any_more(tmp_path: Path) -> None:
-    answer = ask(tmp_path, status=404)
+def test_what_is_refused_for_a_minute_is_not_asked_for_any_more() -> None:
+    answer = ask(status=404)
     assert 30 <= len(answer["asked"]) <= 50
     assert answer["last"] is None

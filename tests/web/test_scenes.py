@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import product
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, WebSocketRoute, expect
 
-from tests.browsers.pages import open_page
+from tests.browsers.pages import WatchedPage, open_page
 from tests.daemons.process import DaemonProcess
 from tests.marks import release
 from tests.project import ROOT
@@ -85,26 +84,26 @@ def use(page: Page, theme: str, size: tuple[int, int], aspect: str = "4:3") -> N
 
 
 @pytest.mark.parametrize(("layout", "cells"), [("sides", "few"), ("hud", "few"), *release(*product(LAYOUTS, ["all"]))])
-def test_themes_and_sizes(browser: Browser, empty_daemon: DaemonProcess, layout: str, cells: str) -> None:
-    with open_page(browser) as watched:
-        page = watched.page
-        station = open_live(page, empty_daemon, f"layout={layout}&motion=0&hold=1h")
-        play(station, LONG, "Cody Schwab")
-        drawn(page, 1200)
-        station.combo(1200, 10, 4, 7.5)
-        page.locator(".combo.shown").wait_for(state="attached")
-        for theme, size in CELLS[cells]:
-            station.station("playing", GAME)  # after ten seconds of silence, the page would connect anew
-            use(page, theme, size)
-            check_look(page, layout, (theme, size))
-            assert poor_contrasts(page) == [], (theme, size)
-        station.end(0)
-        expect(page.locator(".outcome")).to_have_text("Zain wins")
-        for theme in {theme for theme, _ in CELLS[cells]}:
-            use(page, theme, SIZES[1])
-            check_look(page, layout, theme)
-            assert poor_contrasts(page) == [], theme
-        watched.check(empty_daemon.url)
+def test_themes_and_sizes(
+    watched: WatchedPage, page: Page, empty_daemon: DaemonProcess, layout: str, cells: str
+) -> None:
+    station = open_live(page, empty_daemon, f"layout={layout}&motion=0&hold=1h")
+    play(station, LONG, "Cody Schwab")
+    drawn(page, 1200)
+    station.combo(1200, 10, 4, 7.5)
+    page.locator(".combo.shown").wait_for(state="attached")
+    for theme, size in CELLS[cells]:
+        station.station("playing", GAME)  # after ten seconds of silence, the page would connect anew
+        use(page, theme, size)
+        check_look(page, layout, (theme, size))
+        assert poor_contrasts(page) == [], (theme, size)
+    station.end(0)
+    expect(page.locator(".outcome")).to_have_text("Zain wins")
+    for theme in {theme for theme, _ in CELLS[cells]}:
+        use(page, theme, SIZES[1])
+        check_look(page, layout, theme)
+        assert poor_contrasts(page) == [], theme
+    watched.check(empty_daemon.url)
 
 
 def check_texts(page: Page, what: object) -> None:
@@ -124,116 +123,97 @@ def check_look(page: Page, layout: str, what: object) -> None:
 
 @pytest.mark.parametrize(("layout", "aspect"), [("sides", "4:3"), *release(*product(("sides", "top"), ASPECTS))])
 def test_nothing_overlaps_the_display_of_the_game(
-    browser: Browser, empty_daemon: DaemonProcess, layout: str, aspect: str
+    page: Page, empty_daemon: DaemonProcess, layout: str, aspect: str
 ) -> None:
     """Also with four players, combos, calls, and a result."""
-    with open_page(browser) as watched:
-        page = watched.page
-        station = open_live(page, empty_daemon, f"layout={layout}&aspect={aspect}&hold=1h&motion=0")
-        for names in ((LONG, "Cody Schwab"), ("Aki", "Bo | Somebody", "Cy", "WWWWWWWWWWWWWWWW")):
-            play(station, *names, teams=len(names) == 4)
-            station.combo(1200, 10, 4, 7.5)
-            station.ko(1201, 0, 1, 87)
-            page.locator("[data-call=ko]").wait_for(state="attached")
-            for size in SIZES:
-                use(page, "dark", size, aspect)
-                check_look(page, layout, (names, size))
-        station.end(0)
-        expect(page.locator(".outcome")).to_have_text("Red team wins")
+    station = open_live(page, empty_daemon, f"layout={layout}&aspect={aspect}&hold=1h&motion=0")
+    for names in ((LONG, "Cody Schwab"), ("Aki", "Bo | Somebody", "Cy", "WWWWWWWWWWWWWWWW")):
+        play(station, *names, teams=len(names) == 4)
+        station.combo(1200, 10, 4, 7.5)
+        station.ko(1201, 0, 1, 87)
+        page.locator("[data-call=ko]").wait_for(state="attached")
         for size in SIZES:
             use(page, "dark", size, aspect)
-            check_look(page, layout, size)
+            check_look(page, layout, (names, size))
+    station.end(0)
+    expect(page.locator(".outcome")).to_have_text("Red team wins")
+    for size in SIZES:
+        use(page, "dark", size, aspect)
+        check_look(page, layout, size)
 
 
 @pytest.mark.parametrize("layout", ["hud", *release("sides", "top", "bottom")])
-def test_no_name_is_cut_at_any_percent(browser: Browser, empty_daemon: DaemonProcess, layout: str) -> None:
-    with open_page(browser) as watched:
-        page = watched.page
-        station = open_live(page, empty_daemon, f"layout={layout}&hud=1&motion=0")
-        play(station, LONG, "Cody Schwab")
-        frame = 1200
-        for size in (SIZES[0], SIZES[2]):
-            use(page, "dark", size)
-            for left, right in zip(NAMES[::2], NAMES[1::2], strict=True):
-                frame += 1
-                station.set((left, right), (2, 1), details=DETAILS)
-                percent = PERCENTS[frame % len(PERCENTS)]
-                station.frame(frame, percent, 999 - percent, stocks=(4, 4))
-                drawn(page, frame)
-                texts = page.locator(".player").evaluate_all(
-                    "cards => cards.map((card) => ['.sponsor', '.name']"
-                    ".map((part) => card.querySelector(part).textContent).filter(Boolean).join(' | '))"
-                )
-                assert texts == [left, right]
-                settle(page)
-                check_texts(page, (size, left, right))
-        widths = set()
-        for percent in PERCENTS:
+def test_no_name_is_cut_at_any_percent(page: Page, empty_daemon: DaemonProcess, layout: str) -> None:
+    station = open_live(page, empty_daemon, f"layout={layout}&hud=1&motion=0")
+    play(station, LONG, "Cody Schwab")
+    frame = 1200
+    for size in (SIZES[0], SIZES[2]):
+        use(page, "dark", size)
+        for left, right in zip(NAMES[::2], NAMES[1::2], strict=True):
             frame += 1
-            station.frame(frame, percent, percent, stocks=(4, 4))
+            station.set((left, right), (2, 1), details=DETAILS)
+            percent = PERCENTS[frame % len(PERCENTS)]
+            station.frame(frame, percent, 999 - percent, stocks=(4, 4))
             drawn(page, frame)
-            assert page.evaluate(CUT) == [], percent
-            widths.update(page.locator(".name").evaluate_all("names => names.map((name) => name.clientWidth)"))
-        assert len(widths) <= 2, "the names keep their width at every percent"
-
-
-def test_names_are_texts_and_isolated_from_their_direction(browser: Browser, empty_daemon: DaemonProcess) -> None:
-    with open_page(browser) as watched:
-        page = watched.page
-        station = open_live(page, empty_daemon)
-        play(station, '<b>bold</b> & "quoted"', "محمد عبد الرحمن")
-        expect(page.locator(".name bdi")).to_have_text(['<b>bold</b> & "quoted"', "محمد عبد الرحمن"])
-        assert page.locator(".name b").count() == 0
-
-
-def test_cards_are_as_wide_as_their_content(browser: Browser, empty_daemon: DaemonProcess) -> None:
-    with open_page(browser) as watched:
-        page = watched.page
-        station = open_live(page, empty_daemon, "layout=hud&show=names,score")
-        play(station, "Aki", "Bo")
-        drawn(page, 1200)
-        assert page.locator(".overlay").get_attribute("data-layout") == "bottom"
-        left, right = (page.locator(".card").nth(i).bounding_box() for i in (0, 1))
-        assert left is not None
-        assert right is not None
-        assert left["width"] < 400
-        assert left["height"] < 60
-        assert page.evaluate(OVERLAPS, FIGURES) == []
-        assert not page.locator(".cover.figures").is_visible()
-
-
-def test_panels_in_place_of_the_display_are_opaque(browser: Browser, empty_daemon: DaemonProcess) -> None:
-    """White and black video below give the same pixels, also for a player who is out."""
-    with open_page(browser) as watched:
-        page = watched.page
-        station = open_live(page, empty_daemon, "layout=hud&motion=0")
-        station.set(("Aki", "Bo"), (2, 1))
-        station.start("Aki", "Bo")
-        station.frame(1200, 134, 0, stocks=(0, 3))
-        drawn(page, 1200)
-        pictures = []
-        for colour in ("white", "black"):
-            page.evaluate("colour => { document.documentElement.style.background = colour; }", colour)
+            texts = page.locator(".player").evaluate_all(
+                "cards => cards.map((card) => ['.sponsor', '.name']"
+                ".map((part) => card.querySelector(part).textContent).filter(Boolean).join(' | '))"
+            )
+            assert texts == [left, right]
             settle(page)
-            box = page.locator(".cover.figures").bounding_box()
-            assert box is not None
-            clip = {"x": 0, "y": box["y"] + 1, "width": box["width"], "height": box["height"] - 2}
-            pictures.append(page.screenshot(clip=clip))  # type: ignore[arg-type]
-        assert pictures[0] == pictures[1]
+            check_texts(page, (size, left, right))
+    widths = set()
+    for percent in PERCENTS:
+        frame += 1
+        station.frame(frame, percent, percent, stocks=(4, 4))
+        drawn(page, frame)
+        assert page.evaluate(CUT) == [], percent
+        widths.update(page.locator(".name").evaluate_all("names => names.map((name) => name.clientWidth)"))
+    assert len(widths) <= 2, "the names keep their width at every percent"
 
 
-def test_moments_of_a_game(browser: Browser, empty_daemon: DaemonProcess) -> None:
-    with open_page(browser) as watched:
-        page = watched.page
-        station = open_live(page, empty_daemon)
-        play(station, "Aki", "Bo")
-        calls = page.locator(".call")
-        expect(calls).to_have_text(["Set point", ""])
-        station.ko(1201, 1, 0, 134.6)
-        expect(calls).to_have_text(["Stock lost", "KO!134%"])
-        assert page.evaluate("() => document.getAnimations().length") > 0
-        expect(calls).to_have_text(["Set point", ""])
-        watched.check(empty_daemon.url)
+def test_cards_are_as_wide_as_their_content(page: Page, empty_daemon: DaemonProcess) -> None:
+    station = open_live(page, empty_daemon, "layout=hud&show=names,score")
+    play(station, "Aki", "Bo")
+    drawn(page, 1200)
+    assert page.locator(".overlay").get_attribute("data-layout") == "bottom"
+    left, right = (page.locator(".card").nth(i).bounding_box() for i in (0, 1))
+    assert left is not None
+    assert right is not None
+    assert left["width"] < 400
+    assert left["height"] < 60
+    assert page.evaluate(OVERLAPS, FIGURES) == []
+    assert not page.locator(".cover.figures").is_visible()
+
+
+def test_panels_in_place_of_the_display_are_opaque(page: Page, empty_daemon: DaemonProcess) -> None:
+    """White and black video below give the same pixels, also for a player who is out."""
+    station = open_live(page, empty_daemon, "layout=hud&motion=0")
+    station.set(("Aki", "Bo"), (2, 1))
+    station.start("Aki", "Bo")
+    station.frame(1200, 134, 0, stocks=(0, 3))
+    drawn(page, 1200)
+    pictures = []
+    for colour in ("white", "black"):
+        page.evaluate("colour => { document.documentElement.style.background = colour; }", colour)
+        settle(page)
+        box = page.locator(".cover.figures").bounding_box()
+        assert box is not None
+        clip = {"x": 0, "y": box["y"] + 1, "width": box["width"], "height": box["height"] - 2}
+        pictures.append(page.screenshot(clip=clip))  # type: ignore[arg-type]
+    assert pictures[0] == pictures[1]
+
+
+def test_moments_of_a_game(watched: WatchedPage, page: Page, empty_daemon: DaemonProcess) -> None:
+    station = open_live(page, empty_daemon)
+    play(station, "Aki", "Bo")
+    calls = page.locator(".call")
+    expect(calls).to_have_text(["Set point", ""])
+    station.ko(1201, 1, 0, 134.6)
+    expect(calls).to_have_text(["Stock lost", "KO!134%"])
+    assert page.evaluate("() => document.getAnimations().length") > 0
+    expect(calls).to_have_text(["Set point", ""])
+    watched.check(empty_daemon.url)
 
 
 def test_the_overlay_has_the_parts_of_the_live_scene() -> None:
@@ -273,31 +253,20 @@ def test_refusals_are_in_the_language_of_the_page(browser: Browser, empty_daemon
             expect(page.locator(".status")).to_have_text(words)
 
 
-def test_sides_can_be_swapped(browser: Browser, empty_daemon: DaemonProcess) -> None:
-    with open_page(browser) as watched:
-        page = watched.page
-        station = open_live(page, empty_daemon)
-        play(station, "Aki", "Bo")
-        expect(page.locator(".name")).to_have_text(["Aki", "Bo"])
-        station.set(("Aki", "Bo"), (2, 1), swapped=True)
-        expect(page.locator(".name")).to_have_text(["Bo", "Aki"])
-        expect(page.locator(".score")).to_have_text(["1", "2"])
-
-
 @needs_node
-def test_area_of_the_picture(tmp_path: Path) -> None:
+def test_area_of_the_picture() -> None:
     script = """
       const { gameArea } = await import("./scenes/area.js");
       return given.map(([width, height, aspect]) => gameArea(width, height, aspect));
     """
-    wide, narrow, same = run(script, [[1920, 1080, 4 / 3], [300, 360, 4 / 3], [1280, 720, 16 / 9]], tmp_path)
+    wide, narrow, same = run(script, [[1920, 1080, 4 / 3], [300, 360, 4 / 3], [1280, 720, 16 / 9]])
     assert wide == {"left": 240, "top": 0, "width": 1440, "height": 1080, "form": "pillars"}
     assert narrow == {"left": 0, "top": 67.5, "width": 300, "height": 225, "form": "bars"}
     assert same["form"] == "full"
 
 
 @needs_node
-def test_sponsor_and_tag_of_a_name(tmp_path: Path) -> None:
+def test_sponsor_and_tag_of_a_name() -> None:
     wanted = {
         "Zain": ("", "Zain"),
         "Golden Guardians | Zain": ("Golden Guardians", "Zain"),
@@ -307,5 +276,5 @@ def test_sponsor_and_tag_of_a_name(tmp_path: Path) -> None:
         "チーム ｜ 選手": ("チーム", "選手"),
     }
     script = 'const { splitName } = await import("./scenes/people.js"); return given.map(splitName);'
-    found = run(script, list(wanted), tmp_path)
+    found = run(script, list(wanted))
     assert [(each["sponsor"], each["tag"]) for each in found] == list(wanted.values())

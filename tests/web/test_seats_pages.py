@@ -203,13 +203,12 @@ def test_codes_to_print(browser: Browser, daemon: DaemonProcess) -> None:
         watched.check(daemon.url)
 
 
-def test_dashboard_has_no_link_when_seats_are_off(browser: Browser, empty_daemon: DaemonProcess) -> None:
-    with open_page(browser) as watched:
-        with watched.page.expect_response("**/v1/seats"):
-            watched.page.goto(f"{empty_daemon.url}/")
-        expect(watched.page.get_by_role("link", name="Codes for seats")).to_have_count(0)
-        watched.page.goto(f"{empty_daemon.url}/seat-codes")
-        expect(watched.page.get_by_role("alert")).to_contain_text("Seats are off.")
+def test_dashboard_has_no_link_when_seats_are_off(page: Page, empty_daemon: DaemonProcess) -> None:
+    with page.expect_response("**/v1/seats"):
+        page.goto(f"{empty_daemon.url}/")
+    expect(page.get_by_role("link", name="Codes for seats")).to_have_count(0)
+    page.goto(f"{empty_daemon.url}/seat-codes")
+    expect(page.get_by_role("alert")).to_contain_text("Seats are off.")
 
 
 def ports_of(daemon: DaemonProcess) -> dict[int, str]:

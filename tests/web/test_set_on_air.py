@@ -17,9 +17,9 @@ from typing import Any
 import playwright.sync_api
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from slpstream.simulate.schedule import schedule
 from tests.browsers.pages import LONG_MS, WatchedPage, open_page
 from tests.daemons.process import DaemonProcess
+from tests.replays.in_progress import begun
 from tests.sets.bundled_set import DECISIVE, GAMES, SCORES, STAGES, WINNERS, best_of_five, game_of_the_set
 from tests.web.on_air import scene_address
 
@@ -140,21 +140,6 @@ class Broadcast:
         return sum(answered_ms < tick <= record[since][0] for tick in ticks)
 
 
-def write(path: Path, play: int) -> Callable[[], None]:
-    """Begin a game, up to about its middle. The returned function writes the rest."""
-    writes = list(schedule(game_of_the_set(play)[0], "dolphin"))
-    middle = len(writes) // 2
-
-    def put(first: int, last: int) -> None:
-        with path.open("r+b" if path.exists() else "xb") as file:
-            for each in writes[first:last]:
-                file.seek(each.offset)
-                file.write(each.data)
-
-    put(0, middle)
-    return lambda: put(middle, len(writes))
-
-
 def answered(page: Page, act: Callable[[], object]) -> float:
     """The moment, in milliseconds, at which the daemon has answered what the operator does."""
     with page.expect_response(lambda response: response.request.method in ("PATCH", "POST")) as waiting:
@@ -197,7 +182,7 @@ def test_a_set_of_five_games_on_air(browser: Browser, tmp_path: Path) -> None:
         air = Broadcast(watched, daemon)
         announce(air)
         for play in range(1, GAMES + 1):
-            end = write(folder / f"Game_{play}.slp", play)
+            end = begun(folder / f"Game_{play}.slp", game_of_the_set(play)[0])
             during(air, play)
             if play == 3:
                 corrections_in_mid_game(air)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Any, get_args
 
 import pytest
@@ -27,8 +26,8 @@ USED = re.compile(r"""\btext\(\s*"([\w.-]+)"|\bdata-text(?:-[a-z-]+)?="([\w.-]+)
 
 
 @pytest.fixture(scope="module")
-def tables(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    return javascript.run(LOAD, None, tmp_path_factory.mktemp("texts"))
+def tables() -> Any:
+    return javascript.run(LOAD, None)
 
 
 def _places(entry: str | dict[str, str]) -> set[str]:
@@ -63,7 +62,7 @@ def test_panel_has_words_for_every_change_and_verdict(tables: Any) -> None:
     assert (fields | verdicts | states) - set(tables["en"]) == set()
 
 
-def test_language_is_chosen_by_address_then_dashboard_then_browser(tmp_path: Path) -> None:
+def test_language_is_chosen_by_address_then_dashboard_then_browser() -> None:
     """Language of the address, of the dashboard, and those of the browser; and the one that is chosen."""
     cases: list[tuple[list[Any], str]] = [
         (["", None, []], "en"),
@@ -78,4 +77,4 @@ def test_language_is_chosen_by_address_then_dashboard_then_browser(tmp_path: Pat
       const { chooseLanguage } = await import("./texts/texts.js");
       return given.map((all) => chooseLanguage(...all));
     """
-    assert javascript.run(script, [given for given, _ in cases], tmp_path) == [chosen for _, chosen in cases]
+    assert javascript.run(script, [given for given, _ in cases]) == [chosen for _, chosen in cases]

@@ -8,17 +8,10 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from slpstream.formats.slippi.container import HEADER_BYTES
-from tests.browsers.pages import open_page
+from tests.browsers.pages import WatchedPage, open_page
 from tests.daemons.process import running
 from tests.formats.slippi.timed_game import TimedGame
 from tests.marks import release
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    folder = tmp_path / "station"
-    folder.mkdir()
-    return folder
 
 
 def shows_scores(page: Page, *scores: str) -> None:
@@ -36,13 +29,13 @@ def test_overlay_shows_the_scores(browser: Browser, folder: Path, stocks: int) -
     replay = folder / "Game_20260501T120000.slp"
     with running(folder) as daemon, open_page(browser) as watched, open_page(browser) as late:
         page = watched.page
-        page.goto(f"{daemon.url}/overlay/station")
+        page.goto(f"{daemon.url}/overlay/main")
         page.get_by_text("waiting for a game").wait_for()
         with replay.open("wb") as file:
             file.write(running_bytes)
             file.flush()
             shows_scores(page, "2", "−1", "−1", "−1")
-            late.page.goto(f"{daemon.url}/overlay/station")
+            late.page.goto(f"{daemon.url}/overlay/main")
             shows_scores(late.page, "2", "−1", "−1", "−1")
             late.page.goto(f"{daemon.url}/")
             expect(late.page.locator(".panel .player .stocks .hidden").first).to_have_text("Score 2")
@@ -57,10 +50,9 @@ def test_overlay_shows_the_scores(browser: Browser, folder: Path, stocks: int) -
         late.check(daemon.url)
 
 
-def test_overlay_names_a_tie(browser: Browser, folder: Path) -> None:
-    with running(folder) as daemon, open_page(browser) as watched:
-        page = watched.page
-        page.goto(f"{daemon.url}/overlay/station")
+def test_overlay_names_a_tie(watched: WatchedPage, page: Page, folder: Path) -> None:
+    with running(folder) as daemon:
+        page.goto(f"{daemon.url}/overlay/main")
         page.get_by_text("waiting for a game").wait_for()
         data = TimedGame().fall(1, by=0).fall(0, by=1).end(placements=(0, 1))
         (folder / "Game_20260501T120000.slp").write_bytes(data)

@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import accumulate, pairwise
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -100,7 +99,7 @@ def names_of(page: Page) -> list[str]:
 
 
 @needs_node
-def test_order_and_filter(tmp_path: Path) -> None:
+def test_order_and_filter() -> None:
     def facts(name: str, **values: Any) -> Mapping[str, Any]:
         plain = {"state": "playing", "attention": 0, "lastStocks": 0, "round": "", "gameNumber": 0}
         return {"id": name, "name": name, "words": f"{name} {values.pop('words', '')}", **plain, **values}
@@ -147,7 +146,7 @@ def test_order_and_filter(tmp_path: Path) -> None:
         ({"reason": "watching", "degraded": "the limit of inotify is reached"}, "idle", None, 1),
     ]
     given = {"stations": stations, "hashes": list(wanted), "attention": [each[:3] for each in attention]}
-    found = javascript.run(script, given, tmp_path)
+    found = javascript.run(script, given)
     assert dict(zip(wanted, found["orders"], strict=True)) == wanted
     assert found["again"] == list(wanted)
     assert found["attention"] == [each[3] for each in attention]
@@ -173,12 +172,10 @@ PACE = """
 
 @needs_node
 @pytest.mark.parametrize(("burst", "step", "max_held_ms"), [(1, 1, 20.0), (1, 3, 20.0), (12, 3, 260.0)])
-def test_pacing_spreads_bursts_and_holds_single_frames_back_hardly(
-    tmp_path: Path, burst: int, step: int, max_held_ms: float
-) -> None:
+def test_pacing_spreads_bursts_and_holds_single_frames_back_hardly(burst: int, step: int, max_held_ms: float) -> None:
     """Frames arrive `burst` at a time with the last one, and every `step`-th of them is sent."""
     arrivals = [(frame, (frame - frame % burst + burst - 1) * 1000 / 60) for frame in range(0, 1200 - burst, step)]
-    found = javascript.run(PACE, {"arrivals": arrivals, "pictures": 1200}, tmp_path)
+    found = javascript.run(PACE, {"arrivals": arrivals, "pictures": 1200})
     settled = found[len(found) // 4 :]
     assert len(found) >= 0.95 * len(arrivals)
     assert max(held for _, held in settled) <= max_held_ms
@@ -187,21 +184,21 @@ def test_pacing_spreads_bursts_and_holds_single_frames_back_hardly(
 
 
 @needs_node
-def test_late_frame_hardly_delays_those_after_it(tmp_path: Path) -> None:
+def test_late_frame_hardly_delays_those_after_it() -> None:
     """Every 30th of the sent frames arrives 90 ms late, together with those after them."""
     times = [(frame, frame * 1000 / 60 + (90 if frame % 90 == 0 else 0)) for frame in range(0, 1200, 3)]
     latest = accumulate((at for _, at in times), max)
     arrivals = [(frame, at) for (frame, _), at in zip(times, latest, strict=True)]
-    held = sorted(each for _, each in javascript.run(PACE, {"arrivals": arrivals, "pictures": 1260}, tmp_path))
+    held = sorted(each for _, each in javascript.run(PACE, {"arrivals": arrivals, "pictures": 1260}))
     assert len(held) == 400
     assert held[len(held) // 2] < 26.0
     assert held[-1] < 116.0
 
 
 @needs_node
-def test_missing_frames_delay_nothing(tmp_path: Path) -> None:
+def test_missing_frames_delay_nothing() -> None:
     arrivals = [(0, 0), (4, 66), (900, 133), (904, 200)]
-    shown = javascript.run(PACE, {"arrivals": arrivals, "pictures": 20}, tmp_path)
+    shown = javascript.run(PACE, {"arrivals": arrivals, "pictures": 20})
     assert [frame for frame, _ in shown] == [0, 4, 900, 904]
 
 

@@ -124,17 +124,16 @@ async def test_frames_get_the_expected_close_code(whole: bool) -> None:
     assert {name: (seen[name], expected[name]) for name in cases if seen[name] != expected[name]} == {}
 
 
-async def test_client_that_leaves_without_closing() -> None:
-    async with served() as server:
-        for data in (b"", frame(TEXT, SUBSCRIBE)[:-3], frame(TEXT, SUBSCRIBE), frame(PING)[:1], close(1000)[:-1]):
-            caller, received = await opened(server)
-            async with caller.stream:
-                await caller.send(data)
-                await caller.stream.send_eof()
-                await frames_until_the_end(caller, received)
-        with trio.fail_after(5):
-            while server.server.websockets:
-                await trio.sleep(0.01)
+async def test_client_that_leaves_without_closing(server: Served) -> None:
+    for data in (b"", frame(TEXT, SUBSCRIBE)[:-3], frame(TEXT, SUBSCRIBE), frame(PING)[:1], close(1000)[:-1]):
+        caller, received = await opened(server)
+        async with caller.stream:
+            await caller.send(data)
+            await caller.stream.send_eof()
+            await frames_until_the_end(caller, received)
+    with trio.fail_after(5):
+        while server.server.websockets:
+            await trio.sleep(0.01)
 
 
 @pytest.mark.parametrize(
@@ -153,33 +152,28 @@ async def test_client_that_leaves_without_closing() -> None:
     ],
     ids=str,
 )
-async def test_invalid_handshakes(changed: dict[str, Any], status: int) -> None:
-    async with served() as server:
-        caller = await server.call()
-        async with caller.stream:
-            await caller.send(handshake(**{"Host": server.host.decode(), **changed}))
-            answer = await caller.answer()
-            assert answer.problem["status"] == status
-            assert status == 505 or answer.headers["sec-websocket-version"] == "13"
-            assert answer.headers["x-content-type-options"] == "nosniff"
-            assert await caller.ended()
+async def test_invalid_handshakes(server: Served, changed: dict[str, Any], status: int) -> None:
+    async with await server.call() as caller:
+        await caller.send(handshake(**{"Host": server.host.decode(), **changed}))
+        answer = await caller.answer()
+        assert answer.problem["status"] == status
+        assert status == 505 or answer.headers["sec-websocket-version"] == "13"
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert await caller.ended()
 
 
 @pytest.mark.parametrize("split", [False, True], ids=["whole", "byte by byte"])
-async def test_frames_may_follow_the_handshake_at_once(split: bool) -> None:
-    async with served() as server:
-        caller = await server.call()
-        request = handshake(Host=server.host.decode(), Content_Length="0", X_Odd="\xe9")
-        request += frame(PING, b"early") + close(1000)
-        received = bytearray()
-        async with caller.stream:
-            for piece in [request[at : at + 1] for at in range(len(request))] if split else [request]:
-                await caller.send(piece)
-                await trio.lowlevel.checkpoint()
-            with trio.fail_after(10):
-                while data := await caller.stream.receive_some():
-                    received += data
-        assert received.startswith(b"HTTP/1.1 101 ")
-        assert (
-            received.index(b'"type":"hello"') < received.index(b"\x8a\x05early") < received.index(b"\x88\x02\x03\xe8")
-        )
+async def test_frames_may_follow_the_handshake_at_once(server: Served, split: bool) -> None:
+    caller = await server.call()
+    request = handshake(Host=server.host.decode(), Content_Length="0", X_Odd="\xe9")
+    request += frame(PING, b"early") + close(1000)
+    received = bytearray()
+    async with caller.stream:
+        for piece in [request[at : at + 1] for at in range(len(request))] if split else [request]:
+            await caller.send(piece)
+            await trio.lowlevel.checkpoint()
+        with trio.fail_after(10):
+            while data := await caller.stream.receive_some():
+                received += data
+    assert received.startswith(b"HTTP/1.1 101 ")
+    assert received.index(b'"type":"hello"') < received.index(b"\x8a\x05early") < received.index(b"\x88\x02\x03\xe8")

@@ -2,7 +2,8 @@
 
     python -m tests.tournament.controllers.labelled
 
-asks slp-enforcer again, and writes its answers (`enforcer.json`) and the table in `docs/tournament/controllers.md`.
+asks slp-enforcer again, and writes its answers (`enforcer.json`) and the table in `docs/tournament/controllers.md`. The
+letters, which explain disagreements, are written there by hand.
 """
 
 from __future__ import annotations
@@ -42,21 +43,6 @@ _HEADINGS = {
     "tilt_rounding": "tilt rounding",
 }
 UNEXPLAINED = "!"
-REASONS = {
-    "a": "Less than a minute: we do not judge the rules. slp-enforcer does, and marks the game as a handwarmer.",
-    "b": "A computer player, or a stick that hardly moved. Without points on the rim, slp-enforcer takes it for a box.",
-    "c": "The controller moves like neither type (the Orca has analog keys), so no rule of either is applied.",
-    "d": "The types differ. slp-enforcer takes players who use few points of the rim for boxes, as in short games; we "
-    "look at how the stick gets from point to point.",
-    "e": "slp-enforcer counts few of the held points; we count them all, the cardinals too, on which all fuzzed boxes "
-    "among these vary. `sdi_mash` is labelled legal for its SDI and has no fuzzing.",
-    "f": "slp-enforcer flags a single repeat. Legal boxes have up to three a game; we ask how many there are.",
-    "g": "We also count the mirrored points, -0.6625 and -0.8.",
-    "h": "For slp-enforcer a single value in the gap rules rounding out. We compare the gap with what is beside it.",
-    "i": "Close to slp-enforcer's limit of 25 %. By our count 30 % of the transitions show travel: 36 % are expected "
-    "with the least travel time, 8 % at most without any, so it is far more likely that there is some.",
-    "j": "The name of the file does not say which port the label is about. Both find it on the other one.",
-}
 
 
 class Row(NamedTuple):
@@ -149,51 +135,6 @@ def _their_type(row: Row) -> str:
     return str(row.theirs["type"]).lower()
 
 
-def reason(row: Row, check: str) -> str | None:
-    """The letter of the reason why both disagree about a check."""
-    player = row.ours
-    is_short = player.frames < MIN_LEGALITY_FRAMES
-    if check == "disallowed_cstick" and is_short:  # whether the main stick has moved plays no part in it
-        return "a"
-    if player.controller == "unknown":
-        return "b"
-    if is_short:
-        return "a"
-    if types_disagree(row):
-        return reason_of_types(row)
-    found = (check, theirs(row, check))
-    by_check = {
-        ("input_fuzzing", "-"): "e",
-        ("sdi", "fails"): "f",
-        ("disallowed_cstick", "-"): "g",
-        ("tilt_rounding", "-"): "h",
-        ("travel_time", "fails"): "i",
-    }
-    return by_check.get(found)
-
-
-def reason_of_types(row: Row) -> str | None:
-    """The letter of the reason why both disagree about the type; `None` if there is none."""
-    pair = (row.ours.controller, _their_type(row))
-    by_pair = {("unknown", "box"): "b", ("unclear", "analog"): "c", ("analog", "box"): "d"}
-    return by_pair.get(pair)
-
-
-def reason_of_label(row: Row, others: Sequence[Row]) -> str | None:
-    """The letter that explains a nonlegal label without a finding: the label may be about one of the other players."""
-    if row.label not in NONLEGAL or _is_flagged(row):
-        return None
-    if labelled_port(f"{row.replay}.slp") is None and any(_is_flagged(other) for other in others):
-        return "j"
-    is_found = any(f.group == "legality" for f in row.ours.findings)
-    return None if is_found or row.ours.frames < MIN_LEGALITY_FRAMES else UNEXPLAINED
-
-
-def _is_flagged(row: Row) -> bool:
-    """Whether both checks have found something that the rules exclude."""
-    return any(f.group == "legality" for f in row.ours.findings) and True in row.theirs["checks"].values()
-
-
 def health(row: Row) -> str:
     """The results of the checks of health: findings, then what cannot be judged; `-` for nothing to look at."""
     found = [f for f in row.ours.findings if f.group == "health"]
@@ -205,42 +146,42 @@ def health(row: Row) -> str:
     return "; ".join([*words, *([f"? {', '.join(without)}"] if without else [])]) or "-"
 
 
-def table() -> str:
-    """The table in Markdown, with the reasons."""
+def letters(page: str) -> dict[tuple[str, str, int, str], str]:
+    """The letters on the page, which a person has chosen, by replay, port, column and text of the cell."""
+    lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in page.splitlines()]
+    found = [(row, i, re.fullmatch(r"(.*) \((.)\)", cell)) for row in lines for i, cell in enumerate(row)]
+    return {(row[0], row[1], i, cell[1]): cell[2] for row, i, cell in found if cell is not None}
+
+
+def table(page: str) -> str:
+    """The table in Markdown. Disagreements keep the letters that they have on the page; new ones get `UNEXPLAINED`."""
+    known = letters(page)
     headings = [*(_HEADINGS[check] for check in LEGALITY_CHECKS), "health"]
     lines = [
         "| replay | port | label | controller | " + " | ".join(headings) + " |",
         "| --- " * (4 + len(headings)) + "|",
     ]
-    used: set[str | None] = set()
-
-    def with_letter(text: str, letter: str | None) -> str:
-        used.add(letter)
-        return f"{text} ({letter})" if letter else text
-
-    every = list(rows())
-    for row in every:
-        others = [other for other in every if other.replay == row.replay and other is not row]
-        label = with_letter(row.label, reason_of_label(row, others))
-        kind = f"{row.ours.controller} / {_their_type(row)}"
-        kind = with_letter(kind, (reason_of_types(row) or UNEXPLAINED) if types_disagree(row) else None)
-        cells = []
+    for row in rows():
+        name, port = row.replay.replace("~", " "), str(row.ours.port)
+        without_finding = row.label in NONLEGAL and not any(f.group == "legality" for f in row.ours.findings)
+        cells = [(row.label, without_finding and row.ours.frames >= MIN_LEGALITY_FRAMES)]
+        cells.append((f"{row.ours.controller} / {_their_type(row)}", types_disagree(row)))
         for check in LEGALITY_CHECKS:
             mine, other = ours(row, check), theirs(row, check)
-            both = f"{mine or '.'} / {other or '.'}" if mine or other else ""
-            why = (reason(row, check) or UNEXPLAINED) if disagrees(row, check) else None
-            cells.append(with_letter(both, why))
-        name = row.replay.replace("~", " ")
-        lines.append(f"| {name} | {row.ours.port} | {label} | {kind} | " + " | ".join([*cells, health(row)]) + " |")
-    reasons = [f"- **{letter}**: {text}" for letter, text in REASONS.items() if letter in used]
-    return "\n".join([*lines, "", "The letters:", "", *reasons])
+            cells.append((f"{mine or '.'} / {other or '.'}" if mine or other else "", disagrees(row, check)))
+        explained = [
+            f"{text} ({known.get((name, port, i, text), UNEXPLAINED)})" if disagree else text
+            for i, (text, disagree) in enumerate(cells, 2)
+        ]
+        lines.append(f"| {name} | {port} | " + " | ".join([*explained, health(row)]) + " |")
+    return "\n".join(lines)
 
 
 def with_table(page: str) -> str:
     """The page with a new table."""
     before, _, rest = page.partition(BEGIN)
     _, _, after = rest.partition(END)
-    return f"{before}{BEGIN}\n{table()}\n{END}{after}"
+    return f"{before}{BEGIN}\n{table(page)}\n{END}{after}"
 
 
 def ask(paths: Sequence[Path]) -> dict[str, Any]:

@@ -16,15 +16,6 @@ def ann_and_bob(best_of: int = 3) -> Station:
     return station
 
 
-def test_names_are_shown_before_the_first_game_of_the_station() -> None:
-    station = ann_and_bob()
-    assert (station.payload["state"], station.shown) == ("upcoming", {1: "Ann", 2: "Bob"})
-    station.begin(1, 2)
-    assert station.shown == {1: "Ann", 2: "Bob"}
-    station.end(winner=2)
-    assert station.scores == {"Ann": 0, "Bob": 1}
-
-
 def test_other_ports_than_the_usual_ones() -> None:
     station = Station()
     station.claim("a", 1, "Ann")
@@ -33,16 +24,6 @@ def test_other_ports_than_the_usual_ones() -> None:
     assert len(station.payload["players"]) == 2, "the unnamed port 2 makes room"
     station.begin(1, 4)
     assert station.shown == {1: "Ann", 4: "Dan"}
-
-
-def test_second_phone_is_told_who_sits_there_and_takes_over_with_a_second_tap() -> None:
-    station = Station()
-    station.claim("a", 1, "Ann")
-    with pytest.raises(SeatTaken, match="Ann sits at port 1"):
-        station.claim("b", 1, "Bob")
-    assert station.shown == {1: "Ann"}
-    station.claim("b", 1, "Bob", take_over=True)
-    assert (station.claimed, station.shown) == ({1: "Bob"}, {1: "Bob"})
 
 
 def test_a_name_sits_at_one_port_alone() -> None:
@@ -143,13 +124,6 @@ def test_first_claim_of_other_people_after_a_set_frees_the_seats() -> None:
     assert station.shown == {1: "Ann", 2: "Cyd"}
     station.play(winner=2)
     assert station.scores == {"Ann": 0, "Cyd": 1}
-
-
-def test_winner_stays_with_one_tap() -> None:
-    station = ann_and_bob(best_of=1)
-    station.play(winner=1)
-    station.claim("a", 1, "Ann", stay=True)
-    assert (station.payload["state"], station.shown) == ("upcoming", {1: "Ann"})
 
 
 def test_new_set_by_the_operator_frees_the_seats() -> None:
