@@ -11,7 +11,8 @@ import trio
 from trio.testing import MockClock
 
 from slpstream.store.deliveries import DeliveryStore
-from tests.outputs.hooks import inline, open_store
+from tests.outputs.hooks import open_store
+from tests.virtual_time import inline
 
 
 @pytest.fixture

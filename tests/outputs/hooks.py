@@ -1,16 +1,11 @@
-"""A webhook between fake stations and a fake receiver.
-
-Time is virtual and jumps forward when all tasks wait. The virtual clock does not wait for worker threads, so their work
-is done in the event loop instead (`inline`).
-"""
+"""A webhook between fake stations and a fake receiver, in virtual time."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 import trio
 
@@ -20,16 +15,9 @@ from slpstream.outputs.webhook import EventName, WebhookSink
 from slpstream.store.deliveries import DeliveryStore, open_deliveries
 from tests.outputs.receivers import SECRET, FakeReceiver
 from tests.stream.fakes import FakeLog, FakeStation
+from tests.virtual_time import now
 
-EPOCH = 1_800_000_000.0
-"""Unix time at virtual time 0."""
 ALL: frozenset[EventName] = frozenset({"game_start", "game_end", "set", "situation"})
-
-
-async def inline(work: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-    """A replacement for `trio.to_thread.run_sync`."""
-    await trio.lowlevel.checkpoint()
-    return work(*arguments)
 
 
 class Hook:
@@ -53,7 +41,7 @@ class Hook:
             store,
             on_outcome=self._count,
             post=receiver,
-            wall_clock=wall_clock,
+            wall_clock=now,
             rng=random.Random(seed),
         )
         self.sink = WebhookSink(
@@ -64,7 +52,7 @@ class Hook:
             events=events,
             stations=None,
             describe=lambda start, end: GameSummary(rules=start["format"], winners=(end or {}).get("winners", [])),
-            wall_clock=wall_clock,
+            wall_clock=now,
         )
 
     def _count(self, outcome: Outcome, count: int) -> None:
@@ -79,11 +67,6 @@ class Hook:
                 nursery.start_soon(self.sink.follow, station.channel)
             yield self
             nursery.cancel_scope.cancel()
-
-
-def wall_clock() -> float:
-    """Unix time at the present virtual time."""
-    return EPOCH + trio.current_time()
 
 
 def open_store(folder: Path) -> DeliveryStore:

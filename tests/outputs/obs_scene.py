@@ -17,8 +17,8 @@ from slpstream.outputs.obs_websocket import Actions, ObsControl, Rule
 from slpstream.stream import Hub, OnAir
 from tests.outputs.obs_double import FakeObs
 from tests.stream.fakes import FakeLog, FakeStation
+from tests.virtual_time import now
 
-START = 1_700_000_000.0
 RESPECT_SECONDS = 30.0
 RULES = (
     Rule(
@@ -35,11 +35,6 @@ RULES = (
 )  # fmt: skip
 
 
-def wall_clock() -> float:
-    """Unix time that passes with the time of the event loop."""
-    return START + trio.current_time()
-
-
 class Production:
     """Stations, and OBS. `daemon` runs the part that connects them; it can be run again, as after a restart."""
 
@@ -48,7 +43,7 @@ class Production:
         self.names = names or ("main",)
         self.rules = rules
         self.password: str | None = password
-        self.obs = FakeObs(wall_clock, password=password)
+        self.obs = FakeObs(now, password=password)
         self.kept: Any = None
         self.outcomes: Counter[str] = Counter()
         self.reconnects = 0
@@ -87,7 +82,7 @@ class Production:
             on_outcome=lambda outcome: self.outcomes.update([outcome]),
             on_reconnect=reconnected,
             is_hidden=lambda station: station == "demo",
-            wall_clock=wall_clock,
+            wall_clock=now,
             open_stream=self.obs.connect,
         )
         async with trio.open_nursery() as nursery:

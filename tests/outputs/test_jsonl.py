@@ -6,12 +6,14 @@ import errno
 import os
 import random
 from collections.abc import Callable
+from io import FileIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 import trio
 from trio.testing import MockClock
+from typing_extensions import Buffer
 
 from slpstream.model.messages import FramesMode
 from slpstream.model.topics import TOPICS, Topic
@@ -31,41 +33,31 @@ class Disk:
         real_open = Path.open
 
         def opened(path: Path, mode: str = "r", **options: Any) -> Any:
-            file = real_open(path, mode, **options)
-            return FileOnDisk(file, self) if mode == "ab" else file
+            return FileOnDisk(path, self) if mode == "ab" else real_open(path, mode, **options)
 
         monkeypatch.setattr(Path, "open", opened)
 
 
-class FileOnDisk:
+class FileOnDisk(FileIO):
     """A file opened for appending on a `Disk`."""
 
-    def __init__(self, file: Any, disk: Disk) -> None:
-        self._file = file
+    def __init__(self, path: Path, disk: Disk) -> None:
+        super().__init__(path, "ab")
         self._disk = disk
 
-    def write(self, data: memoryview) -> int:
+    def write(self, data: Buffer) -> int:
         if self._disk.room is None:
-            return int(self._file.write(data))
-        taken = int(self._file.write(data[: self._disk.room])) if self._disk.room else 0
+            return super().write(data)
+        taken = super().write(memoryview(data)[: self._disk.room])
         self._disk.room -= taken
         if not taken:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         return taken
 
-    def truncate(self, size: int) -> None:
+    def truncate(self, size: int | None = None) -> int:
         if not self._disk.truncates:
             raise OSError(errno.EIO, os.strerror(errno.EIO))
-        self._file.truncate(size)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._file, name)
-
-    def __enter__(self) -> FileOnDisk:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._file.close()
+        return super().truncate(size)
 
 
 def sink(

@@ -17,7 +17,7 @@ from trio.testing import MockClock
 from slpstream.outputs.playback_dolphin import Clip, CommunicationFile, PlaybackDolphin, around, combos
 from slpstream.outputs.playback_dolphin.playback import UNREAD_SECONDS
 from tests.outputs.communication import CommunicationChecks
-from tests.outputs.hooks import EPOCH, inline
+from tests.virtual_time import START, inline
 
 SEEK_SPEED = 10.0
 
@@ -79,7 +79,7 @@ class _File(CommunicationFile):
         self._desk = desk
 
     def _now_ns(self) -> int:
-        return round(1e9 * (EPOCH + trio.current_time() + self._desk.clock_was_set_seconds))
+        return round(1e9 * (START + trio.current_time() + self._desk.clock_was_set_seconds))
 
     def was_read(self) -> bool | None:
         return super().was_read() if self._desk.was_read is None else self._desk.was_read

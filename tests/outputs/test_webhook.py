@@ -18,10 +18,11 @@ from slpstream.model.errors import SinkError
 from slpstream.outputs.delivery import MAX_REFUSALS, MAX_WAITING, signature
 from slpstream.outputs.post import PostResponse, post, target_of
 from slpstream.store.deliveries import Delivery, DeliveryStore
-from tests.outputs.hooks import ALL, EPOCH, Hook, keys_of, unique
+from tests.outputs.hooks import ALL, Hook, keys_of, unique
 from tests.outputs.receivers import OK, SECRET, FakeReceiver, Request, real_receiver, verified
 from tests.project import IN_CI
 from tests.stream.fakes import FakeLog, FakeStation
+from tests.virtual_time import START
 
 pytestmark = pytest.mark.trio
 
@@ -130,7 +131,7 @@ async def run_with_kills(store: DeliveryStore, seed: int) -> None:
     ("retry_after", "seconds"),
     [
         ("120", 120),
-        (formatdate(EPOCH + 200, usegmt=True), 199),
+        (formatdate(START + 200, usegmt=True), 199),
         ("Mon, 01 Jan 99999999999999999999 00:00:00 GMT", 0),
         ("Mon, 32 Jan 2026 25:00:00", 0),
         ("soon", 0),

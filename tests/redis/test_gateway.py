@@ -3,10 +3,8 @@ error if they are no longer in the broker."""
 
 from __future__ import annotations
 
-import random
 from functools import partial
 
-import msgspec
 import pytest
 import trio
 
@@ -20,71 +18,7 @@ from slpstream.web.schemas import GameList
 from tests.redis.gateways import Follower, Gateway, hold_back
 from tests.redis.ingest import Ingest, broker_client, expected, until, until_stored
 from tests.redis.redis_process import RedisProcess
-from tests.stream.fakes import Client, FakeLog, FakeStation, LineEncoding, subscription
-
-SCHEDULES = 4
-
-
-async def play_in_steps(station: FakeStation, log: FakeLog, chance: random.Random) -> None:
-    game = station.begin(log)
-    while station.write(game, chance.choice((1, 2, 8))):
-        await trio.sleep(chance.choice((0, 0.001, 0.005)))
-
-
-@pytest.mark.slow
-@pytest.mark.trio
-@pytest.mark.parametrize("seed", range(SCHEDULES))
-async def test_subscriber_moves_between_gateways(broker: RedisProcess, seed: int) -> None:
-    chance = random.Random(f"gateway {seed}")
-    event = f"moves-{seed}"
-    station = FakeStation()
-    logs = [FakeLog(n, batches=60, seed=seed) for n in range(4)]
-    ingest = Ingest(broker.url, event, station)
-    mode: FramesMode = MODES[seed % 2]
-    follower = Follower(mode)
-    rings = (1, 4000, 1 << 20)
-    total = sum(len(log.whole(mode)) for log in logs)
-    async with (
-        ingest.running() as nursery,
-        broker_client(broker.url) as client,
-        Gateway(broker.url, event, chance.choice(rings)).running("main") as one,
-        Gateway(broker.url, event, chance.choice(rings)).running("main") as two,
-    ):
-        gateways = [one, two]
-        async with follower.at(one):
-            pass
-
-        async def play() -> None:
-            for log in logs:
-                await play_in_steps(station, log, chance)
-
-        nursery.start_soon(play)
-        with trio.fail_after(60):
-            while len(follower.lines) < total:
-                async with follower.at(chance.choice(gateways)) as connection:
-                    await trio.sleep(chance.choice((0.0, 0.02, 0.1)))
-                    assert connection.error is None
-                if chance.random() < 0.2:
-                    await client.client_kill(skipme=True)
-        await trio.sleep(0.05)
-        assert follower.lines == [line for log in logs for line in expected(log, mode=mode)]
-
-
-@pytest.mark.trio
-async def test_late_joiner_gets_a_snapshot(broker: RedisProcess) -> None:
-    station, log = FakeStation(), FakeLog(4, batches=60, ended=False)
-    ingest = Ingest(broker.url, "late", station)
-    async with ingest.running(), broker_client(broker.url) as client:
-        game = station.begin(log)
-        station.write_all(game)
-        await until_stored(client, "late", {("main", mode): len(log.whole(mode)) for mode in MODES})
-        async with Gateway(broker.url, "late").running("main") as gateway:
-            connection = Client(encoding=LineEncoding())
-            async with connection.subscribed(gateway.hub, subscription(stations=["main"])):
-                await until(lambda: bool(connection.of_type("snapshot")))
-            [snapshot] = connection.of_type("snapshot")
-            assert snapshot == msgspec.json.decode(msgspec.json.encode(station.channel.snapshot(game, "live")))
-            assert {"settings", "frame", "stats", "cursor"} <= set(snapshot)
+from tests.stream.fakes import FakeLog, FakeStation
 
 
 @pytest.mark.trio

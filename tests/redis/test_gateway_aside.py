@@ -67,7 +67,7 @@ async def test_gateway_stays_with_the_game_that_is_played(broker: RedisProcess) 
                 async with joining.subscribed(late.hub, subscription(stations=["main"])):
                     [snapshot] = joining.of_type("snapshot")
                     assert snapshot["gameId"] == played.game_id
-                    assert "frame" in snapshot
+                    assert {"settings", "frame", "stats", "cursor"} <= set(snapshot)
 
             station.write_all(game)
             await until_read(gateway, played, *copies)

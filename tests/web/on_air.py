@@ -202,6 +202,14 @@ class Station:
         self.send(message | values)
 
 
+def opened(page: Page, address: str, state: str = "playing") -> Station:
+    """Open a scene or an overlay, whose messages are then the test's, and wait until it is connected."""
+    station = Station(page, state)
+    page.goto(address)
+    page.locator("[data-phase]").first.wait_for(state="attached")
+    return station
+
+
 OVERLAPS = """([left, top, width, height]) => {
   const area = (name) => parseFloat(getComputedStyle(document.documentElement).getPropertyValue(`--game-${name}`));
   const region = {

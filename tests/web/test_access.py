@@ -14,7 +14,11 @@ from slpstream.config.sections import Server
 from slpstream.daemon import service
 from slpstream.model.errors import ConfigError
 from slpstream.web.access import Access, Denied, Role
+from slpstream.web.app import described_endpoints
 from slpstream.web.server import Limits
+from tests.daemons.configuration import requiring_tokens
+from tests.daemons.process import running
+from tests.daemons.requests import ask
 from tests.web.served import Answer, served
 from tests.web.websocket_frames import handshake
 
@@ -304,6 +308,24 @@ async def test_operating_endpoints_need_the_role() -> None:
         server.server.configure(Access("secret"), limits)
         assert (await operate()).status == 200
         assert (await operate(x_forwarded_for="10.0.0.1")).status == 401
+
+
+@pytest.mark.process
+def test_every_endpoint_that_changes_something_is_for_operators(folder: Path, tmp_path: Path) -> None:
+    changing = [each for each in described_endpoints() if each.method != "GET" or each.operates]
+    assert {"/v1/reload", "/v1/on-air", "/v1/setup", "/v1/stations/{station}/set"} <= {each.path for each in changing}
+    with running(folder, arguments=requiring_tokens(tmp_path)) as daemon:
+        for endpoint in changing:
+            if endpoint.path.startswith("/v1/seats/"):  # it has tokens of its own
+                continue
+            path = re.sub(r"\{\w+\}", "main", endpoint.path)
+            for headers, status in (
+                ({}, 401),
+                ({"authorization": "Bearer sesame"}, 403),
+                ({"authorization": "Bearer open", "origin": "https://elsewhere.example"}, 403),
+            ):
+                answer = ask(daemon, path, {}, method=endpoint.method, **headers)
+                assert answer.status == status, endpoint.name
 
 
 @pytest.mark.trio

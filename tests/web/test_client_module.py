@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browsers.pages import WatchedPage
+from tests.daemons.configuration import configuration
 from tests.daemons.process import running
 from tests.project import ROOT
 from tests.web.javascript import WITH_A_FAKE_SOCKET, needs_node, run
@@ -138,12 +139,10 @@ def test_documented_example_runs_in_the_overlay_folder(watched: WatchedPage, pag
         example = re.search(rf"```{language}\n(.*?)```", text, re.DOTALL)
         assert example is not None
         (own / name).write_text(example[1])
-    config = tmp_path / "slpstream.toml"
-    config.write_text(f'[web]\noverlay_folder = "{own}"\n')
     replay = game_file("FodPlatforms", tmp_path)
     setups = log_of(replay).settings["players"]  # before the game runs, because the line does not wait for it
     with (
-        running(folder, arguments=("--config", str(config))) as daemon,
+        running(folder, arguments=configuration(tmp_path, f"[web]\noverlay_folder = '{own}'\n")) as daemon,
     ):
         page.goto(f"{daemon.url}/custom/score.html")
         line = page.locator("#line")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -16,9 +15,7 @@ from slpstream.stream.subscription import SubscribeRequest
 from slpstream.web import stream_reference
 from slpstream.web.app import described_endpoints
 from tests.browsers.pages import WatchedPage
-from tests.daemons.configuration import requiring_tokens
 from tests.daemons.demo import Demo, demo
-from tests.daemons.process import running
 
 
 @pytest.fixture(scope="module")
@@ -87,20 +84,3 @@ def test_console(watched: WatchedPage, page: Page, playing: Demo) -> None:
     console.get_by_role("button", name="Disconnect").click()
     expect(console.locator(".state")).to_have_text("")
     watched.check(playing.url)
-
-
-def test_page_asks_for_the_token(page: Page, tmp_path: Path) -> None:
-    with (
-        running(tmp_path, arguments=requiring_tokens(tmp_path)) as daemon,
-    ):
-        page.goto(f"{daemon.url}/docs")
-        page.locator("body > .problem").get_by_role("link", name="Log in").click()
-        page.get_by_label("Access token").fill("sesame")
-        page.keyboard.press("Enter")
-        expect(page.locator(".login")).to_be_hidden()
-        page.get_by_role("link", name="API", exact=True).click()
-        page.locator("[id^=operation-]").first.wait_for()
-        page.get_by_role("button", name="Connect", exact=True).click()
-        expect(page.locator(".console .state")).to_have_text("connected")
-        assert "sesame" not in page.url
-        assert "sesame" not in page.locator(".console .url").first.input_value()

@@ -96,24 +96,6 @@ def test_demo_plays_and_leaves_nothing(watched: WatchedPage, page: Page, folder:
         watched.check(daemon.url)
 
 
-def test_setup_is_for_operators(folder: Path, tmp_path: Path) -> None:
-    token = tmp_path / "operate"
-    token.write_text("secret\n")
-    with running(folder, arguments=configuration(tmp_path, f"[server]\noperate_token_file = '{token}'\n")) as daemon:
-        assert ask(daemon, "/v1/setup").status == 401
-        assert change(daemon, {"demo": True})[0] == 401
-        status, body = change(daemon, {"demo": True}, authorization="Bearer secret")
-        assert (status, body["demo"]) == (200, "demo")
-        assert body["folders"] == [{"station": "Slippi", "name": "Slippi", "folder": str(folder), "exists": True}]
-        assert change(daemon, {"demo": False}, authorization="Bearer secret")[1]["demo"] is None
-
-
-def test_pages_of_other_sites_start_no_demo(empty_daemon: DaemonProcess) -> None:
-    assert change(empty_daemon, {"demo": True}, origin="https://example.org")[0] == 403
-    assert change(empty_daemon, {"other": True})[0] == 422
-    assert empty_daemon.get("/v1/setup")["demo"] is None
-
-
 def test_no_demo_while_a_game_is_played(folder: Path) -> None:
     (folder / "Game_1.slp").write_bytes(synthetic_match(seed=3, frames=300, ended=False))
     with running(folder) as daemon:

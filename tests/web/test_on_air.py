@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from websockets.sync.client import connect
 
-from tests.daemons.configuration import requiring_tokens
 from tests.daemons.process import DaemonProcess, running
 from tests.daemons.requests import Response, ask, put_on_air
 
@@ -65,13 +64,6 @@ def test_operator_puts_a_station_on_air_and_everything_follows(folders: tuple[Pa
         daemon.wait_ready()
         daemon.until(lambda: daemon.get("/v1/on-air")["station"] == "right")
         assert put(daemon, {"station": None}).body["station"] is None
-
-
-def test_only_operators_choose(folders: tuple[Path, Path], tmp_path: Path) -> None:
-    with running(folders[0], arguments=requiring_tokens(tmp_path)) as daemon:
-        for token, status in (("", 401), ("sesame", 403), ("open", 200)):
-            headers = {"authorization": f"Bearer {token}"} if token else {}
-            assert put(daemon, {"station": "left"}, **headers).status == status
 
 
 def test_station_cannot_be_called_on_air(tmp_path: Path) -> None:

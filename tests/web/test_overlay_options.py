@@ -18,7 +18,7 @@ from tests.daemons.configuration import configuration
 from tests.daemons.process import DaemonProcess, running
 from tests.project import ROOT
 from tests.web.javascript import needs_node, run
-from tests.web.on_air import Station
+from tests.web.on_air import Station, opened
 
 EVERYTHING = "show=names,stocks,percent,combo,timer,stage,score,controller"
 
@@ -35,10 +35,7 @@ def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
 
 
 def open_overlay(page: Page, daemon: DaemonProcess, query: str = "") -> Station:
-    feed = Station(page)
-    page.goto(f"{daemon.url}/overlay/station?{query}")
-    page.locator(".overlay[data-phase]").wait_for()
-    return feed
+    return opened(page, f"{daemon.url}/overlay/station?{query}")
 
 
 def visible(page: Page, *selectors: str) -> list[bool]:

@@ -31,6 +31,7 @@ from tests.web.on_air import (
     TIMER,
     Station,
     game_picture,
+    opened,
     poor_contrasts,
     settle,
 )
@@ -46,11 +47,7 @@ def browser(drawing_browser: Browser) -> Browser:
 
 
 def open_live(page: Page, empty_daemon: DaemonProcess, query: str = "") -> Station:
-    """Open the live scene and wait until it is connected."""
-    station = Station(page)
-    page.goto(f"{empty_daemon.url}/scenes/live/station?{query}")
-    page.wait_for_function("() => document.querySelector('.overlay').dataset.phase !== undefined")
-    return station
+    return opened(page, f"{empty_daemon.url}/scenes/live/station?{query}")
 
 
 def play(station: Station, *names: str, frame: int = 1200, teams: bool = False) -> None:

@@ -25,6 +25,7 @@ from tests.web.on_air import (
     SIZES,
     Station,
     game_picture,
+    opened,
     person,
     poor_contrasts,
     scene_address,
@@ -70,7 +71,6 @@ def use(page: Page, theme: str, size: tuple[int, int]) -> None:
 
 def announce(station: Station, page: Page, *names: str, **values: Any) -> None:
     """An announced set, with sets of other stations."""
-    page.locator(".scene[data-phase]").wait_for()
     details = {0: {"pronouns": "they/them", "seed": 1}, 1: {"seed": 3}}
     given = {"state": "upcoming", "round": "Grand Final", "event": "The Big Field 12", "details": details} | values
     station.set(names, **given)
@@ -136,9 +136,7 @@ def test_nothing_to_show_is_transparent(watched: WatchedPage, page: Page, empty_
 @pytest.mark.parametrize("scene", ["versus", *release("up-next", "set-result", "game-result", "ticker", "controller")])
 def test_names_of_a_board_are_not_cut(page: Page, played: DaemonProcess, scene: str) -> None:
     """The names of one set after another, and in the queue and the ticker those of other stations too."""
-    station = Station(page, "idle")
-    page.goto(scene_address(played, scene, "?motion=0"))
-    page.locator(".scene[data-phase]").wait_for()
+    station = opened(page, scene_address(played, scene, "?motion=0"), "idle")
     finished = played.get("/v1/stations/station/set")
     for size in (SIZES[0], SIZES[2]):
         use(page, "dark", size)
@@ -162,8 +160,7 @@ def test_names_of_a_board_are_not_cut(page: Page, played: DaemonProcess, scene: 
 
 
 def test_doubles_and_swapped_sides(page: Page, played: DaemonProcess) -> None:
-    station = Station(page, "idle")
-    page.goto(scene_address(played, "versus"))
+    station = opened(page, scene_address(played, "versus"), "idle")
     announce(station, page, "Aki", "Bo", "Cy", "Di")
     expect(page.locator(".side.left .name")).to_have_text(["Aki", "Cy"])
     expect(page.locator(".side.right .name")).to_have_text(["Bo", "Di"])
@@ -180,9 +177,7 @@ def test_another_format_has_a_result(page: Page, played: DaemonProcess) -> None:
         "reason": "game_end", "durationSeconds": 81.0, "inProgress": False,
     }  # fmt: skip
     page.route(f"**/v1/games/{GAME}", lambda route: route.fulfill(json=game))
-    station = Station(page)
-    page.goto(scene_address(played, "game-result"))
-    page.locator(".scene[data-phase]").wait_for()
+    station = opened(page, scene_address(played, "game-result"))
     station.log("game_start", 0, format="gci", rate=[60, 1], settings={}, summary=summary)
     station.end(1, seconds=81.0)
     expect(page.locator(".outcome")).to_have_text("Bo wins")
@@ -198,9 +193,7 @@ def test_a_result_that_the_daemon_has_not_recorded_yet(page: Page, played: Daemo
     }  # fmt: skip
     page.route(f"**/v1/games/{GAME}", lambda route: route.fulfill(json=game))
     page.route(f"**/v1/games/{GAME}/stats", lambda route: route.fulfill(status=404, json={}))
-    station = Station(page)
-    page.goto(scene_address(played, "game-result"))
-    page.locator(".scene[data-phase]").wait_for()
+    station = opened(page, scene_address(played, "game-result"))
     station.start("Aki", "Bo")
     with page.expect_response(f"**/v1/games/{GAME}"):
         station.end(1)
@@ -211,8 +204,7 @@ def test_a_result_that_the_daemon_has_not_recorded_yet(page: Page, played: Daemo
 
 
 def test_a_lost_connection_keeps_the_board(page: Page, played: DaemonProcess) -> None:
-    station = Station(page, "idle")
-    page.goto(scene_address(played, "versus"))
+    station = opened(page, scene_address(played, "versus"), "idle")
     announce(station, page, "Aki", "Bo")
     expect(page.locator(".side.left .name")).to_have_text("Aki")
     page.route_web_socket("**/v1/stream**", lambda route: route.close(code=1001))
@@ -235,9 +227,7 @@ def test_the_replay_shows_the_last_stock(watched: WatchedPage, page: Page, playe
 def test_the_ticker_shows_all_stations(browser: Browser, played: DaemonProcess) -> None:
     with open_page(browser, reduced_motion="reduce") as watched:
         page = watched.page
-        station = Station(page, "idle")
-        page.goto(scene_address(played, "ticker"))
-        page.locator(".scene[data-phase]").wait_for()
+        station = opened(page, scene_address(played, "ticker"), "idle")
         station.set(("Aki", "Bo"), (1, 0), station="one", round="Pools")
         station.set(("Cy", "Di"), (2, 3), station="two", state="over", winner=1, setId="1" * 32)
         items = page.locator(".items .item")
@@ -249,9 +239,7 @@ def test_the_ticker_shows_all_stations(browser: Browser, played: DaemonProcess) 
 
 
 def test_controllers_of_the_selected_players(page: Page, played: DaemonProcess) -> None:
-    station = Station(page)
-    page.goto(scene_address(played, "controller", "?players=2"))
-    page.locator(".scene[data-phase]").wait_for()
+    station = opened(page, scene_address(played, "controller", "?players=2"))
     station.start("Aki", "Bo")
     station.frame(5, 0, 0)
     expect(page.locator(".pad .name")).to_have_text(["Bo"])

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import http.client
 import json
 import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import pytest
 
@@ -94,19 +92,6 @@ def test_claim_swap_and_leave(daemon: DaemonProcess) -> None:
     assert changes[-1]["values"] == [{"field": "name", "to": "Ann B", "port": 1}]
 
 
-def test_waiting_request_is_answered_by_a_claim(daemon: DaemonProcess) -> None:
-    token = codes(daemon)["main"]
-    _, _, seats = ask(daemon, "/v1/seats/main", authorization=f"Bearer {token}")
-    waiting = http.client.HTTPConnection(urlsplit(daemon.url).netloc, timeout=20)
-    waiting.request("GET", f"/v1/seats/main?after={seats['version']}", headers={"authorization": f"Bearer {token}"})
-    assert claim(daemon, token, "Ann")[0] == 200
-    answer = json.loads(waiting.getresponse().read())
-    waiting.close()
-    assert answer["version"] != seats["version"]
-    assert answer["ports"][0]["name"] == "Ann"
-    assert "yours" not in answer["ports"][0]
-
-
 def test_the_token_of_a_station_allows_nothing_else(folder: Path) -> None:
     (folder / "token").write_text(OPERATOR)
     (folder / "read").write_text("readers-token-for-tests")
@@ -147,14 +132,7 @@ def test_phones_use_the_address_of_the_venue_and_foreign_pages_do_not(daemon: Da
     body = {"act": "claim", "playerIndex": 0, "name": "Ann"}
     lan = {"host": "192.168.1.20:5151", "origin": "http://192.168.1.20:5151", "sec_fetch_site": "same-origin"}
     assert ask(daemon, "/v1/seats/main", body, **own, **lan)[0] == 200
-    for refused in (
-        {"origin": "http://evil.example"},
-        {"origin": "null"},
-        {"origin": "file://"},
-        {"sec_fetch_site": "cross-site"},
-    ):
-        status, _, _ = ask(daemon, "/v1/seats/main", {**body, "name": "Eve"}, **own, **refused)
-        assert status == 403, refused
+    assert ask(daemon, "/v1/seats/main", {**body, "name": "Eve"}, **own, origin="http://evil.example")[0] == 403
     assert ask(daemon, "/v1/seats/main", body, **own, host="evil.example")[0] == 421
     assert names(daemon) == ["Ann", None]
 

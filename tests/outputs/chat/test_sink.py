@@ -19,9 +19,9 @@ from slpstream.outputs.delivery import Deliverer, Receiver
 from slpstream.outputs.post import PostResponse
 from slpstream.store.deliveries import DeliveryStore
 from tests.outputs.chat.discord_double import DiscordDouble, answer
-from tests.outputs.hooks import wall_clock
 from tests.outputs.scoreboards.sets import Station, game, player
 from tests.stream.fakes import FakeLog, FakeStation
+from tests.virtual_time import now
 
 pytestmark = pytest.mark.trio
 VIXEN, ALTEA = player(0, "Vixen"), player(1, "Altea")
@@ -38,10 +38,10 @@ class Room:
 
     def __init__(self, store: DeliveryStore, double: DiscordDouble, events: frozenset[ChatEvent] = ALL) -> None:
         receiver = Receiver("chat", "discord.com", "http://discord.com/api/webhooks/1/x", b"", 10.0, 6 * 3600.0, "x")
-        deliverer = Deliverer(receiver, store, post=discord_post(double), wall_clock=wall_clock, rng=random.Random(1))
+        deliverer = Deliverer(receiver, store, post=discord_post(double), wall_clock=now, rng=random.Random(1))
         self.sink = ChatSink(
             deliverer, store, id="chat", name="discord.com", templates=TEMPLATES, events=events, stations=None,
-            wall_clock=wall_clock,
+            wall_clock=now,
         )  # fmt: skip
         self.station = FakeStation("main")
 

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from prometheus_client.parser import text_string_to_metric_families
 
 from slpstream.cli.audit import command
+from tests.daemons.configuration import configuration
 from tests.daemons.process import DaemonProcess, running
 from tests.tournament.audit.fleet import USUAL, Console, fixes, game, name_of, write_fleet, write_setup
 
@@ -28,9 +29,8 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def daemon(fleet: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
-    configuration = tmp_path_factory.mktemp("configuration") / "slpstream.toml"
-    configuration.write_text(f'[[stations]]\nid = "*"\nfolder = "{fleet}"\n')
-    with running(arguments=("--config", str(configuration))) as daemon:
+    arguments = configuration(tmp_path_factory.mktemp("configuration"), f"[[stations]]\nid = '*'\nfolder = '{fleet}'\n")
+    with running(arguments=arguments) as daemon:
         daemon.wait_ready()
         daemon.until(lambda: sum(each["games"] for each in daemon.get("/v1/audit")["setups"]) == 2 * SETUPS, 60)
         yield daemon
@@ -84,9 +84,7 @@ def test_codes_of_a_game(daemon: DaemonProcess) -> None:
 @pytest.mark.slow
 def test_difference_goes_away_when_it_is_corrected(tmp_path: Path) -> None:
     write_fleet(tmp_path / "fleet", 3, {2: Console(stocks=3)})
-    configuration = tmp_path / "slpstream.toml"
-    configuration.write_text(f'[[stations]]\nid = "*"\nfolder = "{tmp_path / "fleet"}"\n')
-    with running(arguments=("--config", str(configuration))) as daemon:
+    with running(arguments=configuration(tmp_path, f"[[stations]]\nid = '*'\nfolder = '{tmp_path}/fleet'\n")) as daemon:
         daemon.wait_ready()
         daemon.until(lambda: found(daemon) == {("02", "stocks", None)}, 60)
         (tmp_path / "fleet" / "02" / "Game_9.slp").write_bytes(game(USUAL, 9, seconds=150.0))

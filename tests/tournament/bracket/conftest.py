@@ -9,12 +9,12 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from tests.tournament.bracket.virtual_time import in_the_event_loop
+from tests.virtual_time import inline
 
 
 @pytest.fixture(autouse=True)
 def no_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trio.to_thread, "run_sync", in_the_event_loop)
+    monkeypatch.setattr(trio.to_thread, "run_sync", inline)
 
 
 @pytest.hookimpl(tryfirst=True)

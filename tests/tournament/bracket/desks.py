@@ -17,7 +17,7 @@ from slpstream.tournament.bracket.queue import Rules
 from slpstream.tournament.bracket.startgg.client import StartggBracket
 from tests.tournament.bracket.startgg_double import DoubleSet, Entrant, Player, StartggDouble
 from tests.tournament.bracket.venue import PlayedGame, set_payload
-from tests.tournament.bracket.virtual_time import now
+from tests.virtual_time import now
 
 ALICE, BOB = Player("Alice", "TSM"), Player("Bob", code="BOB#123")
 KEY = ("setup-1", "a" * 32)

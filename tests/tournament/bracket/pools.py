@@ -9,7 +9,7 @@ from slpstream.tournament.bracket.queue import Entry
 from tests.tournament.bracket.desks import games
 from tests.tournament.bracket.startgg_double import DoubleSet, Entrant, Player, StartggDouble
 from tests.tournament.bracket.venue import set_payload
-from tests.tournament.bracket.virtual_time import now
+from tests.virtual_time import now
 
 ALICE, BOB, CARL, DORA = Player("Alice"), Player("Bob"), Player("Carl"), Player("Dora")
 ONE, TWO, THREE = (("setup-1", "1" * 32), ("setup-2", "2" * 32), ("setup-3", "3" * 32))

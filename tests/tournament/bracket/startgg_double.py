@@ -137,7 +137,7 @@ class StartggDouble:
     def _answer(self, headers: Mapping[str, str], body: bytes) -> tuple[int, bytes] | None:
         now = self._clock()
         request = json.loads(body)
-        found = re.match(r"\s*(query|mutation) (\w+)", request["query"])
+        found = re.match(r"(query|mutation) (\w+).*?\{ (\w+)", request["query"])
         assert found is not None, request["query"]
         operation = found[2]
         trouble = self.trouble(operation)
@@ -156,7 +156,7 @@ class StartggDouble:
             "500": (503, b"<html><body>Service Unavailable</body></html>"),
             "html": (200, b"<!DOCTYPE html><title>Just a moment...</title>"),
             "unknown": (200, b'{"errors": [{"message": "An unknown error has occurred"}]}'),
-            "null": (200, json.dumps({"data": dict.fromkeys(_fields(request["query"]))}).encode()),
+            "null": (200, json.dumps({"data": {found[3]: None}}).encode()),
         }
         if trouble in simple:
             return simple[trouble]
@@ -273,26 +273,14 @@ class StartggDouble:
         self._touch(found, found.state)
         return {"assignStation": {"id": found.id, "state": found.state}}
 
-    def _do_report(
-        self,
-        setId: Any,
-        winnerId: Any = None,
-        isDQ: bool = False,
-        gameData: Any = None,
-    ) -> Any:
+    def _do_report(self, setId: Any, winnerId: Any = None, gameData: Any = None, **other: Any) -> Any:
         found = self._found(setId)
         if found.state == 3:
             raise Error("Cannot report completed set via API.")
         self._record(found, winnerId, gameData)
         return {"reportBracketSet": [{"id": found.id, "state": found.state, "winnerId": _winner_id(found)}]}
 
-    def _do_update(
-        self,
-        setId: Any,
-        winnerId: Any = None,
-        isDQ: bool = False,
-        gameData: Any = None,
-    ) -> Any:
+    def _do_update(self, setId: Any, winnerId: Any = None, gameData: Any = None, **other: Any) -> Any:
         found = self._found(setId)
         if winnerId is not None and str(winnerId) != str(_winner_id(found)):
             raise Error(
@@ -450,20 +438,6 @@ def _objects(value: Any) -> int:
     if isinstance(value, dict):
         return 1 + sum(map(_objects, value.values()))
     return sum(map(_objects, value)) if isinstance(value, list) else 0
-
-
-def _fields(query: str) -> list[str]:
-    """The fields at the top of an operation."""
-    depth, found, word = 0, [], re.compile(r"[{}()]|\w+")
-    in_arguments = 0
-    for token in word.findall(query[query.index("{") :]):
-        in_arguments += (token == "(") - (token == ")")
-        if in_arguments:
-            continue
-        depth += (token == "{") - (token == "}")
-        if depth == 1 and token not in "{}()":
-            found.append(token)
-    return found
 
 
 def _check(query: str, variables: Mapping[str, Any]) -> None:

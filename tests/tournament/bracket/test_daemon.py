@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.daemons.configuration import configuration
 from tests.daemons.process import DaemonProcess
 from tests.sets.games import Seat, replay
 from tests.tournament.bracket.startgg_double import EVENT, TOKEN, DoubleSet, Entrant, Player, StartggDouble, Trouble
@@ -35,13 +36,12 @@ def one_set() -> StartggDouble:
 
 def configured(folder: Path, url: str) -> tuple[str, ...]:
     (folder / "token").write_text(f"{TOKEN}\n")
-    config = folder / "slpstream.toml"
-    config.write_text(
+    return configuration(
+        folder,
         f"[bracket]\nkind = 'start.gg'\nevents = ['https://www.start.gg/{EVENT}/overview']\nurl = '{url}'\n"
         f"token_file = '{folder / 'token'}'\nrequests_per_minute = 80\npoll_seconds = 5.0\n"
-        "report = true\nconfirm = false\nhold_seconds = 0.0\nassign_stations = true\nstart_sets = true\n"
+        "report = true\nconfirm = false\nhold_seconds = 0.0\nassign_stations = true\nstart_sets = true\n",
     )
-    return ("--config", str(config))
 
 
 def test_a_killed_daemon_reports_a_set_once(tmp_path: Path) -> None:

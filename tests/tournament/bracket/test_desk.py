@@ -24,8 +24,8 @@ from tests.tournament.bracket.desks import (
 )
 from tests.tournament.bracket.startgg_double import EVENT, DoubleSet, Entrant, Player, StartggDouble, Trouble
 from tests.tournament.bracket.venue import set_payload
-from tests.tournament.bracket.virtual_time import now
 from tests.tournament.handover.validator import STARTGG
+from tests.virtual_time import now
 
 
 async def test_each_game_and_then_the_set_is_reported(tmp_path: Path) -> None:

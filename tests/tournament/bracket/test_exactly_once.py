@@ -15,17 +15,15 @@ import trio.testing
 
 from slpstream.tournament.bracket.desk import BracketDesk
 from slpstream.tournament.bracket.startgg.variables import ids
-from tests.marks import slow
 from tests.tournament.bracket.desks import running
 from tests.tournament.bracket.startgg_double import Entrant, StartggDouble, Trouble
 from tests.tournament.bracket.venue import PlayedGame, Venue
-from tests.tournament.bracket.virtual_time import START, now
+from tests.virtual_time import START, now
 
+SEED = 2
 STATIONS, SETS, KILLS = 50, 200, 50
 RUN_SECONDS = 150.0
 """How long a run lasts on average before it is killed."""
-BREAK_SECONDS = 3600.0
-"""About how long a station is free between two sets, so that sets are played until after the last kill."""
 SILENT_FROM_SECONDS, SILENT_TO_SECONDS = 1800, 5400
 TROUBLES: tuple[Trouble, ...] = (
     "429", "500", "html", "half", "unknown", "null", "lost_before", "lost_after", "repeat",
@@ -63,18 +61,14 @@ async def daemon(venue: Venue, folder: Path) -> AsyncIterator[BracketDesk]:
         venue.listener = None
 
 
-@pytest.mark.parametrize(
-    ("seed", "finals_elsewhere"), [*slow((2, True)), pytest.param(1, False, marks=pytest.mark.release)]
-)
-def test_each_set_is_reported_once(tmp_path: Path, seed: int, finals_elsewhere: bool) -> None:
-    rng = random.Random(seed)
+@pytest.mark.slow
+def test_each_set_is_reported_once(tmp_path: Path) -> None:
+    rng = random.Random(SEED)
 
     async def main() -> None:
         double = StartggDouble(now)
-        venue = Venue(
-            double, random.Random(seed), STATIONS, break_seconds=BREAK_SECONDS, finals_elsewhere=finals_elsewhere
-        )
-        double.trouble = troubled(random.Random(seed + 1))
+        venue = Venue(double, random.Random(SEED), STATIONS)
+        double.trouble = troubled(random.Random(SEED + 1))
         open_at_kills: list[int] = []
         waited: list[int] = []
 

@@ -20,7 +20,7 @@ from slpstream.tournament.bracket.kinds import kind_called
 from slpstream.tournament.bracket.webhook import WebhookResults
 from tests.outputs.receivers import SECRET, real_receiver, verified
 from tests.tournament.bracket.desks import at_work, played, until
-from tests.tournament.bracket.virtual_time import now
+from tests.virtual_time import now
 
 
 class Receiver:

@@ -15,7 +15,7 @@ from slpstream.tournament.bracket.startgg.answers import bracket_set_of, content
 from slpstream.tournament.bracket.startgg.client import StartggBracket
 from tests.tournament.bracket.desks import event, play, running, until
 from tests.tournament.bracket.pools import ALICE, BOB, CARL, DORA, ONE, TWO, at, payload, pools
-from tests.tournament.bracket.virtual_time import now
+from tests.virtual_time import now
 
 
 async def test_a_score_that_contradicts_games_in_the_bracket_is_for_a_person(tmp_path: Path) -> None:

@@ -11,7 +11,8 @@ import trio
 from tests.tournament.bracket.startgg_double import DoubleSet, Entrant, Player, StartggDouble
 
 GAME_SECONDS = 170.0
-BREAK_SECONDS = 200.0
+BREAK_SECONDS = 3600.0
+"""About how long a station is free between two sets."""
 STAGES = (31, 32, 8, 2, 3, 28)
 CHARACTERS = (2, 9, 15, 19, 20, 0)
 
@@ -76,22 +77,12 @@ def set_payload(
 class Venue:
     """Stations with four sets each, of which the third is between the winners of the first two.
 
-    With `finals_elsewhere`, the winners move to the next station for that set.
+    It is played on the next station.
     """
 
-    def __init__(
-        self,
-        double: StartggDouble,
-        rng: random.Random,
-        stations: int,
-        *,
-        break_seconds: float = BREAK_SECONDS,
-        finals_elsewhere: bool = False,
-    ) -> None:
+    def __init__(self, double: StartggDouble, rng: random.Random, stations: int) -> None:
         self.double = double
         self.rng = rng
-        self.break_seconds = break_seconds
-        self.finals_elsewhere = finals_elsewhere
         self._changed = trio.Event()
         self.names = {f"setup-{number}": f"Setup {number}" for number in range(1, stations + 1)}
         self.history: dict[str, list[dict[str, Any]]] = {station: [] for station in self.names}
@@ -123,7 +114,7 @@ class Venue:
         """Play the four sets of a station."""
         number = station.rpartition("-")[2]
         await trio.sleep(self.rng.uniform(0, 300))
-        of_final = str(int(number) % len(self.names) + 1) if self.finals_elsewhere else number
+        of_final = str(int(number) % len(self.names) + 1)
         for key in (f"{number}-a", f"{number}-b", f"{of_final}-final", f"{number}-x"):
             entrants: Sequence[Entrant | None] = self.double.sets[key].entrants
             if key.endswith("final"):
@@ -131,7 +122,7 @@ class Venue:
             assert entrants[0] is not None
             assert entrants[1] is not None
             await self._play_set(station, key, [entrants[0], entrants[1]])
-            await trio.sleep(self.rng.uniform(0.5, 1.5) * self.break_seconds)
+            await trio.sleep(self.rng.uniform(0.5, 1.5) * BREAK_SECONDS)
 
     async def _winner_of(self, key: str) -> Entrant:
         while key not in self.expected:

@@ -1,4 +1,4 @@
-"""Time that jumps whenever all tasks wait."""
+"""Time that jumps whenever all tasks wait, and work for threads, which it does not wait for."""
 
 from __future__ import annotations
 
@@ -17,9 +17,7 @@ def now() -> float:
     return START + trio.current_time()
 
 
-async def in_the_event_loop(
-    operation: Callable[..., T], *arguments: Any, limiter: trio.CapacityLimiter | None = None
-) -> T:
-    """In place of a thread, during which virtual time would jump."""
+async def inline(work: Callable[..., T], *arguments: Any, **options: Any) -> T:
+    """A replacement for `trio.to_thread.run_sync`."""
     await trio.lowlevel.checkpoint()
-    return operation(*arguments)
+    return work(*arguments)
