@@ -65,35 +65,6 @@ async def test_game_end_has_the_last_stats(store: DeliveryStore, clock: MockCloc
     assert f'"n":{receiver.accepted[0].json["stats"]["n"]}}}'.encode() in newest.body
 
 
-async def test_receiver_that_was_down_gets_everything_later(store: DeliveryStore, clock: MockClock) -> None:
-    stations = [FakeStation(f"setup{i}") for i in range(3)]
-    logs = {station: [FakeLog(10 * i + n, batches=5) for n in range(4)] for i, station in enumerate(stations)}
-
-    def respond(request: Request) -> PostResponse | str:
-        if request.at >= 60:
-            return OK
-        return rng.choice(("Connection refused", "no answer within 10 s", PostResponse(503, ""), PostResponse(302, "")))
-
-    rng = random.Random(1)
-    receiver = FakeReceiver(respond)
-    async with Hook(store, receiver).running(*stations) as hook:
-        for n in range(4):
-            for station in stations:
-                station.play(logs[station][n])
-            await trio.sleep(10)
-        assert trio.current_time() < 60
-        assert hook.sink.waiting == 24
-        assert hook.sink.lag_seconds > 20
-        await until_accepted(receiver, 24)
-        assert hook.sink.lag_seconds == 0
-    assert all(request.at >= 60 for request in receiver.accepted)
-    assert len(receiver.requests) > len(receiver.accepted)
-    for station in stations:
-        mine = [request.key for request in receiver.accepted if request.json["station"] == station.channel.station]
-        assert mine == [key for log in logs[station] for key in keys_of(log)]  # in order, once per key
-    assert receiver.accepted[-1].at < 150  # the receiver is retried at least once a minute
-
-
 async def test_kill_at_any_step_neither_loses_nor_reorders_deliveries(store: DeliveryStore, clock: MockClock) -> None:
     for seed in range(30):
         await run_with_kills(store, seed)
@@ -190,7 +161,8 @@ async def test_deliveries_expire(store: DeliveryStore, clock: MockClock) -> None
     async with Hook(store, receiver, keep_seconds=1000).running(station) as hook:
         station.play(FakeLog(1))
         await trio.sleep(900)
-        assert store.count("hook") == 2
+        assert store.count("hook") == hook.sink.waiting == 2
+        assert hook.sink.lag_seconds > 800
         await trio.sleep(300)
         assert store.count("hook") == 0
         assert hook.outcomes["given_up"] == 2

@@ -50,8 +50,20 @@ def playwright() -> Iterator[Playwright]:
         yield playwright
 
 
+DRAWING = ("test_fonts", "test_icons", "test_scenes", "test_scenes_boards")
+"""The modules that measure what is drawn."""
+
+
+@pytest.fixture(scope="module")
+def browser(request: pytest.FixtureRequest) -> Browser:
+    """Chromium for modules that measure what is drawn, and `headless_browser` for the others."""
+    is_drawing = request.path.stem in DRAWING
+    browser: Browser = request.getfixturevalue("drawing_browser" if is_drawing else "headless_browser")
+    return browser
+
+
 @pytest.fixture(scope="package")
-def browser(playwright: Playwright) -> Iterator[Browser]:
+def headless_browser(playwright: Playwright) -> Iterator[Browser]:
     """Chromium's headless shell, if it is installed, and otherwise Chromium."""
     from tests.browsers.chromium import CHROMIUM, HEADLESS_SHELL, launched
 
@@ -61,7 +73,7 @@ def browser(playwright: Playwright) -> Iterator[Browser]:
 
 @pytest.fixture(scope="package")
 def drawing_browser(playwright: Playwright) -> Iterator[Browser]:
-    """Chromium, for modules that measure what is drawn."""
+    """Chromium itself."""
     from tests.browsers.chromium import CHROMIUM, launched
 
     with launched(playwright, CHROMIUM) as browser:

@@ -30,11 +30,6 @@ NAMES = (
 
 
 @pytest.fixture(scope="module")
-def browser(drawing_browser: Browser) -> Browser:
-    return drawing_browser
-
-
-@pytest.fixture(scope="module")
 def page(browser: Browser) -> Iterator[Page]:
     with open_page(browser) as watched:
         serve_static(watched.page, STYLESHEET)

@@ -26,11 +26,6 @@ PIXEL = base64.b64decode(
 )
 
 
-@pytest.fixture(scope="module")
-def browser(drawing_browser: Browser) -> Browser:
-    return drawing_browser
-
-
 def _ids(table: str) -> list[int]:
     return [int(key) for key in json.loads((names.FOLDER / f"{table}.json").read_text(encoding="utf-8"))["rows"]]
 

@@ -41,11 +41,6 @@ LONG = "Golden Guardians | Zain"
 DETAILS = {0: {"pronouns": "they/them", "seed": 12}, 1: {"seed": 3}}
 
 
-@pytest.fixture(scope="module")
-def browser(drawing_browser: Browser) -> Browser:
-    return drawing_browser
-
-
 def open_live(page: Page, empty_daemon: DaemonProcess, query: str = "") -> Station:
     return opened(page, f"{empty_daemon.url}/scenes/live/station?{query}")
 

@@ -36,11 +36,6 @@ SCENES = ("versus", "game-result", "set-result", "up-next", "replay", "controlle
 
 
 @pytest.fixture(scope="module")
-def browser(drawing_browser: Browser) -> Browser:
-    return drawing_browser
-
-
-@pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
     """A daemon with a finished set of five games."""
     folder = tmp_path_factory.mktemp("boards")
