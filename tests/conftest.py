@@ -24,7 +24,7 @@ MARKS: Mapping[str, str] = {
     "cli": "process",
     "daemon/test_announce.py": "process",
     "daemon/test_chapters.py": "process",
-    "daemon/test_copied_in.py": "process",
+    "daemon/test_copied_in.py": "process slow",
     "daemon/test_end_to_end.py": "process",
     "daemon/test_games.py": "process",
     "daemon/test_handover.py": "process",

@@ -195,14 +195,6 @@ def test_dns_sd_without_its_library_is_a_configuration_error(monkeypatch: pytest
     announce.check_announce(Config())
 
 
-def test_datagram_of_a_console() -> None:
-    datagram = discovery.write_call("Setup 1", "02:01:02:03:04:05")
-    assert datagram == b"SLIP_READY" + bytes([2, 1, 2, 3, 4, 5]) + b"Setup 1".ljust(32, b"\0")
-    assert len(discovery.write_call("é" * 40, "02:01:02:03:04:05")) == 48
-    call = discovery.read_call(discovery.write_call("é" * 40, "02:01:02:03:04:05"), "192.0.2.1")
-    assert call == discovery.Call("é" * 15, "02:01:02:03:04:05", "192.0.2.1")
-
-
 @pytest.mark.trio
 async def test_calls_every_ten_seconds_while_nobody_is_connected(autojump_clock: trio.testing.MockClock) -> None:
     clients: list[int | None] = [None]

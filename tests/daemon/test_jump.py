@@ -22,7 +22,7 @@ from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.game.log_reader import MODES
 from slpstream.game.pipeline import Pipeline
 from slpstream.model.delta import SUBPROTOCOL, DeltaDecoder
-from slpstream.model.messages import DROPPABLE_TYPES, FramesMode, LogMessage
+from slpstream.model.messages import FramesMode, LogMessage
 from tests.daemons.played_game import PlayedGame
 from tests.daemons.process import DEADLINE_SECONDS, STATUS_TYPES, DaemonProcess, running
 from tests.synthetic.match import synthetic_match
@@ -153,23 +153,6 @@ def test_jump_to_a_future_frame_or_an_unknown_game_is_refused(
         cursor = f"{game.game_id}/frame:{number}"
         assert refusal(game, cursor=cursor, frames=mode, delivery=delivery) == 4410
     assert refusal(game, cursor=f"{'0' * 32}/frame:0", frames=mode, delivery=delivery) == 4404
-
-
-@pytest.mark.parametrize("mode", MODES)
-def test_conflating_jump_delivers_undroppable_and_newest_messages(mode: FramesMode, game: GameInProgress) -> None:
-    expected = from_frame(game.logs[mode], 60)
-    newest_frame = next(message for message in reversed(expected) if message.type == "frame")
-    found = jump(
-        game, f"{game.game_id}/frame:60", is_at(expected[-1]), frames=mode, delivery="conflate",
-    )  # fmt: skip
-    cursors = [message["cursor"] for message in found]
-    assert [m.cursor for m in expected if m.type not in DROPPABLE_TYPES] == [
-        message["cursor"] for message in found if message["type"] not in DROPPABLE_TYPES
-    ]
-    assert newest_frame.cursor in cursors
-    assert len(found) < len(expected) / 2
-    by_cursor = {message.cursor: message for message in expected}
-    assert found == decoded([by_cursor[cursor] for cursor in cursors])
 
 
 @pytest.mark.slow
