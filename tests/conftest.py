@@ -24,7 +24,7 @@ MARKS: Mapping[str, str] = {
     "cli": "process",
     "daemon/test_announce.py": "process",
     "daemon/test_chapters.py": "process",
-    "daemon/test_copied_in.py": "process",
+    "daemon/test_copied_in.py": "process slow",
     "daemon/test_end_to_end.py": "process",
     "daemon/test_games.py": "process",
     "daemon/test_handover.py": "process",
@@ -209,7 +209,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return
     left_out: Sequence[str] = ("slow", "release")
     if config.getoption("quick"):
-        left_out: Sequence[str] = _NOT_QUICK
+        left_out = _NOT_QUICK
     elif config.getoption("gate") or "slow" in config.option.markexpr:
         left_out = ("release",)
     # A slow test runs if its file is named on the command line.

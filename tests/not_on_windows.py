@@ -69,7 +69,6 @@ TESTS: Mapping[str, str] = {
     "cli/test_commands.py::test_output_that_cannot_be_written": _SHELL,
     "cli/test_stats.py::test_json_equals_the_stats_of_the_library": _ORDER,
     "cli/test_stats.py::test_other_files_are_read_after_a_broken_one": _WORDS,
-    "cli/test_stats.py::test_several_files_give_rows_and_a_summary": _ORDER,
     "config/test_config.py::test_error_names_file_key_and_what_was_expected[table23-stations[0].folder-home]": (
         "Windows takes the folder of any user to be next to one's own"
     ),

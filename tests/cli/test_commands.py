@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import gc
-import importlib
 import json
 import os
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
 
 import click
 import pytest
@@ -89,28 +86,6 @@ def test_commands_that_only_read_a_file_load_no_event_loop(name: str, game: Path
     loaded = loaded_by(name, game)
     assert "slpstream.api" in loaded
     assert not loaded & EVENT_LOOP
-
-
-def test_garbage_is_not_collected_while_a_command_is_imported(monkeypatch: pytest.MonkeyPatch) -> None:
-    collecting: list[bool] = []
-    real = importlib.import_module
-
-    def import_module(name: str) -> ModuleType:
-        collecting.append(gc.isenabled())
-        return real(name)
-
-    monkeypatch.setattr(importlib, "import_module", import_module)
-    context = click.Context(cli)
-    assert cli.get_command(context, "dump") is not None
-    gc.disable()
-    try:
-        assert cli.get_command(context, "dump") is not None
-        assert not gc.isenabled()
-    finally:
-        gc.enable()
-    assert cli.get_command(context, "none") is None
-    assert gc.isenabled()
-    assert collecting == [False, False]
 
 
 def test_dump_prints_all_topics_by_default(game: Path) -> None:
