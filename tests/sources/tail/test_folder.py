@@ -674,6 +674,11 @@ def test_what_is_no_file_of_the_folder_is_refused_once(
         driver.settle(6)
     assert [(refused.path, refused.error.what) for refused in driver.refused] == [(root / "a.slp", reason)]
     (root / "a.slp").unlink()
+    driver.settle(6)
+    make(root / "a.slp")
+    driver.settle(6)
+    assert len(driver.refused) == 2, "it is another one"
+    (root / "a.slp").unlink()
     write(root / "a.slp", b"x")
     driver.settle(6)
     assert bytes(driver.only().data) == b"x"
