@@ -22,11 +22,14 @@ from slpstream.sources.tail import (
     Rewritten,
     Scanned,
     Settled,
+    TailedFile,
     TailEvent,
     scan,
     tailer,
 )
+from slpstream.sources.tail.file_table import FileTable
 from slpstream.sources.tail.identity import FileIdentity
+from slpstream.sources.tail.scan import scan_tree
 from slpstream.sources.tail.tailer import COARSE_SECONDS
 from tests.sources.tail.driver import WALL_CLOCK, Driver, append
 
@@ -671,6 +674,11 @@ def test_what_is_no_file_of_the_folder_is_refused_once(
         driver.settle(6)
     assert [(refused.path, refused.error.what) for refused in driver.refused] == [(root / "a.slp", reason)]
     (root / "a.slp").unlink()
+    driver.settle(6)
+    make(root / "a.slp")
+    driver.settle(6)
+    assert len(driver.refused) == 2, "it is another one"
+    (root / "a.slp").unlink()
     write(root / "a.slp", b"x")
     driver.settle(6)
     assert bytes(driver.only().data) == b"x"
@@ -916,6 +924,21 @@ def test_reads_use_threads_where_they_would_wait(
     record = driver.only()
     driver.settle()
     assert isinstance(record.error, Vanished)
+
+
+def test_scan_reports_only_differences(root: Path) -> None:
+    table = FileTable()
+    for number in range(300):
+        write(root / f"{number}.slp", b"x")
+    first = scan_tree(str(root), (".slp",), table.known_files())
+    table.reconcile(first.findings, table.next_version())
+    listed: list[TailedFile] = []
+    list(table.list_arrivals(first.findings, listed))
+    assert len(listed) == 300
+    append(root / "7.slp", b"y")
+    second = scan_tree(str(root), (".slp",), table.known_files())
+    assert second.findings.keys() == {str(root / "7.slp")}
+    assert list(second.folders) == [str(root)]
 
 
 def test_large_scans_let_other_tasks_run(root: Path, start: Start) -> None:

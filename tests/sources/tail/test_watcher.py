@@ -517,7 +517,7 @@ async def test_runtime_errors_of_the_work_itself_are_raised() -> None:
     def work() -> None:
         raise RuntimeError("a bug")
 
-    with pytest.raises(RuntimeError, match="a bug"):
+    with trio.fail_after(DEADLINE), pytest.raises(RuntimeError, match="a bug"):
         await TrioThreads().run(work)
 
 
