@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from tests import not_on_windows
 from tests.project import ROOT
 from tests.replays import SHARED, own_folder
 
@@ -133,6 +132,21 @@ MARKS: Mapping[str, str] = {
     "web/test_types.py": "process slow",
 }
 """Marks by folder or module below `tests/`. `--quick` does not import these modules."""
+NOT_ON_WINDOWS: Mapping[str, str] = {
+    "cli/test_archives.py": "numpy does not load in Wine",
+    "cli/test_export.py": "numpy does not load in Wine",
+    "cli/test_info.py": "it opens a pseudo-terminal, which only Unix has",
+    "cli/test_process_pool.py": "it sends signals to processes and threads, which Windows does not have",
+    "cli/test_find.py": "a name of a file has a line break",
+    "cli/test_reindex.py": "it opens a pseudo-terminal, which only Unix has",
+    "cli/test_situations.py": "numpy does not load in Wine",
+    "cli/test_start.py": "it replaces the home folder as Unix has it, in HOME",
+    "outputs/test_real_obs.py": "it needs Xvfb, and signals",
+    "web/test_fonts.py": "the tools that make the fonts are not installed there",
+    "web/test_paths.py": "its configuration has paths in quotes, where a backslash begins an escape",
+    "web/test_types.py": "it reads the sources and runs none of them",
+}
+"""Modules that cannot be imported with Windows' Python, and why. Single tests have the mark `not_on_windows`."""
 MAX_DEFAULT_REPLAY_BYTES = 600_000
 """Tests with a replay above this size are slow. They take most of the time, and smaller files and built ones cover
 all versions and all kinds of events."""
@@ -152,7 +166,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    missing = [path for path in (*MARKS, *not_on_windows.MODULES) if not (TESTS / path).exists()]
+    missing = [path for path in (*MARKS, *NOT_ON_WINDOWS) if not (TESTS / path).exists()]
     if missing:
         raise pytest.UsageError(f"the tests list paths that are missing: {', '.join(missing)}")
     if sys.dont_write_bytecode and "PYTHONPYCACHEPREFIX" not in os.environ:
@@ -180,34 +194,23 @@ def _has_large_replay(item: pytest.Item) -> bool:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    if sys.platform == "win32" and _key(collection_path) in not_on_windows.MODULES:
-        return True
+    if sys.platform == "win32" and collection_path.suffix == ".py":
+        if _key(collection_path) in NOT_ON_WINDOWS or "tests.browsers" in collection_path.read_text(encoding="utf-8"):
+            return True
     return True if config.getoption("quick") and any(_marks_of(collection_path)) else None
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    if sys.platform == "win32":
-        for path, reason in not_on_windows.MODULES.items():
-            terminalreporter.write_line(f"LEFT OUT tests/{path}: {reason}")
 
 
 def _key(path: Path) -> str:
     return path.relative_to(TESTS).as_posix() if path.is_relative_to(TESTS) else ""
 
 
-def _skip_on_windows(item: pytest.Item) -> None:
-    for name in (item.name, getattr(item, "originalname", "")):
-        reason = not_on_windows.TESTS.get(f"{_key(item.path)}::{name}")
-        if reason is not None:
-            item.add_marker(pytest.mark.skip(reason=f"not on Windows: {reason}"))
-
-
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
         for mark in _marks_of(item.path):
             item.add_marker(mark)
-        if sys.platform == "win32":
-            _skip_on_windows(item)
+        reason = item.get_closest_marker("not_on_windows")
+        if sys.platform == "win32" and reason is not None:
+            item.add_marker(pytest.mark.skip(reason=f"not on Windows: {reason.args[0]}"))
         if _has_large_replay(item):
             item.add_marker("slow")
         for fixture in getattr(item, "fixturenames", ()):

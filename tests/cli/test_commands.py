@@ -112,6 +112,7 @@ def test_dump_continues_after_a_broken_file(game: Path, tmp_path: Path) -> None:
     assert slpstream("dump", cut).returncode == 0
 
 
+@pytest.mark.not_on_windows("folders have no named pipes there")
 @pytest.mark.parametrize("kind", ["missing", "folder", "fifo", "empty"])
 def test_dump_reports_files_that_cannot_be_read(kind: str, tmp_path: Path) -> None:
     path = tmp_path / "x.slp"
@@ -135,6 +136,7 @@ def test_closed_pipe_is_no_error(command: str, game: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.not_on_windows("it needs a Unix shell or a signal")
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("line", "expected"),

@@ -78,6 +78,7 @@ def test_new_file_waits_for_at_most_64_chunks(root: Path, driver: Driver, notifi
     assert names.count("old.slp") == 200
 
 
+@pytest.mark.not_on_windows("Wine keeps the name of a deleted file until it is closed, as Windows did before 10")
 @pytest.mark.parametrize("end", ["lost", "released"])
 def test_old_file_that_is_lost_or_released_blocks_no_new_file(
     end: str, root: Path, driver: Driver, notifications: Notifications

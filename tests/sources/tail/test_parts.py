@@ -65,6 +65,7 @@ def test_file_that_shrinks_during_a_read(tail: FileTail) -> None:
     tail.close()
 
 
+@pytest.mark.not_on_windows("folders have no named pipes there")
 def test_fifo_that_takes_the_path_while_it_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.slp"
     path.write_bytes(b"x")
