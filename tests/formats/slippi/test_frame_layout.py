@@ -101,6 +101,14 @@ def test_layouts_are_learned_from_one_frame_at_a_time() -> None:
     assert read(game.parts).packed == [*range(-122, -113), *range(-112, -103)]
 
 
+def test_layouts_are_found_by_their_items() -> None:
+    """Frames with and without an item take turns, and soon both are decoded by layout."""
+    game = Built()
+    for number in range(-123, -103):
+        game.frame(number, items=number % 2)
+    assert read([game.end().closed()]).packed == [-121, *range(-119, -103)]
+
+
 @pytest.mark.parametrize("version", [(0, 1, 0), (2, 2, 0)], ids=str)
 def test_frames_before_3_0_are_decoded_by_layout(version: tuple[int, int, int]) -> None:
     """All but the first of each layout, and the one after the first without a follower: that one waits for it."""
