@@ -127,6 +127,7 @@ def _program_settings(home: Path, platform: str, environ: Mapping[str, str]) -> 
 
 
 def documents_folder() -> Path | None:
+    """The Documents folder of Windows, which people can move; `None` where no system knows it."""
     if sys.platform == "win32":
         from slpstream.system import windows  # noqa: PLC0415 -- cannot be imported on other systems
 

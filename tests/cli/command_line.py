@@ -15,12 +15,14 @@ NO, USAGE, INPUT_OUTPUT, CONFIG = 1, 2, 74, 78
 _PYTHON = (sys.executable, "-W", "error")
 
 
-def slpstream(*arguments: str | Path, before: str = "", **options: Any) -> subprocess.CompletedProcess[str]:
+def slpstream(
+    *arguments: str | Path, before: str = "", stdout: int = subprocess.PIPE
+) -> subprocess.CompletedProcess[str]:
     """Run a command in its own process. `before` is Python that runs in it first."""
     called = ["-c", f"{before}; from slpstream.cli import main; main()"] if before else ["-m", "slpstream"]
+    command = [*_PYTHON, *called, *map(str, arguments)]
     return subprocess.run(
-        [*_PYTHON, *called, *map(str, arguments)],
-        **{"capture_output": True, "text": True, "timeout": 120, "check": False, "stdin": subprocess.DEVNULL, **options},
+        command, stdin=subprocess.DEVNULL, stdout=stdout, stderr=subprocess.PIPE, text=True, timeout=120, check=False
     )
 
 

@@ -7,19 +7,11 @@ from pathlib import Path
 
 import pyarrow.dataset as ds
 import pytest
-from click.testing import CliRunner, Result
 
 from slpstream.cli import dump, export, find, info, reindex, situations, stats
-from slpstream.cli.replay_files import FoundReplay, ReplayFile, each_replay, in_parts
-from tests.sources.archives.games import GAMES, game
+from tests.cli.command_line import called
+from tests.sources.archives.games import GAMES
 from tests.sources.archives.packing import KINDS, zipped
-
-
-def run(command: object, *arguments: str | Path) -> Result:
-    result = CliRunner().invoke(command, [str(argument) for argument in arguments])  # type: ignore[arg-type]
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result
 
 
 @pytest.fixture(params=["deflated.zip", "a.tar.gz", "lzma2.7z"])
@@ -48,13 +40,16 @@ def without_file(line: str) -> dict[str, object]:
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_stats_of_an_archive_are_those_of_its_files(archive: Path, plain: Path, jobs: int) -> None:
-    found = run(stats.command, archive, "--json", "--jobs", str(jobs))
-    expected = run(stats.command, plain, "--json", "--jobs", "1")
+    found = called(stats.command, archive, "--json", "--jobs", str(jobs))
+    expected = called(stats.command, plain, "--json", "--jobs", "1")
     assert found.exit_code == 1
     assert found.stderr == f"slpstream: {archive}::broken.slp: not a Slippi replay, at offset 0\n"
     lines = found.stdout.splitlines()
     assert [json.loads(line)["file"] for line in lines] == [f"{archive}::{name}" for name in GAMES]
     assert [*map(without_file, lines)] == [*map(without_file, expected.stdout.splitlines())]
+    rows = called(info.command, archive.parent, "--json").stdout.splitlines()
+    assert [json.loads(row)["file"] for row in rows] == [f"{archive}::{name}" for name in GAMES]
+    assert called(dump.command, archive, "--topics", "game").stdout.count('"type":"game_start"') == 3
 
 
 @pytest.mark.slow
@@ -62,19 +57,10 @@ def test_stats_of_an_archive_are_those_of_its_files(archive: Path, plain: Path, 
 def test_export_of_an_archive_has_the_rows_of_its_files(archive: Path, plain: Path, tmp_path: Path, jobs: int) -> None:
     tables = []
     for source, out in ((archive, tmp_path / "a"), (plain, tmp_path / "b")):
-        result = run(export.command, source, "--to", "arrow", "-o", out, "--jobs", str(jobs))
+        result = called(export.command, source, "--to", "arrow", "-o", out, "--jobs", str(jobs))
         assert "3 of " in result.stdout
         tables.append(ds.dataset(out / "frames", format="arrow").to_table().drop_columns(["file"]).to_pylist())
     assert repr(tables[0]) == repr(tables[1])  # text, because NaN differs from itself
-
-
-def test_archives_in_a_zip_are_read_in_passing(tmp_path: Path) -> None:
-    """By its name each of their replays would be read from their beginning."""
-    path = tmp_path / "a.zip"
-    path.write_bytes(zipped({"a.slp": game(), "in.tar.gz": KINDS["a.tar.gz"](GAMES)}))
-    found = list(each_replay([ReplayFile(path, in_folder=False)], by_name=True))
-    assert [replay.data for replay in found] == [None, *GAMES.values()]
-    assert found[0].size_bytes == len(game())
 
 
 @pytest.fixture(scope="module")
@@ -87,36 +73,20 @@ def bombs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.slow
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_bombs_end_after_the_same_number_of_lines_with_several_processes(bombs: Path, jobs: str) -> None:
-    lines = run(stats.command, bombs, "--jobs", jobs).stderr.splitlines()
+    lines = called(stats.command, bombs, "--jobs", jobs).stderr.splitlines()
     assert len(lines) == 12
     assert lines[-1] == f"slpstream: {bombs}: the rest is not read: it unpacks to too much"
-
-
-def test_parts_hold_few_bytes_that_were_read_with_their_archive() -> None:
-    read = [
-        FoundReplay(Path(f"a.7z::{i}.slp"), in_folder=True, data=bytes(size)) for i, size in enumerate([3, 4, 9, 2, 1])
-    ]
-    named = [FoundReplay(Path(f"a.zip::{i}.slp"), in_folder=True, size_bytes=100) for i in range(9)]
-    parts = in_parts([*read, *named], max_files=10, max_held_bytes=7)
-    assert list(map(len, parts)) == [2, 1, 10, 1]
-
-
-def test_archives_are_found_in_folders(archive: Path) -> None:
-    rows = run(info.command, archive.parent, "--json").stdout.splitlines()
-    assert [json.loads(row)["file"] for row in rows] == [f"{archive}::{name}" for name in GAMES]
-    lines = run(dump.command, archive, "--topics", "game").stdout.splitlines()
-    assert sum('"type":"game_start"' in line for line in lines) == 3
 
 
 def test_reindex_reads_archives(archive: Path, tmp_path: Path) -> None:
     config = tmp_path / "slpstream.toml"
     config.write_text(f'[store]\nfolder = "{tmp_path / "state"}"\n')
     for _ in range(2):
-        result = run(reindex.command, archive.parent, "--config", config)
+        result = called(reindex.command, archive.parent, "--config", config)
         assert result.stdout.startswith("4 files: 3 games, 1 broken")
     archive.write_bytes(zipped({}))
     archive = archive.rename(archive.with_name("empty.zip"))
-    assert run(reindex.command, archive.parent, "--config", config).stdout.startswith("0 files: 0 games, 0 broken")
+    assert called(reindex.command, archive.parent, "--config", config).stdout.startswith("0 files: 0 games, 0 broken")
 
 
 @pytest.mark.slow
@@ -133,6 +103,6 @@ def test_a_broken_archive_is_one_line_for_several_processes_too(tmp_path: Path, 
             situations: [folder, "kill"],
             export: ["--to", "csv", "-o", tmp_path / f"out-{jobs}", folder],
         }
-        result = run(command.command, *arguments[command], "--jobs", jobs)
+        result = called(command.command, *arguments[command], "--jobs", jobs)
         assert result.exit_code == 74, result.output
         assert len([line for line in result.stderr.splitlines() if "cut.zip: not a zip archive" in line]) == 1

@@ -7,17 +7,11 @@ import os
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
 from slpstream.cli.import_pictures import command
-from slpstream.cli.picture_folders import _TSH_STAGES
-from slpstream.formats.slippi.names import stage_name
 from slpstream.web import own_pictures
 from slpstream.web.own_pictures import OwnPictures
-
-
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(command, [str(argument) for argument in arguments])
+from tests.cli.command_line import called, error_line
 
 
 def files(folder: Path) -> dict[str, str]:
@@ -99,7 +93,7 @@ def helper(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("place", ["", "Stream Tool", "Stream Tool/Resources"])
 def test_pictures_of_melee_stream_tool(stream_tool: Path, tmp_path: Path, place: str) -> None:
     into = tmp_path / "overlays"
-    done = run(stream_tool / place, "--into", into)
+    done = called(command, stream_tool / place, "--into", into)
     assert (done.exit_code, done.output) == (0, f"5 icons, 1 portraits, 0 stages copied to {into}\n")
     below = "Stream Tool/Resources/Characters"
     assert files(into) == {
@@ -116,7 +110,7 @@ def test_pictures_of_melee_stream_tool(stream_tool: Path, tmp_path: Path, place:
 @pytest.mark.parametrize("place", ["", "user_data/games", "user_data/games/ssbm"])
 def test_pictures_of_tournament_stream_helper(helper: Path, tmp_path: Path, place: str) -> None:
     into = tmp_path / "overlays"
-    done = run(helper / place, "--into", into)
+    done = called(command, helper / place, "--into", into)
     assert (done.exit_code, done.output) == (0, f"5 icons, 2 portraits, 2 stages copied to {into}\n")
     assert files(into) == {
         "icons/2/0.png": "base_files/icon/chara_2_fox_00.png",
@@ -134,10 +128,10 @@ def test_pictures_of_tournament_stream_helper(helper: Path, tmp_path: Path, plac
 
 def test_pictures_that_are_there_are_kept(stream_tool: Path, tmp_path: Path) -> None:
     make(tmp_path / "overlays", "icons/0/0.svg")
-    done = run(stream_tool, "--into", tmp_path / "overlays")
+    done = called(command, stream_tool, "--into", tmp_path / "overlays")
     assert done.output == f"4 icons, 1 portraits, 0 stages copied to {tmp_path / 'overlays'}; 1 kept that were there\n"
     assert "icons/0/0.png" not in files(tmp_path / "overlays")
-    done = run(stream_tool, "--into", tmp_path / "overlays", "--overwrite")
+    done = called(command, stream_tool, "--into", tmp_path / "overlays", "--overwrite")
     assert done.output == f"5 icons, 1 portraits, 0 stages copied to {tmp_path / 'overlays'}\n"
     assert "icons/0/0.png" in files(tmp_path / "overlays")
     assert "icons/0/0.svg" not in files(tmp_path / "overlays"), "it would be shown in some browsers' place"
@@ -155,30 +149,22 @@ def test_other_folders_are_one_line(tmp_path: Path, stream_tool: Path) -> None:
             "mst has no pictures of Melee where tournament-stream-helper keeps them",
         ),
     ):
-        done = run(*arguments, *into)
+        done = called(command, *arguments, *into)
         assert done.exit_code == code
-        [line] = done.stderr.splitlines()
-        assert line.startswith("slpstream: ")
-        assert line.endswith(message)
+        assert error_line(done).endswith(message)
     assert not (tmp_path / "overlays").exists()
 
 
 @pytest.mark.parametrize("text", ["{", '{"character_to_codename": 3}', "[]"])
 def test_damaged_list_is_one_line(helper: Path, tmp_path: Path, text: str) -> None:
     (helper / "user_data/games/ssbm/base_files/config.json").write_text(text)
-    done = run(helper, "--into", tmp_path / "overlays")
+    done = called(command, helper, "--into", tmp_path / "overlays")
     assert done.exit_code == 74
-    [line] = done.stderr.splitlines()
-    assert "cannot be read" in line
+    assert "cannot be read" in error_line(done)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="no FIFOs")
 def test_only_regular_files_are_copied(stream_tool: Path, tmp_path: Path) -> None:
     os.mkfifo(stream_tool / "Stream Tool/Resources/Characters/Stock Icons/Captain Falcon/Red.png")
-    assert run(stream_tool, "--into", tmp_path / "overlays").exit_code == 0
+    assert called(command, stream_tool, "--into", tmp_path / "overlays").exit_code == 0
     assert "icons/0/2.png" not in files(tmp_path / "overlays")
-
-
-def test_tables_fit_the_names_of_the_game() -> None:
-    assert sorted(_TSH_STAGES.values()) == [id for id in range(2, 33) if id not in (21, 26)]
-    assert all(stage_name(id) for id in _TSH_STAGES.values())

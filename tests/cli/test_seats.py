@@ -10,19 +10,18 @@ import pytest
 from click.testing import CliRunner, Result
 
 from slpstream.cli import cli
-from tests.daemons.process import DaemonProcess, running
+from tests.daemons.process import DaemonProcess, configured, running
 
 pytestmark = pytest.mark.process
 
 
-@pytest.fixture
-def daemon(tmp_path: Path) -> Iterator[DaemonProcess]:
-    for name in ("main", "side"):
-        (tmp_path / name).mkdir()
-    configuration = tmp_path / "slpstream.toml"
-    configuration.write_text("[seats]\non = true\naddress = 'http://192.168.1.20:5151/'\n")
-    with running(tmp_path / "main", tmp_path / "side", arguments=("--config", str(configuration))) as daemon:
-        daemon.wait_ready()
+@pytest.fixture(scope="module")
+def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
+    root = tmp_path_factory.mktemp("seats")
+    folders = [root / name for name in ("main", "side")]
+    for folder in folders:
+        folder.mkdir()
+    with configured(root, "[seats]\non = true\naddress = 'http://192.168.1.20:5151/'\n", *folders) as daemon:
         yield daemon
 
 

@@ -7,20 +7,14 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
 from slpstream.api import open_replay
-from slpstream.cli import find, situations
+from slpstream.cli import situations
+from tests.cli.command_line import called
 from tests.synthetic.match import synthetic_match
 
 QUERY = "frame:100"
-
-
-def run(*arguments: object) -> Result:
-    result = CliRunner().invoke(situations.command, [str(argument) for argument in arguments])
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result
 
 
 @pytest.fixture
@@ -45,7 +39,7 @@ def files(result: Result) -> list[str]:
 @pytest.mark.slow
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_only_in_games_that_match_a_query(folder: Path, jobs: int) -> None:
-    everything = run("--json", "--jobs", jobs, folder, QUERY)
+    everything = called(situations.command, "--json", "--jobs", jobs, folder, QUERY)
     assert files(everything) == ["Game_long.slp", "Game_packed.slp", "Game_short.slp"]
     assert len(everything.stderr.splitlines()) == 1
     for games, wanted in (
@@ -54,30 +48,24 @@ def test_only_in_games_that_match_a_query(folder: Path, jobs: int) -> None:
         ("-game_packed duration:<15s", ["Game_short.slp"]),
         ("nobody", []),
     ):
-        found = run("--json", "--jobs", jobs, "--games", games, folder, QUERY)
+        found = called(situations.command, "--json", "--jobs", jobs, "--games", games, folder, QUERY)
         assert files(found) == wanted
         lines = [line for line in everything.stdout.splitlines() if file_of(line) in wanted]
         assert found.stdout.splitlines() == lines
         assert found.exit_code == everything.exit_code == 1, "a file cannot be read"
         assert found.stderr == everything.stderr
     path = folder / "Game_long.slp"
-    found = run("--games", "duration:>15s", path, QUERY)
+    found = called(situations.command, "--games", "duration:>15s", path, QUERY)
     assert len(found.stdout.splitlines()) == len(open_replay(path).situations(QUERY))
     assert found.exit_code == 0
 
 
 def test_a_mistake_in_the_query_for_games_is_shown_at_its_place(folder: Path) -> None:
-    result = run("--games", "char:fox stge:fd", folder, QUERY)
+    result = called(situations.command, "--games", "char:fox stge:fd", folder, QUERY)
     assert result.exit_code == 2
     assert result.stderr.splitlines()[-2:] == ["  char:fox stge:fd", "           ^^^^"]
 
 
 def test_me_belongs_to_a_query_for_games(folder: Path) -> None:
-    assert run("--me", "ANN#1", folder, QUERY).exit_code == 2
-    assert files(run("--json", "--games", "@me", "--me", "NOBODY#0", folder, QUERY)) == []
-
-
-def test_both_searches_name_each_other() -> None:
-    texts = [CliRunner().invoke(command, ["--help"]).output for command in (situations.command, find.command)]
-    assert "slpstream find" in texts[0]
-    assert "slpstream situations" in texts[1]
+    assert called(situations.command, "--me", "ANN#1", folder, QUERY).exit_code == 2
+    assert files(called(situations.command, "--json", "--games", "@me", "--me", "NOBODY#0", folder, QUERY)) == []

@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 import pytest
-from click.testing import CliRunner
+from click.testing import Result
 
 from slpstream.api import open_replay
-from slpstream.cli.stats import MIN_PARALLEL_BYTES, command, with_nulls
+from slpstream.cli.stats import MIN_PARALLEL_BYTES, command
 from slpstream.cli.stats_rows import Figures, GameRow, PlayerRow, game_row, summaries
-from slpstream.cli.stats_tables import percent_text, ratio_text, share_text, time_text
+from slpstream.cli.stats_tables import ratio_text, share_text
 from slpstream.formats.slplog.writer import pack
+from tests.cli.command_line import INPUT_OUTPUT, NO, USAGE, called, error_line, on_terminal, slpstream
 from tests.oracles.slippi_js import needs_slippi_js, slippi_js
-from tests.replays import SLP, needs_shared, replay
+from tests.replays import SLP, needs_shared, own_folder, replay_path
 from tests.synthetic.match import synthetic_match
 
-NO, USAGE, INPUT_OUTPUT = 1, 2, 74
 MEMBERS = {
     "gameComplete": bool,
     "lastFrame": int,
@@ -48,36 +45,18 @@ def games(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-class Done(NamedTuple):
-    """The exit code and output of a command."""
-
-    returncode: int
-    stdout: str
-    stderr: str
-
-    @property
-    def lines(self) -> list[str]:
-        return self.stdout.splitlines()
+def stats(*arguments: object) -> Result:
+    return called(command, *arguments)
 
 
-def stats(*arguments: str | Path) -> Done:
-    """Run the command in this process."""
-    done = CliRunner().invoke(command, [*map(str, arguments)])
-    assert done.exception is None or isinstance(done.exception, SystemExit), done.exc_info
-    return Done(done.exit_code, done.stdout, done.stderr)
-
-
-def stats_in_subprocess(*arguments: str | Path) -> Done:
-    """Run the command as a user calls it."""
-    called = [sys.executable, "-W", "error", "-m", "slpstream", "stats", *map(str, arguments)]
-    done = subprocess.run(called, capture_output=True, text=True, timeout=60, check=False)
-    return Done(done.returncode, done.stdout, done.stderr)
+def lines_of(done: Result) -> list[str]:
+    return done.stdout.splitlines()
 
 
 def test_table_of_a_game_equals_the_stats(games: Path) -> None:
     game = games / "Game_a.slp"
     done = stats(game)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.exit_code, done.stderr) == (0, "")
     expected = open_replay(game).stats()
     lines = {line[:25].strip(): line[25:].split("  ") for line in done.stdout.splitlines()}
     cells = {title: [cell.strip() for cell in rest if cell.strip()] for title, rest in lines.items()}
@@ -94,22 +73,15 @@ def test_table_of_a_game_equals_the_stats(games: Path) -> None:
     lost = [stock for stock in expected.stocks if stock.end_frame is not msgspec.UNSET]
     assert lost
     for stock in lost:
-        assert any(f"stock {stock.count}" in line and f"{stock.end_percent:.1f}" in line for line in done.lines)
+        assert any(f"stock {stock.count}" in line and f"{stock.end_percent:.1f}" in line for line in lines_of(done))
     assert "Winner: P" in done.stdout
-
-
-def test_table_of_doubles_has_four_columns(games: Path) -> None:
-    done = stats(games / "Game_b.slp")
-    assert (done.returncode, done.stderr) == (0, "")
-    header = next(line for line in done.lines if line.startswith(" "))
-    assert all(f"P{port} " in header for port in (1, 2, 3, 4))
 
 
 def test_json_equals_the_stats_of_the_library(games: Path) -> None:
     done = stats(games, "--json")
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.exit_code, done.stderr) == (0, "")
     files = [games / "Game_a.slp", games / "Game_b.slp", games / "deeper" / "Game_c.slp"]
-    for line, file in zip(done.lines, files, strict=True):
+    for line, file in zip(lines_of(done), files, strict=True):
         shown = json.loads(line)
         opened = open_replay(file)
         assert (shown["file"], shown["gameId"]) == (str(file), opened.game_id)
@@ -118,7 +90,7 @@ def test_json_equals_the_stats_of_the_library(games: Path) -> None:
             assert type(shown[name]) is kind
         expected = json.loads(msgspec.json.encode(opened.stats()))
         assert without_nulls({name: shown[name] for name in expected}) == expected
-    running = [stock for stock in json.loads(done.lines[0])["stocks"] if stock["endFrame"] is None]
+    running = [stock for stock in json.loads(lines_of(done)[0])["stocks"] if stock["endFrame"] is None]
     assert running, "the stock in play has all members, absent ones as null"
     assert set(running[0]) == {
         *("playerIndex", "startFrame", "endFrame", "startPercent", "endPercent", "currentPercent", "count"),
@@ -135,7 +107,7 @@ def without_nulls(value: Any) -> Any:
 @needs_shared
 def test_stadium_stats_in_json_and_table() -> None:
     done = stats(SLP / "homeRun_jp.slp", SLP / "BTTDK.slp", "--json")
-    contest, targets = (json.loads(line)["stadiumStats"] for line in done.lines)
+    contest, targets = (json.loads(line)["stadiumStats"] for line in lines_of(done))
     assert contest == {"type": "home-run-contest", "distance": 110.8, "units": "meters"}
     assert targets["type"] == "target-test"
     assert len(targets["targetBreaks"]) == 10
@@ -144,14 +116,14 @@ def test_stadium_stats_in_json_and_table() -> None:
 
 @pytest.mark.slow
 @needs_slippi_js
-@needs_shared
 def test_compat_equals_slippi_js() -> None:
     """Exactly the same members. The test of the library compares every replay."""
-    files = [SLP / f"{name}.slp" for name in ("FodPlatforms", "incomplete", "doubles", "rollbackFrameTest", "v0.1")]
+    names = ("singles_3.17", "crashed_3.18", "doubles_3.18", "rollbacks_3.18", "singles_0.1")
+    files = [own_folder() / f"{name}.slp" for name in names]
     done = stats(*files, "--json", "--compat", "slippi-js")
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.exit_code, done.stderr) == (0, "")
     with slippi_js("stats") as oracle:
-        for line, file in zip(done.lines, files, strict=True):
+        for line, file in zip(lines_of(done), files, strict=True):
             assert json.loads(line) == approximately(oracle.ask(file)["stats"]), file.stem
 
 
@@ -162,16 +134,6 @@ def approximately(value: Any) -> Any:
     if isinstance(value, list):
         return [approximately(one) for one in value]
     return pytest.approx(value, abs=1e-6) if isinstance(value, float) else value
-
-
-def test_several_files_give_rows_and_a_summary(games: Path) -> None:
-    done = stats(games)
-    assert (done.returncode, done.stderr) == (0, "")
-    game_rows, players = done.stdout.split("\n\n")
-    named = [line.split()[0] for line in game_rows.splitlines()[1:] if not line.startswith(" ")]
-    assert named == ["Game_a.slp", "Game_b.slp", "Game_c.slp"]
-    assert "(incomplete)" in game_rows
-    assert len(players.splitlines()) > 2
 
 
 @pytest.mark.parametrize("by", ["auto", "code", "tag", "port"])
@@ -208,36 +170,30 @@ def test_players_are_identified_by_code_tag_or_port() -> None:
 @pytest.mark.slow
 def test_result_does_not_depend_on_the_number_of_processes(games: Path) -> None:
     for options in (("--json",), ()):
-        together = stats_in_subprocess(games, *options, "--jobs", "2")
+        together = slpstream("stats", games, *options, "--jobs", "2")
         assert (together.returncode, together.stderr) == (0, "")
         assert together.stdout == stats(games, *options, "--jobs", "1").stdout
     assert sum(file.stat().st_size for file in games.rglob("*.slp")) < MIN_PARALLEL_BYTES
 
 
-@pytest.mark.parametrize(("run", "jobs"), [(stats, "1"), (stats_in_subprocess, "2")])
-def test_other_files_are_read_after_a_broken_one(
-    games: Path, tmp_path: Path, run: Callable[..., Done], jobs: str
-) -> None:
+def test_other_files_are_read_after_a_broken_one(games: Path, tmp_path: Path) -> None:
     bad, missing = tmp_path / "bad.slp", tmp_path / "missing.slp"
     bad.write_text("this is no replay")
-    done = run(bad, games / "Game_a.slp", missing, "--json", "--jobs", jobs)
-    assert done.returncode == INPUT_OUTPUT
-    assert done.stderr.splitlines() == [
+    files = (bad, games / "Game_a.slp", missing)
+    alone, together = stats(*files, "--json"), slpstream("stats", *files, "--json", "--jobs", "2")
+    assert alone.exit_code == together.returncode == INPUT_OUTPUT
+    assert alone.stderr.splitlines() == [
         f"slpstream: {bad}: not a Slippi replay, at offset 0",
         f"slpstream: {missing}: no such file or directory",
     ]
-    assert len(done.lines) == 1
-    assert stats(bad, games / "Game_a.slp").returncode == NO
-
-
-@pytest.mark.parametrize("options", [(), ("--json",), ("--compat", "slippi-js")])
-def test_single_broken_file_is_reported(tmp_path: Path, options: tuple[str, ...]) -> None:
-    bad = tmp_path / "bad.slp"
-    bad.write_text("this is no replay")
-    done = stats(bad, *options)
-    assert (done.returncode, done.stdout) == (NO, "")
-    assert done.stderr == f"slpstream: {bad}: not a Slippi replay, at offset 0\n"
-    assert stats(tmp_path / "missing.slp", *options).returncode == INPUT_OUTPUT
+    assert len(lines_of(alone)) == 1
+    assert (together.stdout, together.stderr) == (alone.stdout, alone.stderr)
+    assert stats(*files[:2]).exit_code == NO
+    for options in ((), ("--json",), ("--compat", "slippi-js")):
+        done = stats(bad, *options)
+        assert (done.exit_code, done.stdout) == (NO, "")
+        assert error_line(done) == f"slpstream: {bad}: not a Slippi replay, at offset 0"
+        assert stats(missing, *options).exit_code == INPUT_OUTPUT
 
 
 def test_damaged_game_is_shown_up_to_the_damage(games: Path, tmp_path: Path) -> None:
@@ -247,7 +203,7 @@ def test_damaged_game_is_shown_up_to_the_damage(games: Path, tmp_path: Path) -> 
     broken = tmp_path / "broken.slp"
     broken.write_bytes(data)
     done = stats(broken, "--json")
-    assert done.returncode == NO
+    assert done.exit_code == NO
     [line] = done.stderr.splitlines()
     assert str(broken) in line
     assert "at offset" in line
@@ -263,41 +219,20 @@ def test_folder_of_replay_logs(games: Path, tmp_path: Path) -> None:
         (tmp_path / f"{name}log").write_bytes(pack((games / name).read_bytes(), "slippi", name))
     (tmp_path / "race.slplog").write_bytes(pack(b"a game without stats", "", "race.rpl"))
     done = stats(tmp_path, "--json")
-    assert (done.returncode, done.stderr) == (0, "")
-    shown = [json.loads(line) for line in done.lines]
+    assert (done.exit_code, done.stderr) == (0, "")
+    shown = [json.loads(line) for line in lines_of(done)]
     assert [one["file"] for one in shown] == [str(tmp_path / f"Game_{x}.slplog") for x in "ab"]
     assert shown[0]["gameId"] == open_replay(games / "Game_a.slp").game_id
     (tmp_path / "broken.slplog").write_bytes(b"x")
-    assert stats(tmp_path).returncode == NO
+    assert stats(tmp_path).exit_code == NO
 
 
 def test_empty_folder_and_wrong_usage(tmp_path: Path) -> None:
     for options in ((), ("--json",)):
         done = stats(tmp_path, *options)
-        assert (done.returncode, done.stdout, done.stderr) == (NO, "", f"slpstream: no replays in {tmp_path}\n")
+        assert (done.exit_code, done.stdout, done.stderr) == (NO, "", f"slpstream: no replays in {tmp_path}\n")
     for arguments in ([], ["x.slp", "--by", "weather"], ["x.slp", "--jobs", "0"], ["x.slp", "--compat", "peppi"]):
-        assert stats(*arguments).returncode == USAGE
-
-
-@needs_shared
-@pytest.mark.parametrize("name", ["FodPlatforms", "itemExport", "doubles", "ics2", "v2.0", "v0.1", "corrupt", "BTTDK"])
-@pytest.mark.parametrize("compat", [False, True])
-def test_stats_are_equal_with_and_without_the_extra(
-    name: str, compat: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    file = tmp_path / "game.slp"
-    file.write_bytes(replay(name))
-    fast = open_replay(file).stats(compat=compat)
-    monkeypatch.setattr("slpstream.api.find_spec", lambda _: None)
-    assert msgspec.json.encode(open_replay(file).stats(compat=compat)) == msgspec.json.encode(fast)
-
-
-def test_formatting_of_values() -> None:
-    assert [ratio_text(1, 0), ratio_text(5, 2), ratio_text(5, 2, digits=0)] == ["-", "2.5", "2"]
-    assert [percent_text(1, 3), percent_text(0, 0)] == ["33%", "-"]
-    assert [share_text(1, 4), share_text(0, 0)] == ["1 of 4 (25%)", "-"]
-    assert [time_text(-123), time_text(-39), time_text(3561)] == ["0:00.0", "0:00.0", "1:00.0"]
-    assert with_nulls([msgspec.UNSET, 1]) == [None, 1]
+        assert stats(*arguments).exit_code == USAGE
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs a pseudo-terminal")
@@ -305,27 +240,19 @@ def test_progress_on_a_terminal(games: Path, tmp_path: Path) -> None:
     """The bar is on stderr, where it does not disturb error messages; stdout stays clean."""
     bad = tmp_path / "bad.slp"
     bad.write_text("this is no replay")
-    ours, theirs = os.openpty()
-    called = [sys.executable, "-m", "slpstream", "stats", str(games), str(bad)]
-    with subprocess.Popen(
-        called, stdout=subprocess.PIPE, stderr=theirs, env={**os.environ, "TERM": "xterm", "COLUMNS": "400"}
-    ) as process:
-        os.close(theirs)
-        shown = b""
-        while piece := _read(ours):
-            shown += piece
-        assert process.stdout is not None
-        printed = process.stdout.read()
-    os.close(ours)
-    assert process.returncode == NO
-    assert b"100%" in shown
-    assert shown.count(b"not a Slippi replay") == 1
-    assert b"players" in printed.splitlines()[1]
-    assert b"\x1b" not in printed
+    done, shown = on_terminal("stats", games, bad)
+    assert done.returncode == NO
+    assert "100%" in shown
+    assert shown.count("not a Slippi replay") == 1
+    assert b"players" in done.stdout.splitlines()[1]
+    assert b"\x1b" not in done.stdout
 
 
-def _read(terminal: int) -> bytes:
-    try:
-        return os.read(terminal, 65536)
-    except OSError:  # the other end is closed
-        return b""
+@pytest.mark.parametrize("compat", [False, True])
+def test_stats_are_equal_with_and_without_the_extra(compat: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = "singles_0.1 doubles_3.15 items_3.18 ice_climbers_3.5 crashed_2.1 home_run_3.18 rollbacks_3.0"
+    files = [replay_path(name) for name in names.split()]
+    fast = [open_replay(file).stats(compat=compat) for file in files]
+    monkeypatch.setattr("slpstream.api.find_spec", lambda _: None)
+    for file, expected in zip(files, fast, strict=True):
+        assert msgspec.json.encode(open_replay(file).stats(compat=compat)) == msgspec.json.encode(expected), file.stem

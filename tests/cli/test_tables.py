@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 from rich.cells import cell_len
 
 from slpstream.api import open_replay
 from slpstream.cli import info, stats, terminal
-from slpstream.cli.stats_rows import GameRow, game_row
+from slpstream.cli.stats_rows import GameRow, PlayerRow, game_row
 from slpstream.cli.stats_tables import percent_text, print_rows, ratio_text, share_text
+from tests.cli.command_line import called
 from tests.synthetic.match import synthetic_match
 
 WIDTHS = [60, 80, 100, 140]
@@ -30,8 +30,8 @@ def games(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def lines_of(command: Any, *arguments: Path, width: int, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    monkeypatch.setattr(terminal, "_REDIRECTED_WIDTH", width)
-    done = CliRunner().invoke(command, [*map(str, arguments)])
+    monkeypatch.setattr(terminal, "REDIRECTED_WIDTH", width)
+    done = called(command, *arguments)
     assert done.exit_code == 0, done.output
     lines = done.stdout.splitlines()
     assert max(map(cell_len, lines)) <= width
@@ -45,20 +45,18 @@ def rows_of_players(lines: list[str]) -> list[list[str]]:
 
 
 def expected_rows(games: list[GameRow], share: Any) -> list[list[str]]:
-    rows = []
-    for player in (player for game in games for player in game.players):
-        f = player.figures
-        rows.append(
-            [
-                str(f.kills),
-                ratio_text(f.openings, f.kills),
-                ratio_text(f.damage, f.openings),
-                share(f.neutral_wins, f.neutral_total),
-                percent_text(f.l_cancels, f.landings),
-                ratio_text(f.inputs, f.minutes, digits=0),
-            ]
-        )
-    return rows
+    return [
+        [
+            str(f.kills),
+            ratio_text(f.openings, f.kills),
+            ratio_text(f.damage, f.openings),
+            share(f.neutral_wins, f.neutral_total),
+            percent_text(f.l_cancels, f.landings),
+            ratio_text(f.inputs, f.minutes, digits=0),
+        ]
+        for game in games
+        for f in (player.figures for player in game.players)
+    ]
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -73,27 +71,26 @@ def test_figures_of_a_player_stand_in_its_row(games: Path, width: int, monkeypat
     assert "PORT#404 *" in beginning or [line.strip() for line in rest[:2]] == ["Falcon", "PORT#404 *"]
     for file in files:
         assert any(line.startswith(file.name) for line in lines)
-
-
-@pytest.mark.parametrize("width", WIDTHS)
-def test_summary_has_a_row_for_each_player(games: Path, width: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    lines = lines_of(stats.command, games, width=width, monkeypatch=monkeypatch)
-    codes = ("VIXN#101", "ALTE#202", "CRNA#303", "PORT#404")
     heads = [line for line in lines if line.startswith("player ")]
-    assert len(heads) == (1 if width == 140 else 2)
-    for code in codes:
+    assert len(heads) == (1 if width == 140 else 2), "of the summary"
+    for code in ("VIXN#101", "ALTE#202", "CRNA#303", "PORT#404"):
         assert sum(line.startswith(code + " ") for line in lines) == len(heads)
     assert not any("…" in line for line in lines)
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_game_has_a_column_for_each_player(games: Path, width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_game_has_a_column_for_each_player_and_info_names_them(
+    games: Path, width: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for file in games.iterdir():
         lines = lines_of(stats.command, file, width=width, monkeypatch=monkeypatch)
         overall = open_replay(file).stats().overall
         damage = next(line for line in lines if line.startswith("Damage "))
         assert damage.split()[1:] == [f"{player.total_damage:.1f}" for player in overall]
         assert all(any(f"P{player.player_index + 1} " in line for line in lines) for player in overall)
+    lines = lines_of(info.command, games, width=width, monkeypatch=monkeypatch)
+    for name in ("P1 Fox Vixen (VIXN#101)", "P4 Captain Falcon Port Town (PORT#404) *", "Game_20261123T102010.slp"):
+        assert any(name in line for line in lines)
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -102,19 +99,14 @@ def test_no_name_moves_the_figures(
     games: Path, width: int, name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     row = game_row(open_replay(games / "Game_20261123T102010.slp"))
-    players = [player._replace(code="", tag="", name=name) for player in row.players]
-    renamed = row._replace(players=players, file=name * 8)
-    monkeypatch.setattr(terminal, "_REDIRECTED_WIDTH", width)
+    players = [
+        PlayerRow(player.port, player.character, name, "", "", player.won, player.figures) for player in row.players
+    ]
+    renamed = GameRow(name * 8, *row[1:4], players)
+    monkeypatch.setattr(terminal, "REDIRECTED_WIDTH", width)
     print_rows([renamed], "port")
     printed = capsys.readouterr().out.splitlines()
     assert max(map(cell_len, printed)) <= width
     assert rows_of_players(printed) in (expected_rows([renamed], share_text), expected_rows([renamed], percent_text))
     if width > 60:
         assert "".join(name.split()) in "".join("".join(printed).split())
-
-
-@pytest.mark.parametrize("width", WIDTHS)
-def test_info_names_every_player(games: Path, width: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    lines = lines_of(info.command, games, width=width, monkeypatch=monkeypatch)
-    for name in ("P1 Fox Vixen (VIXN#101)", "P4 Captain Falcon Port Town (PORT#404) *", "Game_20261123T102010.slp"):
-        assert any(name in line for line in lines)

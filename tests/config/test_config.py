@@ -9,13 +9,13 @@ import os
 import re
 import sys
 import tomllib
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from slpstream import config
+from slpstream.config.bracket import event_slug
 from slpstream.model.errors import ConfigError
 from tests.project import ROOT
 
@@ -32,19 +32,15 @@ REQUIRED: dict[str, dict[str, str]] = {
 SHIPPED = ROOT / "config" / "slpstream.toml"
 
 
-def test_shipped_file_has_only_defaults() -> None:
-    assert config.load(SHIPPED) == config.Config()
-
-
-@pytest.mark.parametrize("key", list(config.all_keys()), ids=lambda key: f"{key.section}.{key.name}")
-def test_shipped_file_has_every_key_with_description_and_default(key: config.Key) -> None:
+def test_shipped_file_has_every_key_with_description_and_default() -> None:
     text = SHIPPED.read_text(encoding="utf-8")
-    assert key.description
-    if key.section in config.LISTED:
-        assert re.search(rf"^# {re.escape(key.description)}\n# {key.name} = ", text, re.MULTILINE)
-        return
-    assert re.search(rf"^# {re.escape(key.description)}\n{key.name} = ", text, re.MULTILINE)
-    assert tomllib.loads(text)[key.section][key.name] == key.default
+    values = tomllib.loads(text)
+    assert config.load(SHIPPED) == config.Config()
+    for key in config.all_keys():
+        assert key.description
+        comment = "# " if key.section in config.LISTED else ""
+        assert re.search(rf"^# {re.escape(key.description)}\n{comment}{key.name} = ", text, re.MULTILINE), key
+        assert comment or values[key.section][key.name] == key.default
 
 
 TEXT = {"kind": "text", "station": "a", "path": "/x"}
@@ -76,6 +72,36 @@ CHAT_ERRORS: list[tuple[dict[str, Any], str, str]] = [
     ({"avatar_url": "x.png"}, "chat[0].avatar_url", "https://"),
     ({"username": "The Discord"}, "chat[0].username", "does not allow"),
 ]
+
+
+OBS = {"url": "ws://127.0.0.1:4455"}
+KILL = REQUIRED["situations"]
+MAIN = {"id": "main", "folder": "/x"}
+RULE_ERRORS: list[tuple[dict[str, Any], str, str]] = [
+    ({"on": "game_start"}, "", "does nothing"),
+    ({"on": "game_begin", "scene": "A"}, ".on", '"game_start"'),
+    ({"on": "event", "scene": "A"}, ".event", "must be given"),
+    ({"on": "event", "event": "combos", "scene": "A"}, ".event", "combo_ended"),
+    ({"on": "game_end", "event": "lap", "scene": "A"}, ".event", "applies only with on = 'event'"),
+    ({"on": "event", "event": "stock_lost", "kill": True, "scene": "A"}, ".kill", "stock_lost never applies"),
+    ({"on": "event", "event": "tech", "min_damage": 5, "scene": "A"}, ".min_damage", "tech never applies"),
+    ({"on": "game_end", "min_damage": 5, "scene": "A"}, ".min_damage", "found 'game_end'"),
+    ({"on": "game_end", "after_seconds": 5, "scene": "A"}, ".after_seconds", "'station_idle'"),
+    ({"on": "game_end", "show": ["Logo"]}, ".in_scene", "must be given"),
+    ({"on": "game_end", "in_scene": "A", "scene": "B"}, ".in_scene", "applies only with"),
+    ({"on": "game_end", "in_scene": "A", "show": ["x"], "hide": ["x"]}, ".hide", "shown by the same rule: 'x'"),
+    ({"on": "game_end", "text": {"Score": "{score9}"}}, ".text.Score", "{score1}"),
+    ({"on": "game_end", "text": {"Score": "{score1:>9}"}}, ".text.Score", "unknown placeholder"),
+    ({"on": "game_end", "chapter": "{"}, ".chapter", "{{ for a brace"),
+    ({"on": "game_end", "station": "side", "scene": "A"}, ".station", "no such station: 'side'"),
+    ({"on": "game_end", "situation": "kill", "scene": "A"}, ".situation", "applies only with on = 'situation'"),
+    ({"on": "situation", "situation": "kill", "scene": "A"}, ".situation", "no such situation: 'kill'"),
+    ({"on": "situation", "scene": "A"}, ".on", "there are no [[situations]]"),
+]
+OBS_ADDRESSES = (
+    *("127.0.0.1:4455", "ws://obs", "ws://obs:99999", "ws://obs:0", "wss://obs:4455", "ws://", "ws://user@obs:4455"),
+    "ws://obs/x",
+)
 
 
 def _spectated(id: str, port: int) -> dict[str, Any]:
@@ -135,6 +161,22 @@ def _spectated(id: str, port: int) -> dict[str, Any]:
             "found 'b'",
         ),
         ({"scoreboards": [TEXT, {**TEXT, "station": "b"}]}, "scoreboards[1].path", "scoreboards[0] too"),
+        *(
+            ({"obs": OBS, "obs_rules": [rule], "stations": [MAIN]}, f"obs_rules[0]{key}", expected)
+            for rule, key, expected in RULE_ERRORS
+        ),
+        *(({"obs": {"url": url}}, "obs.url", "ws://") for url in OBS_ADDRESSES),
+        ({"obs_rules": [{"on": "game_start", "scene": "A"}]}, "obs.url", "the address"),
+        ({"situations": [KILL, KILL]}, "situations[1].name", ""),
+        ({"situations": [KILL, {"name": "a\x1b", "query": "hit"}]}, "situations[1].name", ""),
+        ({"situations": [KILL, {"name": "", "query": "hit"}]}, "situations[1].name", ""),
+        ({"situations": [KILL, {"name": "hit"}]}, "situations[1].query", ""),
+        ({"handover": {"replay_name": "{stgae}"}}, "handover.replay_name", "found {stgae}"),
+        ({"handover": {"zip_name": "{stage}"}}, "handover.zip_name", "found {stage}"),
+        ({"handover": {"folder": __file__}}, "handover.folder", "is a file"),
+        ({"playback": {"file": "/x"}, "stations": [MAIN]}, "playback.station", "a station, or 'on-air'"),
+        ({"playback": {"file": "/x", "station": "b"}, "stations": [MAIN]}, "playback.station", "found 'b'"),
+        ({"playback": {"file": "/", "station": "main"}, "stations": [MAIN]}, "playback.file", "is a folder: /"),
     ],
 )
 def test_error_names_file_key_and_what_was_expected(table: dict[str, Any], key: str, expected: str) -> None:
@@ -145,15 +187,27 @@ def test_error_names_file_key_and_what_was_expected(table: dict[str, Any], key: 
     assert expected in refused.value.expected
 
 
-@pytest.mark.parametrize("key", list(config.all_keys()), ids=lambda key: f"{key.section}.{key.name}")
 @pytest.mark.parametrize(
     "value", ["no such value", ["no such value"], {"no": 1}, -1, 1e300, math.nan, True, "a\0b"], ids=repr
 )
-def test_any_value_is_accepted_or_refused_by_its_key(key: config.Key, value: object) -> None:
+def test_any_value_is_accepted_or_refused_by_a_key_of_its_section(value: object) -> None:
     """A reload must never end a running daemon with another error than `ConfigError`."""
-    section = {**REQUIRED.get(key.section, {}), key.name: value}
-    with suppress(ConfigError):
-        config.check({key.section: [section] if key.section in config.LISTED else section})
+    refused: list[tuple[str, ConfigError]] = []
+    for key in config.all_keys():
+        section = {**REQUIRED.get(key.section, {}), key.name: value}
+        try:
+            config.check({key.section: [section] if key.section in config.LISTED else section})
+        except ConfigError as error:
+            refused.append((key.section, error))
+    assert 2 * len(refused) > len(list(config.all_keys()))
+    assert not [str(error) for section, error in refused if section not in str(error)]
+
+
+@pytest.mark.parametrize(
+    ("host", "loopback"), [("127.0.0.1", True), ("::1", True), ("localhost", True), ("0.0.0.0", False), ("::", False)]
+)
+def test_is_loopback(host: str, loopback: bool) -> None:
+    assert config.is_loopback(host) is loopback
 
 
 def test_unmounted_share_is_not_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -199,12 +253,17 @@ def test_usual_folders_of_a_platform(platform: str, first: str, tmp_path: Path) 
     assert config.usual_folders(tmp_path, platform, environ={}) == [tmp_path / first]
     (tmp_path / "Documents" / "Slippi").mkdir(parents=True)
     assert config.usual_folders(tmp_path, platform, environ={}) == [tmp_path / "Documents" / "Slippi"]
+    elsewhere = tmp_path / "OneDrive" / "Documents"
+    found = config.usual_folders(tmp_path, "win32", environ={}, documents=elsewhere)
+    assert found == [elsewhere / "Slippi"], "Documents on another drive"
 
 
-def test_documents_on_another_drive(tmp_path: Path) -> None:
-    (tmp_path / "Documents" / "Slippi").mkdir(parents=True)
-    found = config.usual_folders(tmp_path, "win32", environ={}, documents=tmp_path / "OneDrive" / "Documents")
-    assert found == [tmp_path / "OneDrive" / "Documents" / "Slippi"]
+@pytest.mark.skipif(sys.platform != "win32", reason="Windows alone knows where Documents are")
+def test_documents_folder_of_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    documents = config.folders.documents_folder()
+    assert documents is not None
+    monkeypatch.setenv("APPDATA", "C:\\nothing")
+    assert config.usual_folders() == [documents / "Slippi"]
 
 
 @pytest.mark.parametrize(
@@ -236,21 +295,6 @@ def test_folder_of_the_launcher_comes_first(platform: str, settings: str, tmp_pa
     assert found() == [chosen], "the best guess"
 
 
-@pytest.mark.skipif(sys.platform != "win32", reason="Windows alone knows where Documents are")
-def test_documents_folder_of_windows(monkeypatch: pytest.MonkeyPatch) -> None:
-    documents = config.folders._documents_folder()
-    assert documents is not None
-    monkeypatch.setenv("APPDATA", "C:\\nothing")
-    assert config.usual_folders() == [documents / "Slippi"]
-
-
-@pytest.mark.parametrize(
-    ("host", "loopback"), [("127.0.0.1", True), ("::1", True), ("localhost", True), ("0.0.0.0", False), ("::", False)]
-)
-def test_is_loopback(host: str, loopback: bool) -> None:
-    assert config.is_loopback(host) is loopback
-
-
 @pytest.mark.parametrize(
     ("configured", "environ", "platform", "expected"),
     [
@@ -270,103 +314,19 @@ def test_state_folder(configured: str, environ: dict[str, str], platform: str, e
     assert found == Path(expected)
 
 
-OBS = {"url": "ws://127.0.0.1:4455"}
-
-
-@pytest.mark.parametrize(
-    ("rule", "key", "expected"),
-    [
-        ({"on": "game_start"}, "", "does nothing"),
-        ({"on": "game_begin", "scene": "A"}, ".on", '"game_start"'),
-        ({"on": "event", "scene": "A"}, ".event", "must be given"),
-        ({"on": "event", "event": "combos", "scene": "A"}, ".event", "combo_ended"),
-        ({"on": "game_end", "event": "lap", "scene": "A"}, ".event", "applies only with on = 'event'"),
-        ({"on": "event", "event": "stock_lost", "kill": True, "scene": "A"}, ".kill", "stock_lost never applies"),
-        ({"on": "event", "event": "tech", "min_damage": 5, "scene": "A"}, ".min_damage", "tech never applies"),
-        ({"on": "game_end", "min_damage": 5, "scene": "A"}, ".min_damage", "found 'game_end'"),
-        ({"on": "game_end", "after_seconds": 5, "scene": "A"}, ".after_seconds", "'station_idle'"),
-        ({"on": "game_end", "show": ["Logo"]}, ".in_scene", "must be given"),
-        ({"on": "game_end", "in_scene": "A", "scene": "B"}, ".in_scene", "applies only with"),
-        ({"on": "game_end", "in_scene": "A", "show": ["x"], "hide": ["x"]}, ".hide", "shown by the same rule: 'x'"),
-        ({"on": "game_end", "text": {"Score": "{score9}"}}, ".text.Score", "{score1}"),
-        ({"on": "game_end", "text": {"Score": "{score1:>9}"}}, ".text.Score", "unknown placeholder"),
-        ({"on": "game_end", "chapter": "{"}, ".chapter", "{{ for a brace"),
-        ({"on": "game_end", "station": "side", "scene": "A"}, ".station", "no such station: 'side'"),
-        ({"on": "game_end", "situation": "kill", "scene": "A"}, ".situation", "applies only with on = 'situation'"),
-        ({"on": "situation", "situation": "kill", "scene": "A"}, ".situation", "no such situation: 'kill'"),
-        ({"on": "situation", "scene": "A"}, ".on", "there are no [[situations]]"),
-    ],
-)
-def test_rule_for_obs_that_can_never_apply_is_refused(rule: dict[str, Any], key: str, expected: str) -> None:
-    with pytest.raises(ConfigError) as refused:
-        config.check({"obs": OBS, "obs_rules": [rule], "stations": [{"id": "main", "folder": "/x"}]})
-    assert refused.value.key == f"obs_rules[0]{key}"
-    assert expected in refused.value.expected
-
-
-def test_situations_need_different_names_that_can_be_printed() -> None:
-    kill = {"name": "kill", "query": "kill"}
-    rules = [{"on": "situation", "situation": "kill", "save_replay": True}, {"on": "situation", "scene": "A"}]
-    config.check({"obs": OBS, "obs_rules": rules, "situations": [kill]})
-    for second, key in (
-        (kill, "situations[1].name"),
-        ({"name": "a\x1b", "query": "hit"}, "situations[1].name"),
-        ({"name": "", "query": "hit"}, "situations[1].name"),
-        ({"name": "hit"}, "situations[1].query"),
-    ):
-        with pytest.raises(ConfigError) as refused:
-            config.check({"situations": [kill, second]})
-        assert refused.value.key == key
-
-
-def test_rules_for_obs_that_apply_are_accepted() -> None:
+@pytest.mark.parametrize("stations", [[], [MAIN], [{"id": "*", "folder": "/x"}]])
+def test_stations_that_may_exist_are_accepted(stations: list[dict[str, str]]) -> None:
+    name = "main" if stations == [MAIN] else "side"
     rules = [
         {"on": "event", "event": "conversion_ended", "min_damage": 80, "kill": True, "save_replay": True},
         {"on": "station_idle", "after_seconds": 60, "station": "*", "scene": "A"},
-        {"on": "game_start", "station": "main", "text": {"Score": "{{{player1}}} {score1}"}},
+        {"on": "game_start", "station": name, "text": {"Score": "{{{player1}}} {score1}"}},
+        {"on": "situation", "situation": "kill", "save_replay": True},
+        {"on": "situation", "scene": "A"},
     ]
-    config.check({"obs": OBS, "obs_rules": rules, "stations": [{"id": "main", "folder": "/x"}]})
-    somewhere = {"on": "game_start", "station": "side", "scene": "A"}
-    for stations in ([], [{"id": "*", "folder": "/x"}]):
-        config.check({"obs": OBS, "obs_rules": [somewhere], "stations": stations})
-
-
-@pytest.mark.parametrize(
-    "url",
-    [
-        "127.0.0.1:4455",
-        "ws://obs",
-        "ws://obs:99999",
-        "ws://obs:0",
-        "wss://obs:4455",
-        "ws://",
-        "ws://user@obs:4455",
-        "ws://obs/x",
-    ],
-)
-def test_address_of_obs_is_checked(url: str) -> None:
-    with pytest.raises(ConfigError, match=r"obs\.url"):
-        config.check({"obs": {"url": url}})
-
-
-def test_rules_for_obs_need_its_address() -> None:
-    with pytest.raises(ConfigError, match=r"obs\.url: expected the address"):
-        config.check({"obs_rules": [{"on": "game_start", "scene": "A"}]})
-
-
-@pytest.mark.parametrize(
-    ("handover", "key", "what"),
-    [
-        ({"replay_name": "{stgae}"}, "handover.replay_name", "found {stgae}"),
-        ({"zip_name": "{stage}"}, "handover.zip_name", "found {stage}"),
-        ({"folder": __file__}, "handover.folder", "is a file"),
-    ],
-)
-def test_handover_that_can_never_work(handover: dict[str, str], key: str, what: str) -> None:
-    with pytest.raises(ConfigError) as refused:
-        config.check({"handover": handover})
-    assert refused.value.key == key
-    assert what in refused.value.expected
+    config.check({"obs": OBS, "obs_rules": rules, "stations": stations, "situations": [KILL]})
+    for station in (name, "on-air"):
+        config.check({"playback": {"file": "/playback.txt", "station": station}, "stations": stations})
 
 
 @pytest.mark.parametrize(
@@ -402,28 +362,6 @@ def test_zips_are_not_written_where_a_station_would_read_them(
 
 
 @pytest.mark.parametrize(
-    ("playback", "key", "what"),
-    [
-        ({"file": "/playback.txt"}, "playback.station", "expected the id of a station, or 'on-air'"),
-        ({"file": "/playback.txt", "station": "b"}, "playback.station", "expected a station or on-air, found 'b'"),
-        ({"file": "/", "station": "a"}, "playback.file", "is a folder: /"),
-    ],
-)
-def test_playback_that_can_never_work(playback: dict[str, str], key: str, what: str) -> None:
-    with pytest.raises(ConfigError) as error:
-        config.check({"playback": playback, "stations": [{"id": "a", "folder": "/a"}]})
-    assert (error.value.key, error.value.expected) == (key, what)
-
-
-@pytest.mark.parametrize("stations", [[], [{"id": "b", "folder": "/b"}], [{"id": "*", "folder": "/all"}]])
-def test_playback_of_a_station_that_may_exist(stations: list[dict[str, str]]) -> None:
-    playback = {"file": "/playback.txt", "station": "b"}
-    assert config.check({"playback": playback, "stations": stations}).playback.station == "b"
-    on_air = config.check({"playback": {**playback, "station": "on-air"}, "stations": stations})
-    assert on_air.playback.set_moments == 5
-
-
-@pytest.mark.parametrize(
     "table",
     [
         {"server": {"token_file": "~/secret"}},
@@ -444,3 +382,40 @@ def test_paths_of_secrets_may_begin_with_the_home_folder(
     (tmp_path / "secret").write_text("hidden\n")
     config.check(table)
     assert config.read_secret(Path("~/secret"), "key") == "hidden"
+
+
+EVENT = "tournament/the-big-one/event/melee-singles"
+
+
+@pytest.mark.parametrize(
+    ("bracket", "key", "what"),
+    [
+        ({"report": True}, "bracket.kind", "must be given"),
+        ({"kind": "start.gg"}, "bracket.events", "must be given for start.gg"),
+        ({"kind": "start.gg", "events": ["melee"]}, "bracket.events[0]", "expected tournament/NAME/event/NAME"),
+        ({"kind": "start.gg", "events": [EVENT], "report": True}, "bracket.token_file", "must be given to report"),
+        ({"kind": "start.gg", "events": [EVENT], "token_file": "/nowhere/x"}, "bracket.token_file", "cannot be read"),
+        ({"kind": "start.gg", "events": [EVENT], "url": "ftp://x"}, "bracket.url", "expected http"),
+        ({"kind": "webhook"}, "bracket.url", "must be given for a webhook"),
+        ({"kind": "webhook", "url": "http://x", "events": [EVENT]}, "bracket.events", "does not apply"),
+        ({"kind": "start.gg", "events": [EVENT], "stations": {"1": "c"}}, "bracket.stations.1", "no such station"),
+        ({"kind": "start.gg", "events": [EVENT], "stations": {"1": "a", "2": "a"}}, "bracket.stations.1", "twice"),
+        ({"kind": "start.gg", "events": [EVENT], "streams": {"x": "c"}}, "bracket.streams.x", "no such station"),
+        ({"kind": "start.gg", "events": [EVENT], "requests_per_minute": 81}, "bracket.requests_per_minute", "80"),
+    ],
+)
+def test_bracket_that_can_never_work(bracket: dict[str, Any], key: str, what: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        config.check({"bracket": bracket, "stations": [{"id": "a", "folder": "/a"}]})
+    assert caught.value.key == key
+    assert what in caught.value.expected
+
+
+@pytest.mark.parametrize(
+    "address", [EVENT, f"https://www.start.gg/{EVENT}", f"https://start.gg/{EVENT}/brackets/1?x=2"]
+)
+def test_address_of_an_event(address: str, tmp_path: Path) -> None:
+    assert event_slug(address) == EVENT
+    (tmp_path / "token").write_text("t")
+    made = {"kind": "start.gg", "events": [address], "token_file": str(tmp_path / "token"), "report": True}
+    assert config.check({"bracket": made}).bracket.confirm

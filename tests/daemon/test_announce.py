@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
+import signal
 import socket
-import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from importlib.util import find_spec
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -26,76 +23,40 @@ from slpstream.daemon.announce.dns_sd import DnsSd
 from slpstream.daemon.announce.relay_call import CALL_SECONDS, RelayCall
 from slpstream.model.errors import ConfigError
 from slpstream.sources.console import discovery
-from tests.daemons.process import DaemonProcess, running
-from tests.project import ROOT
-
-STATION = {"id": "setup-1", "folder": "/games", "relay_port": 51441}
+from tests.daemons.process import DEADLINE_SECONDS, configured
 
 
-@contextmanager
-def daemon_with(folder: Path, text: str) -> Iterator[DaemonProcess]:
-    config = folder / "config.toml"
-    config.write_text(text)
-    (folder / "main").mkdir(exist_ok=True)
-    with running(arguments=("--config", str(config)), state=folder / "state") as daemon:
-        daemon.wait_ready()
-        yield daemon
-
-
-class Browser:
-    """Another process that browses for daemons."""
-
-    def __init__(self, interface: str) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.daemon.browse", interface],
-            cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-        )  # fmt: skip
-
-    def next(self) -> dict[str, Any]:
-        assert self._process.stdout is not None
-        line = self._process.stdout.readline()
-        assert line, "the browser has ended"
-        found: dict[str, Any] = json.loads(line)
-        return found
-
-    def until(self, what: str, name: str) -> dict[str, Any]:
-        while True:
-            found = self.next()
-            if (found["what"], found["name"].partition(".")[0]) == (what, name):
-                return found
-
-    def close(self) -> None:
-        self._process.kill()
-        self._process.communicate()
-
-
-@pytest.fixture
-def browser() -> Iterator[Browser]:
-    browsing = Browser("127.0.0.1")
-    yield browsing
-    browsing.close()
-
-
-@pytest.mark.skipif(find_spec("zeroconf") is None, reason="zeroconf is not installed (extra `announce`)")
-def test_daemon_is_found_by_dns_sd_and_withdrawn_when_it_stops(tmp_path: Path, browser: Browser) -> None:
+@pytest.mark.slow
+def test_daemon_is_found_by_dns_sd_and_withdrawn_when_it_stops(tmp_path: Path) -> None:
+    zeroconf = pytest.importorskip("zeroconf", reason="zeroconf is not installed (extra `announce`)")
     name = f"Hall 3 {os.getpid()}"
-    stations = f"[[stations]]\nid = 'main'\nfolder = '{tmp_path / 'main'}'\n"
-    with daemon_with(tmp_path, f"[announce]\ndns_sd = true\nname = '{name}'\n{stations}") as daemon:
-        found = browser.until("found", name)
-        assert found["port"] == int(daemon.url.rpartition(":")[2])
-        assert found["addresses"] == ["127.0.0.1"]
-        facts = found["facts"]
-        assert facts.pop("version")
-        assert facts == {"path": "/", "stations": "1", "token": "none"}
-        (tmp_path / "second").mkdir()
-        (tmp_path / "config.toml").write_text(
-            f"[announce]\ndns_sd = true\nname = '{name}'\n{stations}"
-            f"[[stations]]\nid = 'second'\nfolder = '{tmp_path / 'second'}'\n"
-        )
-        daemon.process.send_signal(1)  # SIGHUP
-        assert browser.until("changed", name)["facts"]["stations"] == "2"
-        assert daemon.terminate() == 0
-        browser.until("gone", name)
+    service = f"{name}._slpstream._tcp.local."
+    text = f"[announce]\ndns_sd = true\nname = '{name}'\n"
+    stations = [f"[[stations]]\nid = '{each}'\nfolder = '{tmp_path / each}'\n" for each in ("main", "second")]
+    for each in ("main", "second"):
+        (tmp_path / each).mkdir()
+    with zeroconf.Zeroconf(interfaces=["127.0.0.1"]) as browser:
+
+        def facts() -> dict[str, str]:
+            """What is announced now, from the network and not from a cache."""
+            found = browser.get_service_info("_slpstream._tcp.local.", service, timeout=500)
+            return {} if found is None else {key.decode(): value.decode() for key, value in found.properties.items()}
+
+        with configured(tmp_path, text + stations[0]) as daemon:
+            daemon.until(facts)
+            found = browser.get_service_info("_slpstream._tcp.local.", service, timeout=500)
+            assert found is not None
+            assert found.port == int(daemon.url.rpartition(":")[2])
+            assert found.parsed_addresses() == ["127.0.0.1"]
+            assert facts().keys() == {"version", "path", "stations", "token"}
+            assert (facts()["path"], facts()["stations"], facts()["token"]) == ("/", "1", "none")
+            (tmp_path / "slpstream.toml").write_text(text + "".join(stations))
+            daemon.process.send_signal(signal.SIGHUP)
+            daemon.until(lambda: facts().get("stations") == "2")
+            assert daemon.terminate() == 0
+        deadline = time.monotonic() + DEADLINE_SECONDS
+        while facts():
+            assert time.monotonic() < deadline
 
 
 class Network:
@@ -143,19 +104,26 @@ def network(monkeypatch: pytest.MonkeyPatch) -> Network:
 
 async def until(condition: Callable[[], bool]) -> None:
     """Wait for a condition. The calls into zeroconf run in threads, for which the clock of a test does not wait."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + DEADLINE_SECONDS
     while not condition():
         assert time.monotonic() < deadline
         await trio.sleep(1)
+
+
+@asynccontextmanager
+async def announced(name: str, host: str, facts: Callable[[], dict[str, str]] = dict) -> AsyncIterator[DnsSd]:
+    found = DnsSd(name, host, 5151, facts)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(found.run)
+        yield found
+        nursery.cancel_scope.cancel()
 
 
 @pytest.mark.trio
 async def test_daemon_that_starts_before_the_network_is_announced_on_it_later(
     network: Network, autojump_clock: trio.testing.MockClock
 ) -> None:
-    found = DnsSd("Hall 3", "0.0.0.0", 5151, dict)
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(found.run)
+    async with announced("Hall 3", "0.0.0.0") as found:
         await until(lambda: network.announced == [["127.0.0.1"]])
         await until(lambda: found.not_ready() == ["announce: this machine has no address in a network"])
         network.addresses = ["127.0.0.1", "192.0.2.7"]
@@ -164,36 +132,22 @@ async def test_daemon_that_starts_before_the_network_is_announced_on_it_later(
         await until(lambda: network.announced == [["192.0.2.7", "198.51.100.4"]])
         network.addresses = ["127.0.0.1"]
         await until(lambda: network.announced == [["127.0.0.1"]] and found.not_ready() != [])
-        nursery.cancel_scope.cancel()
     assert network.updates == 0, "the facts have not changed"
-
-
-@pytest.mark.trio
-async def test_daemon_that_listens_on_loopback_alone_is_announced_there(
-    network: Network, autojump_clock: trio.testing.MockClock
-) -> None:
-    found = DnsSd("Hall 3", "127.0.0.1", 5151, dict)
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(found.run)
+    network.addresses = ["127.0.0.1", "192.0.2.7"]
+    async with announced("Hall 3", "127.0.0.1") as found:
         await until(lambda: network.announced == [["127.0.0.1"]])
-        network.addresses = ["127.0.0.1", "192.0.2.7"]
         await trio.sleep(60)
-        assert network.announced == [["127.0.0.1"]]
-        assert found.not_ready() == []
-        nursery.cancel_scope.cancel()
+        assert (network.announced, found.not_ready()) == ([["127.0.0.1"]], []), "it listens on loopback alone"
 
 
 @pytest.mark.trio
 async def test_name_that_zeroconf_refuses_is_named_and_tried_again(
     network: Network, autojump_clock: trio.testing.MockClock
 ) -> None:
-    found = DnsSd("Hall\x07", "127.0.0.1", 5151, dict)
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(found.run)
+    async with announced("Hall\x07", "127.0.0.1") as found:
         await until(lambda: found.not_ready() != [])
         assert "control character" in found.not_ready()[0]
         await trio.sleep(60)
-        nursery.cancel_scope.cancel()
 
 
 @pytest.mark.trio
@@ -203,9 +157,7 @@ async def test_facts_that_cannot_be_announced_are_tried_again(
     from zeroconf import NotRunningException
 
     facts = {"stations": "1"}
-    found = DnsSd("Hall 3", "127.0.0.1", 5151, lambda: facts)
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(found.run)
+    async with announced("Hall 3", "127.0.0.1", lambda: facts) as found:
         await until(lambda: network.announced != [])
         network.update_error = NotRunningException()
         facts = {"stations": "2"}
@@ -213,12 +165,24 @@ async def test_facts_that_cannot_be_announced_are_tried_again(
         await until(lambda: found.not_ready() == [] and network.announced != [])
         facts = {"stations": "3"}
         await until(lambda: network.updates == 1)
-        nursery.cancel_scope.cancel()
 
 
-def test_name_with_control_characters_is_a_configuration_error() -> None:
-    with pytest.raises(ConfigError, match=r"announce\.name: expected printable characters"):
-        configuration.check({"announce": {"name": "Hall\x073"}})
+def relayed(host: str, port: int) -> dict[str, Any]:
+    station = {"id": "setup-1", "folder": "/games", "relay_port": port}
+    return {"announce": {"relayed_station": True}, "relay": {"host": host}, "stations": [station]}
+
+
+@pytest.mark.parametrize(
+    ("table", "what"),
+    [
+        ({"announce": {"name": "Hall\x073"}}, r"announce\.name: expected printable characters"),
+        (relayed("0.0.0.0", 51442), "needs a station with relay_port = 51441"),
+        (relayed("127.0.0.1", 51441), "needs an address in relay.host that other machines can reach"),
+    ],
+)
+def test_announcement_that_can_never_work(table: dict[str, Any], what: str) -> None:
+    with pytest.raises(ConfigError, match=what):
+        configuration.check(table)
     family = "\N{MAN}\N{ZERO WIDTH JOINER}\N{GIRL}"
     assert configuration.check({"announce": {"name": family}}).announce.name == family
 
@@ -231,29 +195,10 @@ def test_dns_sd_without_its_library_is_a_configuration_error(monkeypatch: pytest
     announce.check_announce(Config())
 
 
-@pytest.mark.parametrize(
-    ("relay", "port", "what"),
-    [
-        ({"host": "0.0.0.0"}, 51442, "needs a station with relay_port = 51441"),
-        ({"host": "127.0.0.1"}, 51441, "needs an address in relay.host that other machines can reach"),
-    ],
-)
-def test_station_that_no_launcher_could_reach(relay: dict[str, str], port: int, what: str) -> None:
-    stations = [{**STATION, "relay_port": port}]
-    with pytest.raises(ConfigError, match=what):
-        configuration.check({"announce": {"relayed_station": True}, "relay": relay, "stations": stations})
-
-
-def test_datagram_of_a_console() -> None:
-    datagram = discovery.write_call("Setup 1", "02:01:02:03:04:05")
-    assert datagram == b"SLIP_READY" + bytes([2, 1, 2, 3, 4, 5]) + b"Setup 1".ljust(32, b"\0")
-    assert len(discovery.write_call("é" * 40, "02:01:02:03:04:05")) == 48
-    call = discovery.read_call(discovery.write_call("é" * 40, "02:01:02:03:04:05"), "192.0.2.1")
-    assert call == discovery.Call("é" * 15, "02:01:02:03:04:05", "192.0.2.1")
-
-
 @pytest.mark.trio
-async def test_calls_every_ten_seconds_while_nobody_is_connected(autojump_clock: trio.testing.MockClock) -> None:
+async def test_calls_every_ten_seconds_while_nobody_is_connected_and_names_a_network_that_is_away(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
     clients: list[int | None] = [None]
     heard = 0
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as listener:
@@ -287,20 +232,17 @@ async def test_calls_every_ten_seconds_while_nobody_is_connected(autojump_clock:
             assert heard_calls() == 5
             assert call.not_ready() == []
             nursery.cancel_scope.cancel()
-
-
-@pytest.mark.trio
-async def test_network_that_is_away_is_named_and_tried_again(autojump_clock: trio.testing.MockClock) -> None:
-    call = RelayCall("setup-1", "Setup 1", "192.0.2.55", ("192.0.2.255", 20582), lambda: 0)  # no address of ours
+    away = RelayCall("setup-1", "Setup 1", "192.0.2.55", ("192.0.2.255", 20582), lambda: 0)  # no address of ours
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(call.run)
+        nursery.start_soon(away.run)
         await trio.sleep(100)
-        [problem] = call.not_ready()
+        [problem] = away.not_ready()
         assert problem.startswith("announce: station setup-1: ")
         nursery.cancel_scope.cancel()
 
 
 def test_own_broadcast_does_not_become_a_station(tmp_path: Path) -> None:
+    (tmp_path / "main").mkdir()
     host = f"127.84.{os.getpid() >> 8 & 0xFF}.{(os.getpid() & 0xFF) or 1}"
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.bind(("127.0.0.1", 0))
@@ -321,7 +263,7 @@ def test_own_broadcast_does_not_become_a_station(tmp_path: Path) -> None:
         folder = '{tmp_path / "main"}'
         relay_port = 51441
     """
-    with daemon_with(tmp_path, text) as daemon, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:
+    with configured(tmp_path, text) as daemon, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:
         # A console that calls later becomes a station. The broadcast of the daemon came at its start.
         daemon.until(lambda: any(line.get("event") == "relay listening" for line in daemon.lines))
         other.bind((host, 0))

@@ -20,6 +20,7 @@ import pytest
 
 from slpstream.api import messages
 from slpstream.store import FILE_NAME
+from tests.daemons.played_game import PlayedGame
 from tests.daemons.process import DaemonProcess, running
 from tests.formats.games import games as other_games
 from tests.synthetic.match import synthetic_match
@@ -138,20 +139,6 @@ def test_replay_has_a_unique_name_and_can_be_downloaded(daemon: DaemonProcess) -
         assert (response.status, response.read()) == (206, FINISHED[100:300])
 
 
-def test_events_equal_the_log(daemon: DaemonProcess, played: Path) -> None:
-    game = daemon.get(f"/v1/games/{games_by_reason(daemon)['game_end']['gameId']}")
-    expected = [m.json() for m in messages(played / "Game_1 ü.slp")]
-    with urllib.request.urlopen(daemon.url + game["links"]["events"], timeout=10) as response:
-        found: list[bytes] = []
-        station = b'"station":' + json.dumps(game["station"]).encode() + b","
-        while len(found) < len(expected):
-            line = response.readline()
-            assert line
-            if line.startswith(b"data: ") and not line.startswith((b'data: {"type":"station"', b'data: {"type":"set"')):
-                found.append(line[6:-1].replace(station, b"", 1))
-    assert found == expected
-
-
 def test_incomplete_game_is_listed_and_broken_files_are_not(daemon: DaemonProcess, played: Path) -> None:
     game = games_by_reason(daemon)["incomplete"]
     [end] = lines(played / "crashed.slp", "game_end")
@@ -161,11 +148,10 @@ def test_incomplete_game_is_listed_and_broken_files_are_not(daemon: DaemonProces
 
 @pytest.mark.slow
 def test_running_game_is_listed(tmp_path: Path) -> None:
-    path = tmp_path / "running.slp"
-    cut = len(UNFINISHED) * 2 // 3
+    played = PlayedGame(tmp_path / "running.slp", UNFINISHED)
     with running(tmp_path) as daemon:
         daemon.wait_ready()
-        path.write_bytes(UNFINISHED[:cut])
+        played.write(len(UNFINISHED) * 2 // 3)
         daemon.until(lambda: len(daemon.get("/v1/games")["games"]) == 1)
         [game] = daemon.get("/v1/games")["games"]
         base = f"/v1/games/{game['gameId']}"
@@ -175,14 +161,12 @@ def test_running_game_is_listed(tmp_path: Path) -> None:
         frames = daemon.get(f"{base}/frames")["frames"]
         assert [frame["frame"] for frame in frames] == list(range(-123, -123 + len(frames)))
         assert len(frames) > 200
-        with urllib.request.urlopen(f"{daemon.url}{base}/replay", timeout=10) as response:
-            assert response.read() == UNFINISHED[:cut]
+        assert daemon.request("GET", f"{base}/replay") == (200, played.unfinished())
         name = daemon.get(base)["links"]["file"]
-        with path.open("ab") as file:
-            file.write(UNFINISHED[cut:])
+        played.write(len(UNFINISHED))
         daemon.until(lambda: len(daemon.get(f"{base}/frames")["frames"]) > len(frames))
         assert daemon.get(base)["links"]["file"] != name, "what was downloaded before is not the whole game"
-        path.unlink()
+        played.path.unlink()
         daemon.until(lambda: not daemon.get("/v1/games")["games"])
         assert daemon.status(f"{base}/replay") == 404
 
@@ -191,24 +175,26 @@ def test_running_game_is_listed(tmp_path: Path) -> None:
 def test_games_are_not_read_again_after_a_restart(tmp_path: Path) -> None:
     folder, state = tmp_path / "setup", tmp_path / "state"
     folder.mkdir()
+
+    def in_index(query: str) -> list[Any]:
+        with closing(sqlite3.connect(state / FILE_NAME)) as connection, connection:
+            return connection.execute(query).fetchall()
+
     with running(folder, state=state) as daemon:
         daemon.wait_ready()
         (folder / "a.slp").write_bytes(FINISHED)
         daemon.until(lambda: "metadata" in str(all_games(daemon)))
-        before = all_games(daemon)
-        assert before[0]["statsSummary"]["overall"], "the daemon computed the stats while the game ran"
+        [before] = all_games(daemon)
+        assert before["statsSummary"]["overall"], "the daemon computed the stats while the game ran"
         assert daemon.terminate() == 0
     os.utime(folder / "a.slp", (OLD, OLD))
     with running(folder, state=state) as daemon:
         daemon.wait_ready()
-        daemon.until(lambda: f"{OLD}" in str(indexed_mtimes(state)))
-        assert [game["gameId"] for game in all_games(daemon)] == [before[0]["gameId"]]
-        assert all_games(daemon)[0]["statsSummary"] == before[0]["statsSummary"]
+        daemon.until(lambda: str(OLD) in str(in_index("SELECT mtime_ns FROM files")))
+        [after] = all_games(daemon)
+        assert (after["gameId"], after["statsSummary"]) == (before["gameId"], before["statsSummary"])
         assert daemon.terminate() == 0
-    with closing(sqlite3.connect(state / FILE_NAME)) as connection:
-        connection.execute("UPDATE files SET size_bytes = size_bytes")
-        connection.execute("UPDATE games SET station = 'not read again'")
-        connection.commit()
+    in_index("UPDATE games SET station = 'not read again'")
     with running(folder, state=state) as daemon:
         daemon.wait_ready()
         daemon.until(lambda: "slpstream_index_waiting_files 0" in daemon.text("/metrics"))
@@ -220,78 +206,7 @@ def all_games(daemon: DaemonProcess) -> list[dict[str, Any]]:
     return [daemon.get(f"/v1/games/{game['gameId']}") for game in daemon.get("/v1/games")["games"]]
 
 
-def indexed_mtimes(state: Path) -> list[Any]:
-    with closing(sqlite3.connect(state / FILE_NAME)) as connection:
-        return connection.execute("SELECT mtime_ns FROM files").fetchall()
-
-
-def test_replaced_file_is_not_served(tmp_path: Path) -> None:
-    path = write_old(tmp_path, "a.slp", FINISHED)
-    with running(tmp_path) as daemon:
-        daemon.wait_ready()
-        daemon.until(lambda: len(daemon.get("/v1/games")["games"]) == 1)
-        [game] = daemon.get("/v1/games")["games"]
-        base = f"/v1/games/{game['gameId']}"
-        assert daemon.status(f"{base}/replay") == 200
-        path.unlink()
-        write_old(tmp_path, "a.slp", b"x" * 20_000)
-        assert daemon.status(f"{base}/replay") == 404
-        assert daemon.status(f"{base}/frames") == 404
-        assert daemon.status(f"{base}/stats") == 404
-
-
-@pytest.mark.slow
-def test_game_that_began_in_the_year_10000_is_served(tmp_path: Path) -> None:
-    """Its metadata has a time of the year 9999, in a zone west of Greenwich. Earlier versions put it into the index."""
-    folder, state = tmp_path / "setup", tmp_path / "state"
-    folder.mkdir()
-    started = b"9999-12-31T23:59:59-23:59"
-    before, key, after = FINISHED.partition(b"startAtSU")
-    write_old(folder, "a.slp", before + key + bytes([len(started)]) + started + after[1 + after[0] :])
-    with running(folder, state=state) as daemon:
-        daemon.wait_ready()
-        daemon.until(lambda: len(daemon.get("/v1/games")["games"]) == 1)
-        [game] = daemon.get("/v1/games")["games"]
-        assert game["startedAt"].startswith("2023-11-14T22:12"), "computed from the time of the file"
-        assert daemon.terminate() == 0
-    with closing(sqlite3.connect(state / FILE_NAME)) as connection, connection:
-        connection.execute("UPDATE games SET started_at_ms = ?", (253402387139000,))
-    with running(folder, state=state) as daemon:
-        daemon.wait_ready()
-        assert daemon.get("/v1/games")["games"][0]["startedAt"] == "9999-12-31T23:59:59.000Z"
-        assert daemon.terminate() == 0
-
-
-@pytest.mark.slow
-def test_games_of_other_formats_are_served(tmp_path: Path) -> None:
-    data_by_name = {name: data for name, data in other_games().items() if len(data) < 60_000}
-    expected: dict[str, dict[str, list[Any]]] = {}
-    with running(tmp_path / "none") as daemon:
-        (tmp_path / "none").mkdir()
-        for name, data in data_by_name.items():
-            path = tmp_path / "none" / name
-            path.write_bytes(data)
-            os.utime(path, (OLD, OLD))
-            kinds = ("game_start", "game_end", "frame")
-            found = {kind: lines(path, kind) for kind in kinds}
-            expected[found["game_start"][0]["gameId"]] = found
-        daemon.until(lambda: sum("reason" in game for game in daemon.get("/v1/games")["games"]) == len(expected))
-        assert {game["gameId"] for game in daemon.get("/v1/games")["games"]} == set(expected)
-        for game_id, found in expected.items():
-            game = daemon.get(f"/v1/games/{game_id}")
-            [start], [end] = found["game_start"], found["game_end"]
-            assert game["format"] == start["format"]
-            assert game["settings"] == start["settings"]
-            assert game["end"]["reason"] == end["reason"]
-            assert game["players"]
-            page = daemon.get(f"/v1/games/{game_id}/frames")
-            assert page["frames"] == [message["frame"] for message in found["frame"]][:1200]
-            assert daemon.status(f"/v1/games/{game_id}/stats") == 404
-            with urllib.request.urlopen(f"{daemon.url}/v1/games/{game_id}/replay", timeout=10) as response:
-                assert response.read() in data_by_name.values()
-
-
-def test_newer_copy_that_was_cut_off_does_not_hide_the_whole_file(tmp_path: Path) -> None:
+def test_replaced_file_is_not_served_and_a_newer_copy_that_was_cut_off_hides_no_whole_file(tmp_path: Path) -> None:
     whole = write_old(tmp_path, "whole.slp", FINISHED)
     with running(tmp_path) as daemon:
         daemon.wait_ready()
@@ -301,11 +216,34 @@ def test_newer_copy_that_was_cut_off_does_not_hide_the_whole_file(tmp_path: Path
         assert item["reason"] == "game_end"
         base = f"/v1/games/{item['gameId']}"
         assert [file["name"] for file in daemon.get(base)["files"]] == ["whole.slp", "cut.slp"]
-        with urllib.request.urlopen(f"{daemon.url}{base}/replay", timeout=10) as response:
-            assert response.read() == FINISHED
+        assert daemon.request("GET", f"{base}/replay") == (200, FINISHED)
         assert daemon.get(f"{base}/stats") == lines(whole, "stats")[-1]["stats"]
         last = lines(whole, "frame")[-1]["frame"]["frame"]
         assert [frame["frame"] for frame in daemon.get(f"{base}/frames?from={last}")["frames"]] == [last]
+        for path in (whole, tmp_path / "cut.slp"):
+            path.unlink()
+            write_old(tmp_path, path.name, b"x" * 20_000)
+        for what in ("replay", "frames", "stats"):
+            assert daemon.status(f"{base}/{what}") == 404
+
+
+@pytest.mark.slow
+def test_games_of_other_formats_are_served(tmp_path: Path) -> None:
+    with running(tmp_path) as daemon:
+        daemon.wait_ready()
+        paths = [write_old(tmp_path, name, data) for name, data in other_games().items() if len(data) < 60_000]
+        daemon.until(lambda: sum("reason" in game for game in daemon.get("/v1/games")["games"]) == len(paths))
+        for path in paths:
+            [start], [end] = lines(path, "game_start"), lines(path, "game_end")
+            base = f"/v1/games/{start['gameId']}"
+            game = daemon.get(base)
+            assert (game["format"], game["settings"]) == (start["format"], start["settings"])
+            assert game["end"]["reason"] == end["reason"]
+            assert game["players"]
+            found = daemon.get(f"{base}/frames")["frames"]
+            assert found == [message["frame"] for message in lines(path, "frame")][:1200]
+            assert daemon.status(f"{base}/stats") == 404
+            assert daemon.request("GET", f"{base}/replay") == (200, path.read_bytes())
 
 
 def test_list_by_end_has_the_games_of_watched_folders_with_their_standings(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import pytest
 from slpstream.api import messages
 from slpstream.daemon.highlights import replay_path
 from slpstream.store import StoredGame
-from tests.daemons.process import DaemonProcess, running
+from tests.daemons.process import running
 from tests.synthetic.match import synthetic_match
 
 BEFORE = 1_700_000_000
@@ -27,13 +27,6 @@ FINISHED = synthetic_match(seed=4, frames=1500)
 def events(path: Path) -> list[dict[str, Any]]:
     found = [json.loads(message.json()) for message in messages(path, topics=("event",))]
     return [message for message in found if message["kind"] == "highlight"]
-
-
-def status_of(daemon: DaemonProcess, path: str) -> int:
-    with pytest.raises(urllib.error.HTTPError) as error, urllib.request.urlopen(daemon.url + path, timeout=10):
-        pass
-    error.value.close()
-    return error.value.code
 
 
 def test_highlights_of_games(tmp_path: Path) -> None:
@@ -72,7 +65,7 @@ def test_highlights_of_games(tmp_path: Path) -> None:
         with urllib.request.urlopen(unquote(parameters["path"][0]), timeout=10) as response:
             assert response.read() == LIVE
         for unknown in (f"game={'f' * 32}", "set=unknown"):
-            assert status_of(daemon, f"/v1/highlights?{unknown}") == 404
+            assert daemon.status(f"/v1/highlights?{unknown}") == 404
         assert daemon.get("/v1/highlights?station=unknown") == {"highlights": []}
 
 

@@ -12,9 +12,9 @@ import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from slpstream.config.sections import OnAir as OnAirConfig
-from slpstream.daemon.on_air.rule import Candidate, candidate_of
+from slpstream.daemon.on_air.rule import Candidate, candidate_of, chosen
 from slpstream.daemon.on_air.state import StationOnAir
-from slpstream.model.messages import LogMessage
+from slpstream.model.messages import LogMessage, timestamp
 from slpstream.model.summary import GameSummary, PlayerSummary
 from slpstream.store import GameIndex
 from slpstream.stream import Hub, OnAir
@@ -165,9 +165,7 @@ async def test_rule_follows_an_afternoon(autojump_clock: MockClock) -> None:
     assert set(venue.switches) == {"rule"}
 
 
-async def test_operator_overrules_the_rule_until_the_choice_is_withdrawn(
-    autojump_clock: MockClock,
-) -> None:
+async def test_operator_overrules_the_rule_until_the_choice_is_withdrawn_or_ends(autojump_clock: MockClock) -> None:
     venue = Venue("a", "b", config=RULE)
     async with venue.open():
         venue.play("a", score=(1, 1))
@@ -180,14 +178,12 @@ async def test_operator_overrules_the_rule_until_the_choice_is_withdrawn(
         assert (venue.on_air.station_id, venue.on_air.chosen_by) == ("a", "rule")
         assert not await venue.control.choose_station("nowhere")
     assert venue.switches == ["rule", "operator", "rule"]
-
-
-async def test_operators_choice_ends_after_its_time(autojump_clock: MockClock) -> None:
     venue = Venue("a", "b", config=msgspec.structs.replace(RULE, operator_seconds=300))
     async with venue.open():
         venue.play("a")
+        began = trio.current_time()
         await venue.control.choose_station("b")
-        assert venue.control.describe()["until"] == "2023-11-14T22:18:20.000Z"
+        assert venue.control.describe()["until"] == timestamp(START + began + 300)
         await trio.sleep(299)
         assert venue.on_air.station_id == "b"
         await trio.sleep(30)
@@ -204,7 +200,11 @@ async def test_without_the_rule_only_the_operator_chooses(autojump_clock: MockCl
         await venue.control.choose_station("b")
         await trio.sleep(60)
         await venue.control.choose_station(None)
-    assert [station for _, station in venue.log] == ["b", None]
+        await wait_all_tasks_blocked()
+        assert [station for _, station in venue.log] == ["b", None]
+        venue.control.use(RULE)
+        await wait_all_tasks_blocked()
+        assert venue.on_air.station_id == "a", "another configuration applies at once"
 
 
 async def test_choice_survives_a_restart_and_waits_for_its_station() -> None:
@@ -237,7 +237,7 @@ async def test_restart_does_not_make_the_rule_leave_a_game(autojump_clock: MockC
     assert [station for _, station in venue.log] == ["b"]
 
 
-async def test_what_cannot_be_read_is_as_good_as_nothing() -> None:
+async def test_unreadable_choice_is_ignored() -> None:
     index = FakeIndex()
     index.kept["on_air"] = b'{"choice": 5}'
     async with Venue("a", config=OnAirConfig(), index=index).open() as venue:
@@ -245,12 +245,20 @@ async def test_what_cannot_be_read_is_as_good_as_nothing() -> None:
         assert await venue.control.choose_station("a")
 
 
-async def test_other_configuration_applies_at_once(autojump_clock: MockClock) -> None:
-    venue = Venue("a", config=OnAirConfig())
-    async with venue.open():
-        venue.play("a")
-        await trio.sleep(30)
-        assert venue.on_air.station_id is None
-        venue.control.use(RULE)
-        await wait_all_tasks_blocked()
-        assert venue.on_air.station_id == "a"
+async def test_rule_prefers_deciding_games_then_last_stocks_then_the_longest_unseen() -> None:
+    seen = {"a": 100.0, "b": 50.0}
+    plain = [Candidate("a"), Candidate("b"), Candidate("c")]
+    assert chosen(plain, None, seen) == "c"
+    assert chosen(plain[:2], None, seen) == "b"
+    last_stock, deciding = Candidate("d", last_stock=True), Candidate("e", deciding=True)
+    assert chosen([*plain, last_stock], None, seen) == "d"
+    assert chosen([*plain, last_stock, deciding], None, seen) == "e"
+    assert chosen([deciding, Candidate("f", deciding=True, last_stock=True)], None, seen) == "f"
+
+
+async def test_rule_leaves_a_game_only_for_a_more_important_one() -> None:
+    assert chosen([Candidate("a"), Candidate("b")], "a", {"a": 9.0}) == "a"
+    assert chosen([Candidate("a"), Candidate("b", last_stock=True)], "a", {}) == "b"
+    assert chosen([Candidate("a", deciding=True), Candidate("b", last_stock=True)], "a", {}) == "a"
+    assert chosen([Candidate("b")], "a", {}) == "b"
+    assert chosen([], "a", {}) == "a"

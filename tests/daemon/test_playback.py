@@ -169,19 +169,19 @@ def row(number: int, first: int, last: int, *, game: str = "a") -> HighlightRow:
     return HighlightRow(game, number, 0, moment)
 
 
-def test_situations_within_other_highlights_are_left_out() -> None:
-    conversion, inner, beyond = row(0, 100, 200), row(100_000, 150, 200), row(100_001, 150, 201)
-    assert distinct([inner, conversion, beyond]) == [conversion, beyond]
-    elsewhere = row(100_000, 150, 200, game="b")
-    assert distinct([conversion, elsewhere]) == [conversion, elsewhere]
+CONVERSION, SITUATION = row(0, 100, 200), row(100_000, 150, 200)
 
 
-def test_of_situations_with_the_same_frames_the_first_is_shown() -> None:
-    first, second, same = row(100_000, 5, 9), row(100_001, 5, 9), row(0, 5, 9)
-    assert distinct([second, first]) == [first]
-    assert distinct([second, first, same]) == [same]
-
-
-def test_conversions_are_all_shown() -> None:
-    rows = [row(0, 100, 200), row(1, 150, 180), row(2, 150, 180)]
-    assert distinct(rows) == rows
+@pytest.mark.parametrize(
+    ("rows", "left_out"),
+    [
+        ([SITUATION, CONVERSION, row(100_001, 150, 201)], [SITUATION]),
+        ([CONVERSION, row(100_000, 150, 200, game="b")], []),
+        ([row(100_001, 150, 200), SITUATION], [row(100_001, 150, 200)]),
+        ([CONVERSION, row(1, 150, 180), row(2, 150, 180)], []),
+    ],
+)
+def test_situation_within_another_highlight_is_not_shown_twice(
+    rows: list[HighlightRow], left_out: list[HighlightRow]
+) -> None:
+    assert distinct(rows) == [each for each in rows if each not in left_out]

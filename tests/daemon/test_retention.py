@@ -75,58 +75,39 @@ def put(path: Path, days_old: float, size: int = 10) -> Path:
     return path
 
 
-def test_only_recordings_are_deleted(tmp_path: Path) -> None:
-    top = tmp_path / "recordings"
-    old = put(top / "wii" / "2026" / "old.slp", 30)
+@pytest.mark.parametrize("linked", [False, True])
+def test_only_recordings_are_deleted(tmp_path: Path, linked: bool) -> None:
+    """Deleted files have the paths that stations use, also if the folder of the recordings is a link."""
+    disk = tmp_path / "disk"
+    old = [put(disk / "wii" / "2026" / "old.slp", 30), put(disk / "gone" / "old.slp", 9)]
     stays = [
-        put(top / "wii" / "new.slp", 1),
-        put(top / "wii" / "notes.txt", 300),
-        put(top / "loose.slp", 300),
-        put(top / "mine" / "own.slp", 300),
-        put(top / "pc" / "deep" / "followed.slp", 300),
+        put(disk / "wii" / "new.slp", 1),
+        put(disk / "wii" / "notes.txt", 300),
+        put(disk / "loose.slp", 300),
+        put(disk / "mine" / "own.slp", 300),
+        put(disk / "pc" / "deep" / "followed.slp", 300),
         put(tmp_path / "elsewhere.slp", 300),
     ]
-    (top / "wii" / "link.slp").symlink_to(tmp_path / "elsewhere.slp")
-    (top / "away").symlink_to(tmp_path)
-    (top / "idle").mkdir()
-    done = sweep(top, Limit(7, 0), now=NOW, followed=[stays[4]], sources=[str(top / "mine")], in_use=[top / "wii"])
-    assert [file.path for file in done.deleted] == [old]
+    (disk / "wii" / "link.slp").symlink_to(tmp_path / "elsewhere.slp")
+    (disk / "away").symlink_to(tmp_path)
+    (disk / "idle").mkdir()
+    top = disk
+    if linked:
+        top = tmp_path / "recordings"
+        top.symlink_to(disk)
+    for source in (disk, disk / "mine"):
+        followed, in_use = [top / "pc" / "deep" / "followed.slp"], [top / "wii"]
+        done = sweep(top, Limit(7, 0), now=NOW, followed=followed, sources=[str(source)], in_use=in_use)
+        expected = [] if source == disk else [top / path.relative_to(disk) for path in old]
+        assert [file.path for file in done.deleted] == expected
     assert all(path.is_file() for path in stays)
-    assert sorted(path.name for path in top.iterdir()) == ["away", "idle", "loose.slp", "mine", "pc", "wii"]
-    assert not (top / "wii" / "2026").exists(), "a folder that became empty is deleted too"
+    assert sorted(path.name for path in disk.iterdir()) == ["away", "idle", "loose.slp", "mine", "pc", "wii"]
+    assert not (disk / "wii" / "2026").exists(), "a folder that became empty is deleted too"
     assert sweep(top, NONE, now=NOW + 1000 * DAY).deleted == []
     assert sweep(tmp_path / "nowhere", Limit(1, 1), now=NOW).deleted == []
-
-
-def test_source_folder_around_the_recordings_protects_them(tmp_path: Path) -> None:
-    put(tmp_path / "wii" / "old.slp", 300)
-    assert sweep(tmp_path, Limit(1, 1), now=NOW, sources=[str(tmp_path)]).deleted == []
-    assert sweep(tmp_path / "wii", Limit(1, 1), now=NOW, sources=[str(tmp_path)]).deleted == []
-
-
-def test_oldest_recordings_are_deleted_by_size(tmp_path: Path) -> None:
-    paths = [put(tmp_path / "wii" / f"{days}.slp", days) for days in (5, 4, 3, 2, 0)]
-    done = sweep(tmp_path, Limit(0, 25), now=NOW)
-    assert [file.path for file in done.deleted] == paths[:3]
-    assert [path.is_file() for path in paths] == [False] * 3 + [True] * 2
-    done = sweep(tmp_path, Limit(0, 5), now=NOW)
-    assert [file.path for file in done.deleted] == [paths[3]], "a fresh file stays"
-
-
-def test_empty_folder_of_a_station_stays(tmp_path: Path) -> None:
-    put(tmp_path / "wii" / "old.slp", 9)
-    put(tmp_path / "gone" / "old.slp", 9)
-    assert len(sweep(tmp_path, Limit(1, 0), now=NOW, in_use=[tmp_path / "wii"]).deleted) == 2
-    assert [path.name for path in tmp_path.iterdir()] == ["wii"]
-
-
-def test_deleted_files_have_the_paths_that_stations_use(tmp_path: Path) -> None:
-    """The recordings folder is a link; the index knows the files by their paths through it."""
-    put(tmp_path / "disk" / "wii" / "old.slp", 9)
-    (tmp_path / "recordings").symlink_to(tmp_path / "disk")
-    [deleted] = sweep(tmp_path / "recordings", Limit(1, 0), now=NOW).deleted
-    assert deleted.path == tmp_path / "recordings" / "wii" / "old.slp"
-    assert not (tmp_path / "disk" / "wii").exists()
+    by_size = sweep(top, Limit(0, 5), now=NOW, in_use=[top / "wii"])
+    assert top / "wii" / "new.slp" in [file.path for file in by_size.deleted]
+    assert (disk / "wii").is_dir(), "the folder of a station stays"
 
 
 @pytest.fixture

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,8 +14,6 @@ from slpstream.store import FILE_NAME, open_database
 from slpstream.store.schema import MIGRATIONS
 from tests.daemons.process import DaemonProcess, running
 from tests.synthetic.match import synthetic_match
-
-TEMPORARY = "game index is kept for this run alone"
 
 
 @contextmanager
@@ -47,30 +41,15 @@ def fill(folder: Path) -> Path:
                 return filler
 
 
-def ask(daemon: DaemonProcess, path: str, changes: dict[str, Any] | None = None) -> tuple[int, str, Any]:
-    """Status, content type and body of a response; `changes` make it a PATCH."""
-    body = None if changes is None else json.dumps(changes).encode()
-    headers = {"content-type": "application/merge-patch+json"}
-    request = urllib.request.Request(daemon.url + path, body, headers, method="GET" if body is None else "PATCH")
-    try:
-        response = urllib.request.urlopen(request, timeout=10)
-    except urllib.error.HTTPError as error:
-        response = error
-    with response:
-        return response.status, response.headers["content-type"], json.load(response)
-
-
 def assert_nothing_is_kept(daemon: DaemonProcess, reason: str) -> None:
     [station] = daemon.get("/v1/stations")["stations"]
     address = f"/v1/stations/{station['id']}/set"
-    status, kind, problem = ask(daemon, address, {"bestOf": 7})
-    assert (status, kind) == (503, "application/problem+json")
+    status, problem = daemon.request("PATCH", address, {"bestOf": 7})
+    assert status == 503
     assert "cannot be kept" in problem["detail"]
     assert reason in problem["detail"]
     assert daemon.get(address)["bestOf"] == 3
-    status, _, readiness = ask(daemon, "/readyz")
-    assert status == 503
-    [line] = readiness["missing"]
+    [line] = daemon.missing()
     assert line.startswith("index of games: ")
     assert reason in line
 
@@ -79,7 +58,36 @@ def assert_streams(daemon: DaemonProcess, folder: Path) -> None:
     (folder / "Game_1.slp").write_bytes(synthetic_match(seed=1, frames=200))
     daemon.until(lambda: [game.get("reason") for game in daemon.get("/v1/games")["games"]] == ["game_end"])
     [warning] = [line for line in daemon.lines if line.get("level") == "warning"]
-    assert warning["event"] == TEMPORARY
+    assert warning["event"] == "game index is kept for this run alone"
+
+
+@pytest.mark.parametrize("is_configured", [False, True])
+def test_folder_that_cannot_be_created(is_configured: bool, tmp_path: Path, replays: Path) -> None:
+    state = tmp_path / "file" / "state"
+    state.parent.write_bytes(b"")
+    (tmp_path / "slpstream.toml").write_text(f'[store]\nfolder = "{state}"\n' if is_configured else "")
+    arguments = ("--config", str(tmp_path / "slpstream.toml"))
+    with running(replays, state=None if is_configured else state, arguments=arguments) as daemon:
+        daemon.wait_ready()
+        assert_nothing_is_kept(daemon, "Not a directory")
+        assert_streams(daemon, replays)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("known", [True, False], ids=["with an index", "empty"])
+@pytest.mark.parametrize("trouble", ["full", "read-only"])
+def test_disk_that_takes_nothing_at_start(trouble: str, known: bool, tmp_path: Path, replays: Path) -> None:
+    with small_disk(tmp_path / "disk") as state:
+        if known:
+            open_database(state / FILE_NAME).close()
+        if trouble == "full":
+            fill(state)
+        else:
+            subprocess.run(["mount", "-o", "remount,ro", str(state)], check=True)
+        with running(replays, state=state) as daemon:
+            daemon.wait_ready()
+            assert_nothing_is_kept(daemon, "kept for this run alone")
+            assert_streams(daemon, replays)
 
 
 @pytest.fixture
@@ -89,48 +97,6 @@ def replays(tmp_path: Path) -> Path:
     return folder
 
 
-def test_folder_that_cannot_be_created(tmp_path: Path, replays: Path) -> None:
-    (tmp_path / "file").write_bytes(b"")
-    with running(replays, state=tmp_path / "file" / "state") as daemon:
-        daemon.wait_ready()
-        assert_nothing_is_kept(daemon, "Not a directory")
-        assert_streams(daemon, replays)
-
-
-def test_folder_that_is_configured_and_cannot_be_created(tmp_path: Path, replays: Path) -> None:
-    (tmp_path / "file").write_bytes(b"")
-    (tmp_path / "slpstream.toml").write_text(f'[store]\nfolder = "{tmp_path}/file/state"\n')
-    with running(replays, arguments=("--config", str(tmp_path / "slpstream.toml"))) as daemon:
-        daemon.wait_ready()
-        assert_nothing_is_kept(daemon, "Not a directory")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("known", [True, False], ids=["with an index", "empty"])
-def test_disk_that_is_full_at_start(known: bool, tmp_path: Path, replays: Path) -> None:
-    with small_disk(tmp_path / "disk") as state:
-        if known:
-            open_database(state / FILE_NAME).close()
-        fill(state)
-        with running(replays, state=state) as daemon:
-            daemon.wait_ready()
-            assert_nothing_is_kept(daemon, "kept for this run alone")
-            assert_streams(daemon, replays)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("known", [True, False], ids=["with an index", "empty"])
-def test_disk_that_is_read_only_at_start(known: bool, tmp_path: Path, replays: Path) -> None:
-    with small_disk(tmp_path / "disk") as state:
-        if known:
-            open_database(state / FILE_NAME).close()
-        subprocess.run(["mount", "-o", "remount,ro", str(state)], check=True)
-        with running(replays, state=state) as daemon:
-            daemon.wait_ready()
-            assert_nothing_is_kept(daemon, "kept for this run alone")
-            assert_streams(daemon, replays)
-
-
 def test_disk_that_becomes_full_while_running(tmp_path: Path, replays: Path) -> None:
     with small_disk(tmp_path / "disk") as state, running(replays, state=state) as daemon:
         daemon.wait_ready()
@@ -138,7 +104,7 @@ def test_disk_that_becomes_full_while_running(tmp_path: Path, replays: Path) -> 
         assert_nothing_is_kept(daemon, "full")
         filler.unlink()
         [station] = daemon.get("/v1/stations")["stations"]
-        assert ask(daemon, f"/v1/stations/{station['id']}/set", {"bestOf": 7})[0] == 200
+        assert daemon.request("PATCH", f"/v1/stations/{station['id']}/set", {"bestOf": 7})[0] == 200
         assert daemon.get("/readyz")["status"] == "ready"
 
 

@@ -18,8 +18,8 @@ from urllib.error import HTTPError
 import pytest
 
 from slpstream.model.messages import FramesMode
-from tests.daemons.simulated import dump_lines, simulate
 from tests.daemons.process import DaemonProcess
+from tests.daemons.simulated import dump_lines, simulate
 from tests.redis.crowd import Crowd, Follower
 from tests.redis.redis_process import free_port, redis
 from tests.synthetic.match import synthetic_match

@@ -28,22 +28,21 @@ def manager(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[socket.
 
 
 @needs_af_unix
-def test_notify_sends_one_datagram_with_an_assignment_per_line(manager: socket.socket) -> None:
-    assert notify("READY=1", "STATUS=2 stations, 1 game") is True
-    assert manager.recv(65536) == b"READY=1\nSTATUS=2 stations, 1 game"
-    assert notify("WATCHDOG=1") is True
-    assert manager.recv(65536) == b"WATCHDOG=1"
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="abstract socket names exist on Linux only")
-def test_notify_supports_abstract_sockets(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("abstract", [False, True])
+def test_notify_sends_one_datagram_with_an_assignment_per_line(
+    abstract: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if abstract and sys.platform != "linux":
+        pytest.skip("abstract socket names exist on Linux only")
     name = f"slpstream-test-{secrets.token_hex(8)}"
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sock:
         sock.settimeout(5)
-        sock.bind(f"\0{name}")
-        monkeypatch.setenv("NOTIFY_SOCKET", f"@{name}")
-        assert notify("STOPPING=1") is True
-        assert sock.recv(65536) == b"STOPPING=1"
+        sock.bind(f"\0{name}" if abstract else str(tmp_path / name))
+        monkeypatch.setenv("NOTIFY_SOCKET", f"@{name}" if abstract else str(tmp_path / name))
+        assert notify("READY=1", "STATUS=2 stations, 1 game") is True
+        assert sock.recv(65536) == b"READY=1\nSTATUS=2 stations, 1 game"
+        assert notify("WATCHDOG=1") is True
+        assert sock.recv(65536) == b"WATCHDOG=1"
 
 
 @needs_af_unix
@@ -79,30 +78,22 @@ def test_full_queue_returns_false_without_blocking(manager: socket.socket) -> No
     assert manager.recv(65536) == b"WATCHDOG=1"
 
 
-def test_missing_socket_returns_false(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("NOTIFY_SOCKET", raising=False)
-    assert notify("READY=1") is False
-
-
+@pytest.mark.parametrize("has_af_unix", [True, False])
 @pytest.mark.parametrize(
     "address",
     [
-        pytest.param("", id="empty"),
-        pytest.param("vsock:2:1234", id="vsock"),
-        pytest.param("relative/path", id="relative"),
-        pytest.param("/nonexistent/notify", id="gone"),
+        *(None, "", "vsock:2:1234", "relative/path", "/nonexistent/notify", "@slpstream-test-no-listener"),
         pytest.param("/" + "x" * 200, id="longer-than-sun_path"),
-        pytest.param("@slpstream-test-no-listener", id="abstract-gone"),
     ],
 )
-def test_unusable_address_returns_false(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
-    monkeypatch.setenv("NOTIFY_SOCKET", address)
-    assert notify("READY=1") is False
-
-
-def test_platform_without_af_unix_returns_false(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NOTIFY_SOCKET", "/run/systemd/notify")
-    monkeypatch.delattr(socket, "AF_UNIX", raising=False)
+def test_unusable_address_returns_false(
+    monkeypatch: pytest.MonkeyPatch, address: str | None, has_af_unix: bool
+) -> None:
+    monkeypatch.delenv("NOTIFY_SOCKET", raising=False)
+    if address is not None:
+        monkeypatch.setenv("NOTIFY_SOCKET", address)
+    if not has_af_unix:
+        monkeypatch.delattr(socket, "AF_UNIX", raising=False)
     assert notify("READY=1") is False
 
 
@@ -127,14 +118,13 @@ OWN_PID = str(os.getpid())
         pytest.param({"WATCHDOG_USEC": "9" * 400}, None, id="too-large-for-a-float"),
     ],
 )
-def test_watchdog_interval(environ: dict[str, str], seconds: float | None) -> None:
+def test_watchdog_interval(environ: dict[str, str], seconds: float | None, monkeypatch: pytest.MonkeyPatch) -> None:
     assert watchdog_interval_seconds(environ) == seconds
-
-
-def test_watchdog_interval_reads_the_process_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("WATCHDOG_USEC", "4000000")
-    monkeypatch.setenv("WATCHDOG_PID", OWN_PID)
-    assert watchdog_interval_seconds() == 2.0
+    for name in ("WATCHDOG_USEC", "WATCHDOG_PID"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+    assert watchdog_interval_seconds() == seconds
 
 
 def test_credential_path_needs_a_directory_and_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

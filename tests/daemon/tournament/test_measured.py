@@ -4,30 +4,22 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import re
-import urllib.request
 import zipfile
-from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime, timedelta
 from itertools import count, pairwise
 from pathlib import Path
-from typing import Any
 
-import pytest
-
-from slpstream.api import open_replay, read_game
-from slpstream.formats.slippi.container import HEADER_BYTES
-from slpstream.game.record import record_of
-from slpstream.model.setup import Pacing
+from slpstream.api import open_replay
 from slpstream.simulate.bundled import as_another_game
-from slpstream.store import FILE_NAME, Entry, open_database
-from tests.daemons.process import DaemonProcess, running
+from tests.daemons.played_game import PlayedGame
+from tests.daemons.process import DaemonProcess, configured
 from tests.sets.games import Seat, replay
-from tests.tournament.audit.fleet import write_fleet
 
 ODD = "04"
+SET_OF_ODD = f"/v1/stations/{ODD}/set"
 STATIONS = ("01", "02", "03", ODD)
 AHEAD = timedelta(minutes=37)
 NEAR = timedelta(seconds=60)
@@ -36,11 +28,10 @@ SET = 3
 """Games of a set: one player wins them all."""
 
 
-@contextmanager
-def daemon_of(folder: Path) -> Iterator[DaemonProcess]:
+def measuring(folder: Path) -> AbstractContextManager[DaemonProcess]:
     """A daemon with the subfolders of `folder / "fleet"` as stations."""
-    configuration = folder / "slpstream.toml"
-    configuration.write_text(
+    return configured(
+        folder,
         f"""
         [handover]
         folder = '{folder / "zips"}'
@@ -52,11 +43,8 @@ def daemon_of(folder: Path) -> Iterator[DaemonProcess]:
         [[stations]]
         id = "*"
         folder = '{folder / "fleet"}'
-        """
+        """,
     )
-    with running(arguments=("--config", str(configuration)), state=folder / "state") as daemon:
-        daemon.wait_ready()
-        yield daemon
 
 
 class Setup:
@@ -74,25 +62,15 @@ class Setup:
         began = datetime.now(UTC)
         seed = next(self._seeds)
         data = as_another_game(self._game, random_seed=seed, started_at=began + ahead)
-        half = len(data) // 2
-        path = self._folder / f"Game_{seed}.slp"
-        path.write_bytes(data[: HEADER_BYTES - 4] + bytes(4) + data[HEADER_BYTES:half])
-        self._daemon.until(lambda: self._state()["state"] == "playing")
-        with path.open("ab") as file:
-            file.write(data[half:])
-        with path.open("r+b") as file:
-            file.write(data[:HEADER_BYTES])
-        self._daemon.until(lambda: self._state()["state"] == "idle")
+        game = PlayedGame(self._folder / f"Game_{seed}.slp", data)
+        game.write(len(data) // 2)
+        self._daemon.until(lambda: self._state() == "playing")
+        game.end()
+        self._daemon.until(lambda: self._state() == "idle")
         return began
 
-    def _state(self) -> Mapping[str, Any]:
-        found: Mapping[str, Any] = self._daemon.get(f"/v1/stations/{self._station}")
-        return found
-
-
-def set_of(daemon: DaemonProcess) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = daemon.get(f"/v1/stations/{ODD}/set")
-    return found
+    def _state(self) -> object:
+        return self._daemon.get(f"/v1/stations/{self._station}")["state"]
 
 
 def differing(daemon: DaemonProcess) -> list[tuple[list[str], str]]:
@@ -106,10 +84,9 @@ def lasting(daemon: DaemonProcess) -> set[tuple[str, ...]]:
 
 
 def zip_of(daemon: DaemonProcess, set_id: str) -> bytes:
-    url = f"{daemon.url}/v1/stations/{ODD}/sets/{set_id}/replays.zip"
-    with urllib.request.urlopen(url, timeout=30) as response:
-        body: bytes = response.read()
-        return body
+    status, body = daemon.request("GET", f"/v1/stations/{ODD}/sets/{set_id}/replays.zip")
+    assert status == 200
+    return bytes(body)
 
 
 def starts(body: bytes, folder: Path) -> tuple[datetime, list[datetime]]:
@@ -132,7 +109,7 @@ def test_clock_that_is_ahead_until_it_is_set(tmp_path: Path) -> None:
     for station in STATIONS:
         (tmp_path / "fleet" / station).mkdir(parents=True)
     seeds = count(1)
-    with daemon_of(tmp_path) as daemon:
+    with measuring(tmp_path) as daemon:
         *others, odd = (Setup(daemon, tmp_path, station, seeds) for station in STATIONS)
         for other in others:
             other.play()
@@ -144,8 +121,8 @@ def test_clock_that_is_ahead_until_it_is_set(tmp_path: Path) -> None:
         assert finding["words"].startswith(f"setup {ODD} differs from the other 3: clock 3")
         daemon.until(lambda: lasting(daemon) == {(ODD, "clock")})
 
-        daemon.until(lambda: set_of(daemon)["state"] == "over")
-        first = set_of(daemon)["setId"]
+        daemon.until(lambda: daemon.get(SET_OF_ODD)["state"] == "over")
+        first = daemon.get(SET_OF_ODD)["setId"]
         daemon.until(lambda: "slpstream_handover_zips_total 1.0" in daemon.text("/metrics"))
         [path] = (tmp_path / "zips").glob("*.zip")
         set_began, games_began = starts(path.read_bytes(), tmp_path / "handed on")
@@ -156,42 +133,11 @@ def test_clock_that_is_ahead_until_it_is_set(tmp_path: Path) -> None:
 
         after = [odd.play() for _ in range(2)]
         daemon.until(lambda: differing(daemon) == [])
-        daemon.until(lambda: lasting(daemon) == set(), seconds=40.0)
-        daemon.until(lambda: len(set_of(daemon)["games"]) == len(after))
-        second = set_of(daemon)["setId"]
+        daemon.until(lambda: lasting(daemon) == set())
+        daemon.until(lambda: len(daemon.get(SET_OF_ODD)["games"]) == len(after))
+        second = daemon.get(SET_OF_ODD)["setId"]
         assert second != first
         set_began, games_began = starts(zip_of(daemon, second), tmp_path / "second")
         assert_near([set_began, *games_began], [after[0], *after])
         set_began, games_began = starts(zip_of(daemon, first), tmp_path / "first once more")
         assert_near([set_began, *games_began], [began[0], *began])
-
-
-@pytest.mark.parametrize(
-    ("pacing", "what"),
-    [
-        (Pacing(frames_per_second=57.3, stutters=0, late_milliseconds=5, seconds=150.0), "frame_rate"),
-        (Pacing(frames_per_second=60.0, stutters=90, late_milliseconds=80, seconds=150.0), "stutters"),
-    ],
-)
-def test_frames_that_came_unevenly(tmp_path: Path, pacing: Pacing, what: str) -> None:
-    """The index has the pacing from an earlier run."""
-    write_fleet(tmp_path / "fleet", len(STATIONS), {})
-    even = Pacing(frames_per_second=59.9, stutters=2, late_milliseconds=10, seconds=150.0)
-    with closing(open_database(tmp_path / "state" / FILE_NAME)) as database:
-        for station in STATIONS:
-            for path in (tmp_path / "fleet" / station).iterdir():
-                record = record_of(read_game(path))
-                status = path.stat()
-                entry = Entry(
-                    station=station,
-                    path=os.fsencode(path),
-                    mtime_ns=status.st_mtime_ns,
-                    size_bytes=status.st_size,
-                    record=record,
-                    arrived_at_ms=record.said_at_ms,
-                    pacing=pacing if station == ODD else even,
-                )
-                database.put([entry])
-    with daemon_of(tmp_path) as daemon:
-        daemon.until(lambda: lasting(daemon) == {(ODD, what)}, seconds=40.0)
-        assert differing(daemon) == [([ODD], what)]

@@ -12,8 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from slpstream.sources.archives import streams
+from tests.sources.archives.games import GAMES, game
 from tests.sources.archives.packing import KINDS, zipped
-from tests.sources.archives.test_members import GAMES, game, packed_once, read, written
+from tests.sources.archives.test_members import packed_once, read, written
 
 DEFLATED = ("deflated.zip", "a.tar.gz", "deflate.7z")
 
