@@ -133,6 +133,7 @@ async def test_daemon_that_starts_before_the_network_is_announced_on_it_later(
         network.addresses = ["127.0.0.1"]
         await until(lambda: network.announced == [["127.0.0.1"]] and found.not_ready() != [])
     assert network.updates == 0, "the facts have not changed"
+    await until(lambda: network.announced == [])  # the clock of the test does not wait for the thread that withdraws it
     network.addresses = ["127.0.0.1", "192.0.2.7"]
     async with announced("Hall 3", "127.0.0.1") as found:
         await until(lambda: network.announced == [["127.0.0.1"]])
