@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from tests import not_on_windows
 from tests.project import ROOT
 from tests.replays import SHARED, own_folder
 
@@ -24,18 +23,18 @@ MARKS: Mapping[str, str] = {
     "cli": "process",
     "daemon/test_announce.py": "process",
     "daemon/test_chapters.py": "process",
-    "daemon/test_copied_in.py": "process",
+    "daemon/test_copied_in.py": "process slow",
     "daemon/test_end_to_end.py": "process",
     "daemon/test_games.py": "process",
     "daemon/test_handover.py": "process",
     "daemon/test_highlights.py": "process",
-    "daemon/test_situations.py": "process slow",
-    "daemon/tournament/test_controllers.py": "process",
-    "daemon/tournament/test_measured.py": "process slow",
     "daemon/test_jump.py": "process",
     "daemon/test_playback.py": "process",
     "daemon/test_reload.py": "process",
     "daemon/test_sets.py": "process",
+    "daemon/test_situations.py": "process slow",
+    "daemon/tournament/test_controllers.py": "process",
+    "daemon/tournament/test_measured.py": "process slow",
     "deploy": "process",
     "deploy/test_container.py": "release",
     "deploy/test_debian.py": "release",
@@ -63,6 +62,7 @@ MARKS: Mapping[str, str] = {
     "formats/slplog/test_log.py": "sweep",
     "formats/slplog/test_page.py": "sweep",
     "formats/test_commands.py": "process",
+    "formats/test_finished_games.py": "sweep",
     "formats/test_serve.py": "process slow",
     "formats/test_third_party.py": "process",
     "formats/test_whole_file_fuzz.py": "fuzz slow",
@@ -76,13 +76,17 @@ MARKS: Mapping[str, str] = {
     "outputs/test_outputs_page.py": "process",
     "redis": "redis process",
     "redis/test_untouched.py": "slow",
+    "search/situations/test_live.py": "sweep",
+    "search/situations/test_reference.py": "sweep",
     "sets/test_properties.py": "fuzz",
     "simulate": "sweep",
     "soak": "process slow soak",
     "sources/archives/test_bombs.py": "process slow",
+    "sources/archives/test_members.py": "sweep",
     "sources/console/test_console.py": "sweep",
     "sources/console/test_spectator_clients.py": "process slow",
     "sources/tail/test_model.py": "fuzz slow",
+    "sql": "sweep",
     "stats/test_compat.py": "process sweep",
     "stats/test_differences.py": "sweep",
     "stats/test_events.py": "sweep",
@@ -98,8 +102,11 @@ MARKS: Mapping[str, str] = {
     "tournament/audit/test_daemon.py": "process",
     "tournament/controllers/test_labelled.py": "process slow sweep",
     "tournament/controllers/test_planted.py": "sweep",
+    "tournament/handover/test_handed_set.py": "sweep",
     "tournament/seats/test_claims_properties.py": "slow",
     "training/test_page.py": "process slow",
+    "training/test_rows.py": "sweep",
+    "training/test_training_set.py": "sweep",
     "web/test_client_js.py": "process slow",
     "web/test_client_module.py": "process slow",
     "web/test_controllers.py": "process browser slow",
@@ -115,15 +122,30 @@ MARKS: Mapping[str, str] = {
     "web/test_openapi.py": "process",
     "web/test_overlay_live.py": "process browser slow",
     "web/test_overlay_options.py": "process browser slow",
-    "web/test_scenes.py": "process browser slow",
-    "web/test_scenes_boards.py": "process browser slow",
     "web/test_paths.py": "process",
     "web/test_playout.py": "process",
+    "web/test_scenes.py": "process browser slow",
+    "web/test_scenes_boards.py": "process browser slow",
     "web/test_set_on_air.py": "process browser slow",
     "web/test_sets.py": "process browser slow",
     "web/test_types.py": "process slow",
 }
 """Marks by folder or module below `tests/`. `--quick` does not import these modules."""
+NOT_ON_WINDOWS: Mapping[str, str] = {
+    "cli/test_archives.py": "numpy does not load in Wine",
+    "cli/test_export.py": "numpy does not load in Wine",
+    "cli/test_info.py": "it opens a pseudo-terminal, which only Unix has",
+    "cli/test_process_pool.py": "it sends signals to processes and threads, which Windows does not have",
+    "cli/test_find.py": "a name of a file has a line break",
+    "cli/test_reindex.py": "it opens a pseudo-terminal, which only Unix has",
+    "cli/test_situations.py": "numpy does not load in Wine",
+    "cli/test_start.py": "it replaces the home folder as Unix has it, in HOME",
+    "outputs/test_real_obs.py": "it needs Xvfb, and signals",
+    "web/test_fonts.py": "the tools that make the fonts are not installed there",
+    "web/test_paths.py": "its configuration has paths in quotes, where a backslash begins an escape",
+    "web/test_types.py": "it reads the sources and runs none of them",
+}
+"""Modules that cannot be imported with Windows' Python, and why. Single tests have the mark `not_on_windows`."""
 MAX_DEFAULT_REPLAY_BYTES = 600_000
 """Tests with a replay above this size are slow. They take most of the time, and smaller files and built ones cover
 all versions and all kinds of events."""
@@ -143,7 +165,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    missing = [path for path in (*MARKS, *not_on_windows.MODULES) if not (TESTS / path).exists()]
+    missing = [path for path in (*MARKS, *NOT_ON_WINDOWS) if not (TESTS / path).exists()]
     if missing:
         raise pytest.UsageError(f"the tests list paths that are missing: {', '.join(missing)}")
     if sys.dont_write_bytecode and "PYTHONPYCACHEPREFIX" not in os.environ:
@@ -171,34 +193,23 @@ def _has_large_replay(item: pytest.Item) -> bool:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    if sys.platform == "win32" and _key(collection_path) in not_on_windows.MODULES:
-        return True
+    if sys.platform == "win32" and collection_path.suffix == ".py":
+        if _key(collection_path) in NOT_ON_WINDOWS or "tests.browsers" in collection_path.read_text(encoding="utf-8"):
+            return True
     return True if config.getoption("quick") and any(_marks_of(collection_path)) else None
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    if sys.platform == "win32":
-        for path, reason in not_on_windows.MODULES.items():
-            terminalreporter.write_line(f"LEFT OUT tests/{path}: {reason}")
 
 
 def _key(path: Path) -> str:
     return path.relative_to(TESTS).as_posix() if path.is_relative_to(TESTS) else ""
 
 
-def _skip_on_windows(item: pytest.Item) -> None:
-    for name in (item.name, getattr(item, "originalname", "")):
-        reason = not_on_windows.TESTS.get(f"{_key(item.path)}::{name}")
-        if reason is not None:
-            item.add_marker(pytest.mark.skip(reason=f"not on Windows: {reason}"))
-
-
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
         for mark in _marks_of(item.path):
             item.add_marker(mark)
-        if sys.platform == "win32":
-            _skip_on_windows(item)
+        reason = item.get_closest_marker("not_on_windows")
+        if sys.platform == "win32" and reason is not None:
+            item.add_marker(pytest.mark.skip(reason=f"not on Windows: {reason.args[0]}"))
         if _has_large_replay(item):
             item.add_marker("slow")
         for fixture in getattr(item, "fixturenames", ()):
@@ -208,7 +219,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return
     left_out: Sequence[str] = ("slow", "release")
     if config.getoption("quick"):
-        left_out: Sequence[str] = _NOT_QUICK
+        left_out = _NOT_QUICK
     elif config.getoption("gate") or "slow" in config.option.markexpr:
         left_out = ("release",)
     # A slow test runs if its file is named on the command line.

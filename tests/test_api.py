@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import importlib
 import importlib.util
-import inspect
 import io
 import os
 import re
@@ -104,13 +103,6 @@ def test_import_loads_no_large_dependency(modules: str, large: tuple[str, ...]) 
     assert done.stdout.strip() == "[]"
 
 
-def test_messages_are_selected_by_topic_and_mode(game: Path) -> None:
-    kinds = [message.type for message in slpstream.messages(game, frames="finalized", topics=["game", "frame"])]
-    assert kinds[0] == "game_start"
-    assert kinds[-2:] == ["game_end", "metadata"]
-    assert set(kinds[1:-2]) == {"frame"}
-
-
 def test_type_checker_and_runtime_import_the_same_names() -> None:
     tree = ast.parse(Path(slpstream.__file__).read_text(encoding="utf-8"))
     declared = {
@@ -128,15 +120,6 @@ def test_type_checker_and_runtime_import_the_same_names() -> None:
         assert importlib.util.find_spec(f"slpstream.{name}") is None, "it would shadow a module"
     with pytest.raises(AttributeError, match="nonsense"):
         slpstream.nonsense  # type: ignore[attr-defined]  # noqa: B018
-
-
-def test_functions_have_real_signatures() -> None:
-    options = inspect.signature(slpstream.messages).parameters
-    assert list(options) == ["path", "frames", "topics", "strict", "personal", "growing"]
-    assert options["frames"].default == "live"
-    assert list(inspect.signature(slpstream.open_replay).parameters) == ["path", "strict", "personal"]
-    followed = ["path", "frames", "topics", "layout", "sending"]
-    assert list(inspect.signature(slpstream.follow).parameters) == followed
 
 
 def test_unreadable_or_invalid_file_raises(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import http.client
 import random
 import tempfile
-import time
 from contextlib import closing
 from pathlib import Path
 from urllib.parse import quote, urlsplit
@@ -14,7 +13,8 @@ import msgspec
 
 from slpstream.model.summary import GameSummary, PlayerSummary, Thing
 from slpstream.store import FILE_NAME, Entry, open_database
-from tests.bench.report import Figure, Form
+from tests.bench.report import Figure, Form, quantile
+from tests.bench.store import seconds_of
 from tests.daemons.process import running
 from tests.store import samples
 
@@ -60,8 +60,7 @@ def run(form: Form) -> list[Figure]:
                 times = _ask(daemon.url, _SHORT_REQUESTS if form.short else _REQUESTS, number)
                 times["all"] = [each for values in times.values() for each in values]
                 for name, values in times.items():
-                    values.sort()
-                    taken[name].append(1000 * values[int(0.99 * len(values))])
+                    taken[name].append(1000 * quantile(sorted(values), 0.99))
     return [
         Figure(
             f"GET /v1/games?query= of {games:,}, {'the mix' if name == 'all' else name}, p99",
@@ -116,15 +115,7 @@ def _ask(url: str, count: int, seed: int) -> dict[str, list[float]]:
     times: dict[str, list[float]] = {name: [] for name in QUERIES}
     requests = [(name, query) for name, queries in QUERIES.items() for query in queries] * count
     random.Random(seed).shuffle(requests)
-    connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=30)
-    try:
+    with closing(http.client.HTTPConnection(urlsplit(url).netloc, timeout=30)) as connection:
         for name, query in requests:
-            began = time.perf_counter()
-            connection.request("GET", f"/v1/games?query={quote(query)}")
-            response = connection.getresponse()
-            response.read()
-            times[name].append(time.perf_counter() - began)
-            assert response.status == 200, query
-    finally:
-        connection.close()
+            times[name].append(seconds_of(connection, f"/v1/games?query={quote(query)}"))
     return times

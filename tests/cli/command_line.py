@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,23 +16,13 @@ _PYTHON = (sys.executable, "-W", "error")
 
 
 def slpstream(
-    *arguments: str | Path,
-    before: str = "",
-    stdout: int = subprocess.PIPE,
-    environment: Mapping[str, str] | None = None,
+    *arguments: str | Path, before: str = "", stdout: int = subprocess.PIPE
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command in its own process, with `environment` if it is given. `before` is Python that runs in it first."""
+    """Run a command in its own process. `before` is Python that runs in it first."""
     called = ["-c", f"{before}; from slpstream.cli import main; main()"] if before else ["-m", "slpstream"]
     command = [*_PYTHON, *called, *map(str, arguments)]
     return subprocess.run(
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=stdout,
-        stderr=subprocess.PIPE,
-        text=True,
-        timeout=120,
-        check=False,
-        env=environment,
+        command, stdin=subprocess.DEVNULL, stdout=stdout, stderr=subprocess.PIPE, text=True, timeout=120, check=False
     )
 
 

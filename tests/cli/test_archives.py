@@ -9,9 +9,8 @@ import pyarrow.dataset as ds
 import pytest
 
 from slpstream.cli import dump, export, find, info, reindex, situations, stats
-from slpstream.cli.replay_files import FoundReplay, ReplayFile, each_replay, in_parts
 from tests.cli.command_line import called
-from tests.sources.archives.games import GAMES, game
+from tests.sources.archives.games import GAMES
 from tests.sources.archives.packing import KINDS, zipped
 
 
@@ -64,15 +63,6 @@ def test_export_of_an_archive_has_the_rows_of_its_files(archive: Path, plain: Pa
     assert repr(tables[0]) == repr(tables[1])  # text, because NaN differs from itself
 
 
-def test_archives_in_a_zip_are_read_in_passing(tmp_path: Path) -> None:
-    """By its name each of their replays would be read from their beginning."""
-    path = tmp_path / "a.zip"
-    path.write_bytes(zipped({"a.slp": game(), "in.tar.gz": KINDS["a.tar.gz"](GAMES)}))
-    found = list(each_replay([ReplayFile(path, in_folder=False)], by_name=True))
-    assert [replay.data for replay in found] == [None, *GAMES.values()]
-    assert found[0].size_bytes == len(game())
-
-
 @pytest.fixture(scope="module")
 def bombs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("bombs") / "a.zip"
@@ -86,15 +76,6 @@ def test_bombs_end_after_the_same_number_of_lines_with_several_processes(bombs: 
     lines = called(stats.command, bombs, "--jobs", jobs).stderr.splitlines()
     assert len(lines) == 12
     assert lines[-1] == f"slpstream: {bombs}: the rest is not read: it unpacks to too much"
-
-
-def test_parts_hold_few_bytes_that_were_read_with_their_archive() -> None:
-    read = [
-        FoundReplay(Path(f"a.7z::{i}.slp"), in_folder=True, data=bytes(size)) for i, size in enumerate([3, 4, 9, 2, 1])
-    ]
-    named = [FoundReplay(Path(f"a.zip::{i}.slp"), in_folder=True, size_bytes=100) for i in range(9)]
-    parts = in_parts([*read, *named], max_files=10, max_held_bytes=7)
-    assert list(map(len, parts)) == [2, 1, 10, 1]
 
 
 def test_reindex_reads_archives(archive: Path, tmp_path: Path) -> None:

@@ -92,27 +92,6 @@ def test_killed_daemon_resumes_in_the_middle_of_a_game(frames: FramesMode, match
 
 
 @pytest.mark.slow
-def test_games_played_while_the_daemon_is_down_are_delivered(match: Path, folder: Path, tmp_path: Path) -> None:
-    second = tmp_path / "Game_second.slp"
-    second.write_bytes(synthetic_match(seed=9, frames=600))
-    third = tmp_path / "Game_third.slp"
-    third.write_bytes(synthetic_match(seed=10, frames=600))
-    expected = dump_lines(match) + dump_lines(second) + dump_lines(third)
-    reader = LogReader("station")
-    writing = simulate(match, folder, writer="dolphin", speed=8)
-    with running(folder) as daemon:
-        reader.read(daemon, lambda r: len(r.lines) >= 900)
-        daemon.kill()
-    assert writing.wait(timeout=DEADLINE_SECONDS) == 0
-    assert simulate(second, folder, writer="frame", speed=0).wait(timeout=DEADLINE_SECONDS) == 0
-    with running(folder) as daemon:
-        daemon.wait_ready()
-        assert simulate(third, folder, writer="frame", speed=20).wait(timeout=DEADLINE_SECONDS) == 0
-        assert reader.read(daemon, lambda r: len(r.lines) >= len(expected))
-    check_equal(reader.lines, expected)
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(("frames", "stopped_at"), [("live", 0.0), ("finalized", 0.4), ("live", 1.0)])
 def test_games_that_end_and_begin_between_restarts_are_delivered(
     stopped_at: float, frames: FramesMode, folder: Path
@@ -142,23 +121,6 @@ def test_games_that_end_and_begin_between_restarts_are_delivered(
         expected = [line for game in games for line in dump_lines(game.path, frames)]
         assert reader.read(daemon, lambda r: len(r.lines) >= len(expected)), reader.ended
     check_equal(reader.lines, expected)
-
-
-@pytest.mark.slow
-def test_files_finished_before_the_start_are_listed_but_not_streamed(match: Path, folder: Path) -> None:
-    (folder / "2026-11").mkdir()
-    (folder / "2026-11" / "Game_old.slp").write_bytes(match.read_bytes())
-    with running(folder) as daemon:
-        daemon.wait_ready()
-        station = daemon.get("/v1/stations/station")
-        assert station["files"]["finished"] == 1
-        assert [recording["file"] for recording in station["recordings"]] == ["2026-11/Game_old.slp"]
-        assert "game" not in station
-        # a finished file that appears later is streamed at once
-        (folder / "2026-11" / "Game_new.slp").write_bytes(synthetic_match(seed=5, frames=300))
-        daemon.until(lambda: "game" in daemon.get("/v1/stations/station"))
-        counted = 'slpstream_games_total{outcome="game_end",station="station"} 1.0'
-        daemon.until(lambda: counted in daemon.text("/metrics"))
 
 
 @pytest.mark.slow

@@ -37,22 +37,13 @@ def test_late_frames_are_stutters() -> None:
     assert found.frames_per_second < 60
 
 
-def test_bursts_that_catch_up_are_none() -> None:
-    found = measured(*[(4, 0.085), (6, 0.085)] * 100)
-    assert (found.stutters, round(found.frames_per_second)) == (0, 59)
-
-
-def test_slow_setup() -> None:
-    assert measured(*[(1, 1 / 55)] * 600).frames_per_second == 55.0
-
-
-def test_pause_counts_for_nothing() -> None:
-    found = measured(*[(1, FRAME)] * 60, (1, 30.0), *[(1, FRAME)] * 60)
-    assert found == measured(*[(1, FRAME)] * 120)
-
-
-def test_nothing_is_known_before_the_second_delivery() -> None:
+def test_bursts_that_catch_up_and_slow_setups_do_not_stutter_and_pauses_count_for_nothing() -> None:
+    bursts, slow = measured(*[(4, 0.085), (6, 0.085)] * 100), measured(*[(1, 1 / 55)] * 600)
+    assert (bursts.stutters, round(bursts.frames_per_second)) == (0, 59)
+    assert slow.frames_per_second == 55.0
+    paused = measured(*[(1, FRAME)] * 60, (1, 30.0), *[(1, FRAME)] * 60)
+    assert paused == measured(*[(1, FRAME)] * 120)
     pacing = FramePacing(FRAME)
     assert pacing.measured() is None
     pacing.arrived(3, 1.0)
-    assert pacing.measured() is None
+    assert pacing.measured() is None, "not before the second delivery"

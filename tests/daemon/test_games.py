@@ -175,24 +175,26 @@ def test_running_game_is_listed(tmp_path: Path) -> None:
 def test_games_are_not_read_again_after_a_restart(tmp_path: Path) -> None:
     folder, state = tmp_path / "setup", tmp_path / "state"
     folder.mkdir()
+
+    def in_index(query: str) -> list[Any]:
+        with closing(sqlite3.connect(state / FILE_NAME)) as connection, connection:
+            return connection.execute(query).fetchall()
+
     with running(folder, state=state) as daemon:
         daemon.wait_ready()
         (folder / "a.slp").write_bytes(FINISHED)
         daemon.until(lambda: "metadata" in str(all_games(daemon)))
-        before = all_games(daemon)
-        assert before[0]["statsSummary"]["overall"], "the daemon computed the stats while the game ran"
+        [before] = all_games(daemon)
+        assert before["statsSummary"]["overall"], "the daemon computed the stats while the game ran"
         assert daemon.terminate() == 0
     os.utime(folder / "a.slp", (OLD, OLD))
     with running(folder, state=state) as daemon:
         daemon.wait_ready()
-        daemon.until(lambda: f"{OLD}" in str(indexed_mtimes(state)))
-        assert [game["gameId"] for game in all_games(daemon)] == [before[0]["gameId"]]
-        assert all_games(daemon)[0]["statsSummary"] == before[0]["statsSummary"]
+        daemon.until(lambda: str(OLD) in str(in_index("SELECT mtime_ns FROM files")))
+        [after] = all_games(daemon)
+        assert (after["gameId"], after["statsSummary"]) == (before["gameId"], before["statsSummary"])
         assert daemon.terminate() == 0
-    with closing(sqlite3.connect(state / FILE_NAME)) as connection:
-        connection.execute("UPDATE files SET size_bytes = size_bytes")
-        connection.execute("UPDATE games SET station = 'not read again'")
-        connection.commit()
+    in_index("UPDATE games SET station = 'not read again'")
     with running(folder, state=state) as daemon:
         daemon.wait_ready()
         daemon.until(lambda: "slpstream_index_waiting_files 0" in daemon.text("/metrics"))
@@ -202,11 +204,6 @@ def test_games_are_not_read_again_after_a_restart(tmp_path: Path) -> None:
 
 def all_games(daemon: DaemonProcess) -> list[dict[str, Any]]:
     return [daemon.get(f"/v1/games/{game['gameId']}") for game in daemon.get("/v1/games")["games"]]
-
-
-def indexed_mtimes(state: Path) -> list[Any]:
-    with closing(sqlite3.connect(state / FILE_NAME)) as connection:
-        return connection.execute("SELECT mtime_ns FROM files").fetchall()
 
 
 def test_replaced_file_is_not_served_and_a_newer_copy_that_was_cut_off_hides_no_whole_file(tmp_path: Path) -> None:

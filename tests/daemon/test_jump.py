@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.game.log_reader import MODES
 from slpstream.game.pipeline import Pipeline
 from slpstream.model.delta import SUBPROTOCOL, DeltaDecoder
-from slpstream.model.messages import DROPPABLE_TYPES, FramesMode, LogMessage
+from slpstream.model.messages import FramesMode, LogMessage
 from tests.daemons.played_game import PlayedGame
 from tests.daemons.process import DEADLINE_SECONDS, STATUS_TYPES, DaemonProcess, running
 from tests.synthetic.match import synthetic_match
@@ -30,71 +29,22 @@ from tests.synthetic.match import synthetic_match
 STATION = "main"
 
 
-class GameInProgress(PlayedGame):
-    """A partly written game, and the daemon that reads it."""
-
-    def __init__(self, daemon: DaemonProcess, path: Path, data: bytes) -> None:
-        super().__init__(path, data)
-        self.daemon = daemon
-        self.write(len(data) * 3 // 5)
-        self.logs = _logs(self.unfinished())
-        self.whole_logs = _logs(data)
-        daemon.until(lambda: self._newest() == self.newest)
-
-    def _newest(self) -> int | None:
-        stations = self.daemon.get("/v1/stations")["stations"]
-        if stations[0].get("game", {}).get("gameId") != self.game_id:
-            return None
-        frames = self.daemon.get(f"/v1/games/{self.game_id}/frames?from={self.final}&fields=post.percent")["frames"]
-        return self.newest if frames and frames[-1]["frame"] == self.final else None
-
-    @property
-    def newest(self) -> int:
-        """Highest frame number in the live log so far."""
-        return max(message.frame for message in self.logs["live"] if message.frame is not None)
-
-    @property
-    def final(self) -> int:
-        """Highest frame number that is final so far."""
-        return max(message.frame for message in self.logs["finalized"] if message.frame is not None)
-
-
-def _logs(data: bytes) -> dict[FramesMode, list[LogMessage]]:
-    return Pipeline(SlippiReader(), MODES).feed(data).logs
-
-
-@contextmanager
-def game_in_progress(data: bytes, folder: Path) -> Iterator[GameInProgress]:
-    """A daemon with a game in progress."""
-    folder.mkdir()
-    with running(folder) as daemon:
-        daemon.wait_ready()
-        yield GameInProgress(daemon, folder / "Game_1.slp", data)
-
-
-@pytest.fixture(scope="module")
-def game(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GameInProgress]:
-    data = synthetic_match(seed=8, frames=1500, rollbacks=True)
-    with game_in_progress(data, tmp_path_factory.mktemp("jump") / STATION) as game:
-        yield game
-
-
 def jump(
-    game: GameInProgress,
+    daemon: DaemonProcess,
     cursor: str,
-    until: Callable[[dict[str, Any]], bool],
+    expected: Sequence[LogMessage],
+    mode: FramesMode,
     *,
     delta: bool = False,
     then: Callable[[], None] | None = None,
-    **query: str,
-) -> list[dict[str, Any]]:
-    """The log messages from a cursor up to the one for which `until` is true. Calls `then` after the first message."""
-    url = game.daemon.stream_url(station=STATION, cursor=cursor, **{"delivery": "lossless", **query})
+) -> None:
+    """Check the log messages after a cursor. Calls `then` after the first one."""
+    url = daemon.stream_url(station=STATION, cursor=cursor, delivery="lossless", frames=mode)
     decoder, found = DeltaDecoder(), list[dict[str, Any]]()
     subprotocols = [Subprotocol(SUBPROTOCOL)] if delta else None
     deadline = time.monotonic() + DEADLINE_SECONDS
     with connect(url, max_size=None, subprotocols=subprotocols, close_timeout=0.2) as socket:
-        while not found or not until(found[-1]):
+        while not found or found[-1]["cursor"] != expected[-1].cursor:
             data = socket.recv(timeout=max(0.01, deadline - time.monotonic()), decode=False)
             message = decoder.decode(data) if delta else json.loads(data)
             if message["type"] not in STATUS_TYPES:
@@ -102,11 +52,7 @@ def jump(
                 if then is not None:
                     then()
                     then = None
-    return found
-
-
-def decoded(log: Sequence[LogMessage]) -> list[dict[str, Any]]:
-    return [json.loads(message.json(STATION)) for message in log]
+    assert found == [json.loads(message.json(STATION)) for message in expected]
 
 
 def from_frame(log: Sequence[LogMessage], number: int) -> Sequence[LogMessage]:
@@ -114,28 +60,9 @@ def from_frame(log: Sequence[LogMessage], number: int) -> Sequence[LogMessage]:
     return log[next(index for index, m in enumerate(log) if m.frame is not None and m.frame >= number) :]
 
 
-def is_at(message: LogMessage) -> Callable[[dict[str, Any]], bool]:
-    return lambda received: received["cursor"] == message.cursor
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("delta", [False, True])
-@pytest.mark.parametrize("mode", MODES)
-def test_lossless_jump_in_a_running_game(mode: FramesMode, delta: bool, game: GameInProgress) -> None:
-    log = game.logs[mode]
-    newest = game.newest if mode == "live" else game.final
-    revised = next(m.frame or 0 for m in game.logs["live"] if b'"revision":1' in m.body[:60])
-    for number in (-500, -123, 0, 300, revised, newest):
-        cursor = f"{game.game_id}/frame:{number}"
-        expected = from_frame(log, number)
-        found = jump(game, cursor, is_at(log[-1]), delta=delta, frames=mode)
-        assert found == decoded(expected)
-        assert found[0]["frame"]["frame"] == max(number, -123)
-
-
-def refusal(game: GameInProgress, **query: str) -> int:
+def refusal(daemon: DaemonProcess, **query: str) -> int:
     """The close code of a refused subscription."""
-    with connect(game.daemon.stream_url(station=STATION, **query), close_timeout=0.2) as socket:
+    with connect(daemon.stream_url(station=STATION, **query), close_timeout=0.2) as socket:
         with pytest.raises(ConnectionClosed) as closed:
             while True:
                 socket.recv(timeout=DEADLINE_SECONDS)
@@ -143,45 +70,33 @@ def refusal(game: GameInProgress, **query: str) -> int:
         return closed.value.rcvd.code
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("delivery", ["lossless", "conflate"])
-def test_jump_to_a_future_frame_or_an_unknown_game_is_refused(
-    delivery: str, mode: FramesMode, game: GameInProgress
-) -> None:
-    beyond = game.newest + 1 if mode == "live" else game.final + 1
-    for number in (beyond, beyond + 5000):
-        cursor = f"{game.game_id}/frame:{number}"
-        assert refusal(game, cursor=cursor, frames=mode, delivery=delivery) == 4410
-    assert refusal(game, cursor=f"{'0' * 32}/frame:0", frames=mode, delivery=delivery) == 4404
-
-
-@pytest.mark.parametrize("mode", MODES)
-def test_conflating_jump_delivers_undroppable_and_newest_messages(mode: FramesMode, game: GameInProgress) -> None:
-    expected = from_frame(game.logs[mode], 60)
-    newest_frame = next(message for message in reversed(expected) if message.type == "frame")
-    found = jump(
-        game, f"{game.game_id}/frame:60", is_at(expected[-1]), frames=mode, delivery="conflate",
-    )  # fmt: skip
-    cursors = [message["cursor"] for message in found]
-    assert [m.cursor for m in expected if m.type not in DROPPABLE_TYPES] == [
-        message["cursor"] for message in found if message["type"] not in DROPPABLE_TYPES
-    ]
-    assert newest_frame.cursor in cursors
-    assert len(found) < len(expected) / 2
-    by_cursor = {message.cursor: message for message in expected}
-    assert found == decoded([by_cursor[cursor] for cursor in cursors])
-
-
 @pytest.mark.slow
-def test_jump_delivers_the_rest_of_the_game(tmp_path: Path) -> None:
-    with game_in_progress(synthetic_match(seed=8, frames=1500, rollbacks=True), tmp_path / STATION) as game:
-        for mode, then in (("live", game.end), ("finalized", None)):
-            whole = game.whole_logs["live" if mode == "live" else "finalized"]
-            cursor = f"{game.game_id}/frame:300"
-            found = jump(game, cursor, is_at(whole[-1]), frames=mode, delta=True, then=then)
-            assert found == decoded(from_frame(whole, 300))
-        whole, later = game.whole_logs["live"], game.final + 50
-        assert whole[-1].type == "metadata"
-        found = jump(game, f"{game.game_id}/frame:{later}", is_at(whole[-1]), frames="live")
-        assert found == decoded(from_frame(whole, later))
-        assert refusal(game, cursor=f"{game.game_id}/frame:100000") == 4410
+def test_jumps_into_a_running_game_and_into_the_same_game_after_its_end(tmp_path: Path) -> None:
+    folder = tmp_path / STATION
+    folder.mkdir()
+    game = PlayedGame(folder / "Game_1.slp", synthetic_match(seed=8, frames=1500, rollbacks=True))
+    game.write(len(game.whole) * 3 // 5)
+    logs = Pipeline(SlippiReader(), MODES).feed(game.unfinished()).logs
+    newest = {mode: max(message.frame for message in log if message.frame is not None) for mode, log in logs.items()}
+    revised = next(m.frame or 0 for m in logs["live"] if b'"revision":1' in m.body[:60])
+    final = newest["finalized"]
+    with running(folder) as daemon:
+        daemon.wait_ready()
+        frames = f"/v1/games/{game.game_id}/frames?from={final}&fields=post.percent"
+        daemon.until(lambda: daemon.status(frames) == 200 and daemon.get(frames)["frames"][-1:])
+        for mode, log in logs.items():
+            for number in (-500, -123, 0, 300, revised, newest[mode]):
+                for delta in (False, True):
+                    jump(daemon, f"{game.game_id}/frame:{number}", from_frame(log, number), mode, delta=delta)
+            for delivery in ("lossless", "conflate"):
+                for number in (newest[mode] + 1, newest[mode] + 5000):
+                    cursor = f"{game.game_id}/frame:{number}"
+                    assert refusal(daemon, cursor=cursor, frames=mode, delivery=delivery) == 4410
+                assert refusal(daemon, cursor=f"{'0' * 32}/frame:0", frames=mode, delivery=delivery) == 4404
+        whole = Pipeline(SlippiReader(), MODES).feed(game.whole).logs
+        assert whole["live"][-1].type == "metadata"
+        jump(daemon, f"{game.game_id}/frame:300", from_frame(whole["live"], 300), "live", delta=True, then=game.end)
+        for number in (300, final + 50):
+            for mode, log in whole.items():
+                jump(daemon, f"{game.game_id}/frame:{number}", from_frame(log, number), mode)
+        assert refusal(daemon, cursor=f"{game.game_id}/frame:100000") == 4410

@@ -191,22 +191,14 @@ async def test_log_goes_on_in_a_copy_that_grows(way: str, folder: Path) -> None:
         await until(lambda: shown(station) == ("idle", first.game_id))
 
 
-async def test_copies_that_were_there_from_the_start_are_not_followed_for_good(folder: Path) -> None:
-    live = played(folder / "live.slp", 1)
-    live.write(20_000)
-    (folder / "old" / "part.slp").write_bytes(live.unfinished())
+async def test_game_that_is_written_again_is_played_again_and_early_copies_are_not_followed_for_good(
+    folder: Path,
+) -> None:
+    first = played(folder / "0.slp", 1)
+    first.write(20_000)
+    (folder / "old" / "part.slp").write_bytes(first.unfinished())
     async with quick_station(folder) as station:
-        live.write()
-        await until(lambda: shown(station) == ("playing", live.game_id))
-        await until(lambda: station.active_files == 2)
-        live.end()
-        await until(lambda: station.active_files == 0)
-
-
-async def test_game_that_is_written_again_is_played_again(folder: Path) -> None:
-    async with quick_station(folder) as station:
-        for number in range(2):
-            live = played(folder / f"{number}.slp", 1)
+        for live in (first, played(folder / "1.slp", 1)):
             live.write()
             await until(lambda: shown(station) == ("playing", live.game_id))  # noqa: B023
             live.end()

@@ -148,19 +148,6 @@ async def test_each_origin_changes_its_own_stations() -> None:
         assert stations.now == {"wii": "/mine"}
 
 
-async def test_failure_of_a_station_is_raised() -> None:
-    class Failing(FakeStation):
-        async def run(self) -> None:
-            raise ZeroDivisionError
-
-    running = RunningStations(Hub())
-    with pytest.RaisesGroup(ZeroDivisionError, flatten_subgroups=True):
-        async with trio.open_nursery() as nursery:
-            make = lambda config: cast("Station", Failing(config))  # noqa: E731
-            await nursery.start(running.run, make, lambda running: None, lambda station: None)
-            await running.add(config("a", "/a"))
-
-
 async def until(expected: object, stations: Stations) -> None:
     """Wait until the running stations have these ids and folders."""
     with trio.fail_after(TIMEOUT_SECONDS):

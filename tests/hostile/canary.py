@@ -14,10 +14,11 @@ _PERIOD_SECONDS = 1 / 60
 
 
 class Canary:
-    """A setup that writes from another thread, as soon as it is made, until it is finished."""
+    """A setup that writes from another thread, as soon as it is made, until it is finished or has `frames` frames."""
 
-    def __init__(self, daemon: DaemonProcess, station: str, path: Path) -> None:
+    def __init__(self, daemon: DaemonProcess, station: str, path: Path, *, frames: int | None = None) -> None:
         self._daemon = daemon
+        self._frames = frames
         self._path = path
         self._stop = threading.Event()
         self._reader = LogReader(station)
@@ -29,7 +30,7 @@ class Canary:
         began, index = time.monotonic(), 0
         with self._path.open("ab", buffering=0) as file:
             file.write(game.head(7))
-            while not self._stop.is_set():
+            while index != self._frames and not self._stop.is_set():
                 time.sleep(max(0.0, began + index * _PERIOD_SECONDS - time.monotonic()))
                 file.write(game.frame(index))
                 index += 1
@@ -39,8 +40,9 @@ class Canary:
         return self._reader.read(self._daemon, lambda reader: len(reader.lines) >= lines, seconds=60)
 
     def finish(self) -> tuple[int, bool]:
-        """Stop playing. Returns the number of expected messages, and whether exactly these arrived."""
-        self._stop.set()
+        """Play to the end. Returns the number of expected messages, and whether exactly these arrived."""
+        if self._frames is None:
+            self._stop.set()
         self._writer.join()
         expected = log_lines(self._path.read_bytes())
         assert not any(line.startswith(b'{"type":"diagnostic"') for line in expected)

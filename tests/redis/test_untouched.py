@@ -30,7 +30,7 @@ async def run():
     async with trio.open_nursery() as nursery:
         await nursery.start(daemon.run)
         daemon.render_metrics()
-        assert not [reason for reason in daemon.missing() if "broker" in reason]
+        assert not [reason for reason in daemon.not_ready() if "broker" in reason]
         daemon.stop()
 
 trio.run(run)

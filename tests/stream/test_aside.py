@@ -62,6 +62,21 @@ async def test_lossless_subscriber_that_resumes_in_a_game_aside_misses_nothing()
         assert [line for line in client.log if line not in lines(played)] == rest
 
 
+async def test_lossless_subscriber_that_resumes_in_a_game_that_was_over_before_the_start_misses_nothing() -> None:
+    """At a start, the file of the game in progress is read first. The game that was over looks as if it came aside."""
+    station, played, over = FakeStation(), FakeLog(1, batches=20), FakeLog(2, batches=9)
+    game = station.begin(played)
+    station.write(game, 8)
+    before = station.begin(over, aside=True)
+    station.write_all(before)
+    station.channel.retire(before, 1, "Game_1.slp")
+    request = subscription(stations=["main"], delivery="lossless", cursor=over.whole()[3].cursor)
+    async with Client().subscribed(hub_of(station), request) as client:
+        station.write_all(game)
+        await settle()
+        assert client.log == lines(over)[4:] + lines(played)
+
+
 async def test_game_that_turns_out_to_be_played_comes_from_its_beginning() -> None:
     station, crashed, played = FakeStation(), FakeLog(1, batches=9, ended=False), FakeLog(2, batches=20)
     request = subscription(stations=["main"], delivery="conflate")

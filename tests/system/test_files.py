@@ -52,6 +52,7 @@ async def test_named_pipe_is_refused_without_blocking(tmp_path: Path, name: str)
         await game.log_reader.messages("live", START)
 
 
+@pytest.mark.not_on_windows("Windows has other words for the same error")
 def test_start_and_size_of_a_file(tmp_path: Path) -> None:
     path = tmp_path / "a.slp"
     path.write_bytes(b"12345")

@@ -21,6 +21,7 @@ from tests.synthetic.match import synthetic_match
 NAME = "slpstream_append_to_publish_seconds"
 
 
+@pytest.mark.not_on_windows("figures of the process are those of Linux")
 @pytest.mark.trio
 async def test_daemon_exports_every_row_and_the_few_that_the_dashboard_asks_for(tmp_path: Path) -> None:
     page = (ROOT / "slpstream/web/static/dashboard/daemon.js").read_text(encoding="utf-8")

@@ -31,8 +31,6 @@ from tests.cli.command_line import called, slpstream
 from tests.formats.slippi.built import ONLINE, Built
 from tests.formats.slippi.writer import PlayerSetup, game_start
 
-_ENVIRONMENT = {**os.environ, "PYTHONHASHSEED": "random"}
-
 
 def write_games(folder: Path, count: int = 12) -> None:
     """Games of different lengths, one of them twice, and files that are no games for training."""
@@ -51,7 +49,7 @@ def export(games: Path, out: Path, *options: str, jobs: int = 1) -> subprocess.C
     if jobs == 1:
         result = called(command, *arguments)
         return subprocess.CompletedProcess(arguments, result.exit_code, result.stdout, result.stderr)
-    return slpstream("export", *arguments, environment=_ENVIRONMENT)
+    return slpstream("export", *arguments)
 
 
 def content(out: Path) -> dict[str, bytes]:

@@ -234,6 +234,7 @@ def test_codes_that_are_damaged_or_cannot_be_kept(folder: Path) -> None:
         assert "slpstream_seat_codes_kept 0.0" in daemon.text("/metrics")
 
 
+@pytest.mark.not_on_windows("Windows ends a process at once, without SIGTERM")
 @pytest.mark.slow
 def test_codes_and_claims_survive_a_restart(folder: Path) -> None:
     with daemon_in(folder) as daemon:
@@ -255,6 +256,7 @@ def test_codes_and_claims_survive_a_restart(folder: Path) -> None:
         assert claim(daemon, before["main"], "Ann")[0] == 401
 
 
+@pytest.mark.not_on_windows("Windows ends a process at once, without SIGTERM")
 def test_no_token_is_logged(folder: Path) -> None:
     with daemon_in(folder) as daemon:
         daemon.wait_ready()

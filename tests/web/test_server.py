@@ -300,6 +300,7 @@ async def test_one_free_port_for_all_families() -> None:
             listener.close()
 
 
+@pytest.mark.not_on_windows("Windows has other words for the same error")
 async def test_port_in_use() -> None:
     [listener] = listen("127.0.0.1", 0)
     try:
@@ -355,6 +356,7 @@ async def test_broken_connection_is_gone(error: int) -> None:
         await connection.finish()
 
 
+@pytest.mark.not_on_windows("a socket is no descriptor there")
 async def test_bad_descriptor_is_raised() -> None:
     ours, theirs = socket.socketpair()
     with theirs:

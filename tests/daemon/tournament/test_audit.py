@@ -15,6 +15,7 @@ from slpstream.config import Audit as AuditConfig
 from slpstream.daemon.game_codes import GameCodes
 from slpstream.daemon.tournament.audit import SetupAudit
 from slpstream.game.record import record_of
+from slpstream.model.setup import Pacing
 from slpstream.store import FILE_NAME, GameIndex, SetupRow, open_database
 from slpstream.tournament.audit.findings import Audit
 from tests.daemons.station import until
@@ -37,13 +38,17 @@ async def indexed(folder: Path) -> AsyncIterator[GameIndex]:
             nursery.cancel_scope.cancel()
 
 
-def played(index: GameIndex, folder: Path, station: str, console: Console, number: int = 0) -> None:
+def played(
+    index: GameIndex, folder: Path, station: str, console: Console, number: int = 0, *, pacing: Pacing | None = None
+) -> None:
     """Have a finished game of a station indexed, which arrived when the clock of a usual console said it began."""
     path = folder / f"{station} {number}.slp"
     path.write_bytes(game(console, number, seconds=150.0, random_seed=zlib.crc32(path.name.encode())))
     status = path.stat()
     arrived_at_ms = 1000 * (FIRST_GAME_AT + 600 * number)
-    index.played(station, path, status.st_mtime_ns, status.st_size, record_of(read_game(path)), arrived_at_ms)
+    index.played(
+        station, path, status.st_mtime_ns, status.st_size, record_of(read_game(path)), arrived_at_ms, pacing=pacing
+    )
 
 
 def cancelling(request: trio.CancelScope, ask: Ask) -> Ask:
@@ -124,3 +129,21 @@ async def test_stations_that_the_daemon_records_have_no_clock(tmp_path: Path) ->
         apart = await audit_of(index, list("abcde"), recorded="cde").audit()
         assert clocks(apart) == ["2 h ahead"] * 2
         assert apart.differences == []
+
+
+@pytest.mark.parametrize(
+    ("pacing", "what"),
+    [
+        (Pacing(frames_per_second=57.3, stutters=0, late_milliseconds=5, seconds=150.0), "frame_rate"),
+        (Pacing(frames_per_second=60.0, stutters=90, late_milliseconds=80, seconds=150.0), "stutters"),
+    ],
+)
+async def test_frames_that_came_unevenly_differ(tmp_path: Path, pacing: Pacing, what: str) -> None:
+    even = Pacing(frames_per_second=59.9, stutters=2, late_milliseconds=10, seconds=150.0)
+    async with indexed(tmp_path) as index:
+        for station in "abcd":
+            for number in range(3):
+                played(index, tmp_path, station, USUAL, number, pacing=pacing if station == "d" else even)
+        audit = audit_of(index, list("abcd"))
+        found = await audit.audit()
+        assert [(each.setups, each.name) for each in found.findings] == [(["d"], what)]

@@ -182,7 +182,7 @@ async def test_set_whose_zip_failed_leaves_its_name_to_another_one(
             await here.until(lambda: here.handover.waiting == 0)
 
 
-async def test_name_of_a_zip_that_was_being_written_at_the_end_of_a_run_is_not_given_away(tmp_path: Path) -> None:
+async def test_interrupted_zip_keeps_its_name(tmp_path: Path) -> None:
     async with venue(tmp_path) as here:
         remembered = {"done": [], "writing": {"0" * 32: f"{NAME.upper()}.zip"}, "waiting": {}}
         here.index.remember("handover", remembered)

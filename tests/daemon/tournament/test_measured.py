@@ -4,26 +4,19 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import re
 import zipfile
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, closing
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime, timedelta
 from itertools import count, pairwise
 from pathlib import Path
 
-import pytest
-
-from slpstream.api import open_replay, read_game
-from slpstream.game.record import record_of
-from slpstream.model.setup import Pacing
+from slpstream.api import open_replay
 from slpstream.simulate.bundled import as_another_game
-from slpstream.store import FILE_NAME, Entry, open_database
 from tests.daemons.played_game import PlayedGame
 from tests.daemons.process import DaemonProcess, configured
 from tests.sets.games import Seat, replay
-from tests.tournament.audit.fleet import write_fleet
 
 ODD = "04"
 SET_OF_ODD = f"/v1/stations/{ODD}/set"
@@ -148,34 +141,3 @@ def test_clock_that_is_ahead_until_it_is_set(tmp_path: Path) -> None:
         assert_near([set_began, *games_began], [after[0], *after])
         set_began, games_began = starts(zip_of(daemon, first), tmp_path / "first once more")
         assert_near([set_began, *games_began], [began[0], *began])
-
-
-@pytest.mark.parametrize(
-    ("pacing", "what"),
-    [
-        (Pacing(frames_per_second=57.3, stutters=0, late_milliseconds=5, seconds=150.0), "frame_rate"),
-        (Pacing(frames_per_second=60.0, stutters=90, late_milliseconds=80, seconds=150.0), "stutters"),
-    ],
-)
-def test_frames_that_came_unevenly(tmp_path: Path, pacing: Pacing, what: str) -> None:
-    """The index has the pacing from an earlier run."""
-    write_fleet(tmp_path / "fleet", len(STATIONS), {})
-    even = Pacing(frames_per_second=59.9, stutters=2, late_milliseconds=10, seconds=150.0)
-    with closing(open_database(tmp_path / "state" / FILE_NAME)) as database:
-        for station in STATIONS:
-            for path in (tmp_path / "fleet" / station).iterdir():
-                record = record_of(read_game(path))
-                status = path.stat()
-                entry = Entry(
-                    station=station,
-                    path=os.fsencode(path),
-                    mtime_ns=status.st_mtime_ns,
-                    size_bytes=status.st_size,
-                    record=record,
-                    arrived_at_ms=record.said_at_ms,
-                    pacing=pacing if station == ODD else even,
-                )
-                database.put([entry])
-    with measuring(tmp_path) as daemon:
-        daemon.until(lambda: lasting(daemon) == {(ODD, what)})
-        assert differing(daemon) == [([ODD], what)]

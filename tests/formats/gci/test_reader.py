@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from slpstream.formats.gci.body import InputRun, Racer, read_body
+from slpstream.formats.gci.body import INPUT_BITS, LAST_INPUT, InputRun, Racer, read_body
 from slpstream.formats.gci.container import BODY_AT, CHECKSUM_AT
 from slpstream.formats.gci.custom import CUSTOM_BYTES, EMBLEM, PILOT_EXCLUSIVE
 from slpstream.formats.gci.frames import wire_inputs
@@ -146,9 +146,11 @@ def test_inputs_out_of_range_are_clipped_and_kept_raw() -> None:
     wire = wire_inputs(run)
     assert (wire.steer, wire.pitch, wire.strafe, wire.throttle, wire.brake) == (1.0, -1.0, -1.0, 1.0, 1.0)
     assert (wire.raw.strafe, wire.raw.accel, wire.raw.steer_x) == (-128, 127, 127)
-    events = events_of(encode(new_replay([InputRun(frames=200), run, run])))
-    found = diagnostic(events, "input_range")
-    assert "2 of 3 runs" in found.message
+    data = encode(new_replay([InputRun(frames=200), run, InputRun(frames=7)]))
+    found = diagnostic(events_of(data), "input_range")
+    assert "1 of 3 runs" in found.message
+    first_run_bit = read_body(data[BODY_AT:]).inputs_bit + LAST_INPUT.bits
+    assert found.offset == BODY_AT + (first_run_bit + INPUT_BITS) // 8
 
 
 @pytest.mark.parametrize(

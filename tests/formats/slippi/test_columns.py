@@ -16,12 +16,13 @@ from hypothesis import strategies as st
 from msgspec import UNSET
 
 from slpstream.formats.slippi.columns import EventColumns, FrameColumns
+from slpstream.formats.slippi.commands import MAX_THINGS
 from slpstream.formats.slippi.offsets import FrameIndex
 from slpstream.formats.slippi.whole_game import WholeGame
 from slpstream.model.errors import FieldError
 from slpstream.stats.whole import whole_stats
 from tests.formats.slippi.agreement import Live, assert_agree, value_of
-from tests.formats.slippi.built import Built, built_replays, pre, replay_of_version, start
+from tests.formats.slippi.built import Built, bookend, built_replays, item, post, pre, replay_of_version, start
 from tests.formats.slippi.logs import event_boundaries
 from tests.replays import replays
 
@@ -103,6 +104,13 @@ def test_last_sendings_and_revisions(numbers: list[int], far: bool) -> None:
     assert frames.number.tolist() == sorted(set(scaled.tolist()))
     assert frames.revision.tolist() == [scaled.tolist().count(number) - 1 for number in frames.number]
     assert frames.revision.dtype == np.int32
+
+
+def test_more_items_than_the_limit() -> None:
+    game = Built().add(start(-123), pre(-123), *(item(-123, i) for i in range(MAX_THINGS + 2)), post(-123))
+    data = game.add(bookend(-123)).frame(-122).end().closed()
+    assert_agree(data)
+    assert WholeGame(data).frames.items.counts.tolist() == [MAX_THINGS, 0]
 
 
 def test_frame_number_that_differs_within_a_frame() -> None:

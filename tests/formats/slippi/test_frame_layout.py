@@ -18,6 +18,7 @@ from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.model.events import Event, Frame
 from tests.formats.slippi.built import Built, bookend, item, post, pre, start
 from tests.formats.slippi.logs import bytewise, event_boundaries
+from tests.formats.slippi.writer import size_of_table_at
 
 pytestmark = pytest.mark.usefixtures("with_and_without_kernel")
 
@@ -51,8 +52,10 @@ def first_frame(game: Built) -> tuple[bytes, int, list[int]]:
 def test_frame_widths_exclude_game_end_and_too_small_events() -> None:
     _, _, widths = first_frame(Built())
     assert frame_widths(widths)[GAME_END.command] == 0
-    widths[PRE_FRAME.command] = 5
-    assert frame_widths(widths)[PRE_FRAME.command] == 0
+    smallest = size_of_table_at(PRE_FRAME, (0, 1, 0)) + 1
+    for width, usable in ((5, 0), (smallest - 1, 0), (smallest, smallest)):
+        widths[PRE_FRAME.command] = width
+        assert frame_widths(widths)[PRE_FRAME.command] == usable
 
 
 def test_no_more_layouts_than_the_limit() -> None:
@@ -99,6 +102,14 @@ def test_layouts_are_learned_from_one_frame_at_a_time() -> None:
     """A frame that is shorter than those before is not taken for the beginning of one of them."""
     game = Built().frames(-123, -114, followers=(0,)).frames(-113, -104)
     assert read(game.parts).packed == [*range(-122, -113), *range(-112, -103)]
+
+
+def test_layouts_are_found_by_their_items() -> None:
+    """Frames with and without an item take turns, and soon both are decoded by layout."""
+    game = Built()
+    for number in range(-123, -103):
+        game.frame(number, items=number % 2)
+    assert read([game.end().closed()]).packed == [-121, *range(-119, -103)]
 
 
 @pytest.mark.parametrize("version", [(0, 1, 0), (2, 2, 0)], ids=str)

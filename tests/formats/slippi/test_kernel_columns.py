@@ -80,77 +80,9 @@ def test_games_of_any_events(draw: st.DataObject) -> None:
     assert_agree(game.so_far() + b"\xee" if draw.draw(st.booleans()) else game.end().closed())
 
 
-def test_sendings_and_their_events() -> None:
-    events = [
-        an_event(NOTHING),
-        an_event(PLAIN),
-        an_event(FIRST, 7),
-        an_event(BEFORE, 7, 1),
-        an_event(COUNTED, 7),
-        an_event(AFTER, 7, 1),
-        an_event(AFTER, 7, 1),  # replaces the one before it
-        an_event(BEFORE, 7, 1, 9),  # another character, and the next sending, because the number is the same
-        an_event(LAST, 7),
-        an_event(BEFORE, -1, 1, 1),
-    ]
-    at = [sum(map(len, events[:i])) for i in range(len(events))]
-    numbers, slots, things = found(b"".join(events))
-    assert numbers == [7, -1]
-    assert slots == {
-        (FIRST, 0, False): [at[2], -1],
-        (BEFORE, 1, False): [at[3], -1],
-        (AFTER, 1, False): [at[6], -1],
-        (BEFORE, 1, True): [at[7], at[9]],
-        (LAST, 0, False): [at[8], -1],
-    }
-    assert things == {COUNTED: ([at[4]], [0, 1, 1])}
-    assert walk(b"".join(events)).finish(True)[0] == at[1]
-    numbers, slots, _ = found(b"".join(events), keep_open=False)
-    assert (numbers, slots[BEFORE, 1, True]) == ([7], [at[7]])
-
-
 def test_repeated_events_have_a_limit() -> None:
     data = an_event(COUNTED, 1) * 5 + an_event(COUNTED, 2)
     assert found(data) == ([1, 2], {}, {COUNTED: ([0, 6, 30], [0, 2, 3])})
-
-
-def test_dropped_sending_leaves_nothing_behind() -> None:
-    data = an_event(FIRST, 1) + an_event(FIRST, 2) + an_event(COUNTED, 2) + an_event(AFTER, 2)
-    assert found(data, keep_open=False) == ([1], {(FIRST, 0, False): [0]}, {})
-
-
-def test_sendings_without_a_last_event() -> None:
-    """They are complete when all characters are updated; what comes later does not count, and is there in the next."""
-    events = [
-        *(an_event(command, 1, player) for player in (2, 3) for command in (BEFORE, AFTER)),
-        an_event(COUNTED, 1),
-        an_event(BEFORE, 1, 4),  # late
-        an_event(AFTER, 1, 4),
-        *(an_event(BEFORE, 2, player) for player in (2, 3)),
-        *(an_event(AFTER, 2, player) for player in (2, 3)),
-        an_event(BEFORE, 2, 4),  # not late, because it is awaited
-        an_event(AFTER, 2, 4),
-        an_event(BEFORE, 3, 2),
-        an_event(AFTER, 3, 2),
-    ]
-    at = [sum(map(len, events[:i])) for i in range(len(events))]
-    expected = {
-        (BEFORE, 2, False): [at[0], at[7], at[13]],
-        (AFTER, 2, False): [at[1], at[9], at[14]],
-        (BEFORE, 3, False): [at[2], at[8], -1],
-        (AFTER, 3, False): [at[3], at[10], -1],
-        (BEFORE, 4, False): [-1, at[11], -1],
-        (AFTER, 4, False): [-1, at[12], -1],
-    }
-    assert found(b"".join(events), players=b"\2\3") == ([1, 2, 3], expected, {})
-    assert found(b"".join(events), players=b"\2\3", keep_open=False)[0] == [1, 2]
-    assert found(b"".join(events[:13]), players=b"\2\3", keep_open=False)[0] == [1, 2]
-
-
-@pytest.mark.parametrize("limit", range(20))
-def test_walk_stops_at_the_last_whole_event(limit: int) -> None:
-    data = an_event(FIRST, 1) * 2
-    assert walk(data, limit=min(limit, len(data))).stop == limit // 9 * 9
 
 
 def test_no_more_offsets_than_the_limit() -> None:

@@ -17,7 +17,10 @@ from tests.synthetic.match import synthetic_match
 
 _MAX_BYTES = 200_000
 """Outside CI only this much of a longer replay is packed. The benchmark packs all of them whole."""
-OWN = ("singles_0.1", "crashed_2.1", "gecko_3.3", "duplicate_game_end_3.18", "unknown_event_3.18", "stadium_3.19")
+OWN = (
+    *("singles_0.1", "crashed_2.1", "gecko_3.3", "short_pre_frames_3.17", "duplicate_game_end_3.18"),
+    *("unknown_event_3.18", "stadium_3.19"),
+)
 
 
 @cache

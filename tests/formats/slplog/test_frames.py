@@ -69,6 +69,19 @@ def test_any_events_round_trip(events: tuple[list[int], bytes]) -> None:
     assert decode_block(block.encode(), len(data)) == data
 
 
+@pytest.mark.parametrize("command", TABLES)
+def test_events_of_any_width_round_trip(command: int) -> None:
+    """Other versions of the game, and mods, cut events off after any field."""
+    dice = random.Random(command)
+    for width in range(1, size_of_table_at(TABLES[command], (3, 18, 0)) + 2):
+        data = b"".join(
+            (bytes([command]) + struct.pack(">iBB", 100 + number, 0, 0) + dice.randbytes(width))[:width]
+            for number in range(3)
+        )
+        block = block_of(data, widths_of({command: width}))
+        assert decode_block(block.encode(), len(data)) == data
+
+
 def events_of_a_replay() -> tuple[list[int], bytes]:
     data = varied_replay()
     sizes = {data[at]: int.from_bytes(data[at + 1 : at + 3], "big") for at in range(17, 16 + data[16], 3)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import trio
 from slpstream.sources.console.feed import RelayFeed
 from slpstream.sources.console.session import ConsoleSession, EventBytes
 from slpstream.sources.tail import FileIdentity, TailedFile
+from tests.oracles.slippi_js import slippi_js
 
 
 class GrowingFile:
@@ -46,3 +48,15 @@ async def receive(stream: trio.SocketStream, session: ConsoleSession, until: int
             else:
                 others.append(event)
     return data, others
+
+
+def check_against_files(games: Sequence[Any], replays: Sequence[bytes], folder: Path) -> None:
+    """The games that slippi-js has received are those that it reads from the replays."""
+    assert len(games) == len(replays)
+    with slippi_js("frames") as reader:
+        for number, (game, replay) in enumerate(zip(games, replays, strict=True)):
+            path = folder / f"whole{number}.slp"
+            path.write_bytes(replay)
+            from_file = reader.ask(path)
+            for part in ("frames", "gameEnd", "settings"):
+                assert game[part] == from_file[part]

@@ -38,6 +38,7 @@ async def send(recorder: Recorder, data: bytes, *, size: int = 900, seconds: flo
 
 @pytest.mark.trio
 async def test_games_of_one_second_on_a_full_disk_are_not_mixed(tmp_path: Path, autojump_clock: object) -> None:
+    """The recordings of both wait for the disk."""
     notices, disk = Notices(), Disk()
     disk.failing = errno.ENOSPC
     async with recording(tmp_path, notices, disk) as recorder:
@@ -46,8 +47,10 @@ async def test_games_of_one_second_on_a_full_disk_are_not_mixed(tmp_path: Path, 
         games = [bytes(data)[15:] for data in notices.files.values()]
         assert [game[: len(raw)] for game, raw in zip(games, (GAME, OTHER), strict=True)] == [GAME, OTHER]
         assert len(set(notices.files)) == 2
-        disk.failing = None
         recorder.close_ended_game()
+        await trio.sleep(60)
+        assert recorded(tmp_path) == []
+        disk.failing = None
         await trio.sleep(3)
     assert {path: raw_of(path.read_bytes()) for path in tmp_path.glob("*.slp")} == dict(
         zip(notices.files, (GAME, OTHER), strict=True)
@@ -96,23 +99,6 @@ async def test_disk_that_is_full_for_a_while(tmp_path: Path, autojump_clock: obj
     assert [raw_of(data) for data in recorded(tmp_path)] == [GAME]
     assert disk.refused > 0
     assert not notices.gaps
-
-
-@pytest.mark.trio
-async def test_disk_with_room_only_after_the_game(tmp_path: Path, autojump_clock: object) -> None:
-    """Recordings of more than one game wait for the disk."""
-    notices, disk = Notices(), Disk()
-    async with recording(tmp_path, notices, disk) as recorder:
-        disk.failing = errno.ENOSPC
-        await send(recorder, GAME)
-        recorder.close_ended_game()
-        await send(recorder, OTHER)
-        recorder.close_ended_game()
-        await trio.sleep(60)
-        assert recorded(tmp_path) == []
-        disk.failing = None
-        await trio.sleep(3)
-    assert [raw_of(data) for data in recorded(tmp_path)] == [GAME, OTHER]
 
 
 @pytest.mark.trio

@@ -24,10 +24,10 @@ from slpstream.sources.console.feed import ReadFile, RelayFeed, read_file
 from slpstream.sources.console.server import RelayServer
 from slpstream.sources.console.session import BytesLost, ConsoleSession, HandshakeDone
 from tests.formats.slippi.built import Built
-from tests.oracles.slippi_js import HERE, MODULES, needs_slippi_js, slippi_js
+from tests.oracles.slippi_js import HERE, MODULES, needs_slippi_js
 from tests.replays import replay
 from tests.sources.console import wii
-from tests.sources.console.relays import GrowingFile, receive
+from tests.sources.console.relays import GrowingFile, check_against_files, receive
 from tests.sources.console.wii import raw_of
 from tests.synthetic.match import synthetic_match
 
@@ -308,12 +308,4 @@ async def test_slippi_js_gets_the_same_frames(tmp_path: Path) -> None:
             lines += data
     greeting, *results = map(json.loads, lines.splitlines())
     assert greeting["connected"]["consoleNick"] == "Station 7"
-    assert len(results) == len(games)
-    with slippi_js("frames") as reader:
-        for i, live in enumerate(results):
-            path = tmp_path / f"whole{i}.slp"
-            path.write_bytes(games[i])
-            from_file = reader.ask(path)
-            assert live["frames"] == from_file["frames"]
-            assert live["gameEnd"] == from_file["gameEnd"]
-            assert live["settings"] == from_file["settings"]
+    check_against_files(results, games, tmp_path)

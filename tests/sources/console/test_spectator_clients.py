@@ -26,10 +26,11 @@ import trio
 
 from slpstream.config import StationConfig
 from slpstream.sources.console.spectators import server
-from tests.oracles.slippi_js import HERE, MODULES, needs_slippi_js, slippi_js
+from tests.oracles.slippi_js import HERE, MODULES, needs_slippi_js
 from tests.project import IN_CI
 from tests.replays import replay, replay_path
 from tests.sources.console.daemons import daemon_of, free_port, until
+from tests.sources.console.relays import check_against_files
 from tests.synthetic.match import synthetic_match
 
 TIMEOUT_SECONDS = 120.0
@@ -201,12 +202,4 @@ async def test_slippi_js_gets_the_same_frames(tmp_path: Path, monkeypatch: pytes
     greetings = [line["connected"] for line in printed if "connected" in line]
     assert [greeting["consoleNick"] for greeting in greetings] == ["Station 7", "Station 7"]
     results = [line for line in printed if "frames" in line]
-    assert len(results) == len(data)
-    with slippi_js("frames") as reader:
-        for i, live in enumerate(results):
-            path = tmp_path / f"whole{i}.slp"
-            path.write_bytes(data[i])
-            from_file = reader.ask(path)
-            assert live["frames"] == from_file["frames"]
-            assert live["gameEnd"] == from_file["gameEnd"]
-            assert live["settings"] == from_file["settings"]
+    check_against_files(results, data, tmp_path)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from slpstream.model.errors import FieldError, FormatError, FramingError
@@ -79,19 +79,9 @@ STREAM = b"".join(MESSAGES)
 BODIES = [message[4:] for message in MESSAGES]
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 5, 80, len(STREAM)])
-def test_messages_in_pieces_of_one_size(size: int) -> None:
-    messages = wire.MessageFramer()
-    found = []
-    for start in range(0, len(STREAM), size):
-        found += messages.feed(STREAM[start : start + size])
-    assert [data for _, data in found] == BODIES
-    assert all(STREAM[offset : offset + len(data)] == data for offset, data in found)
-    assert not messages.buffered_bytes
-
-
 @given(st.lists(st.integers(0, len(STREAM)), max_size=8))
-def test_messages_in_random_splits(splits: list[int]) -> None:
+@example(splits=list(range(len(STREAM))))
+def test_messages_in_any_splits(splits: list[int]) -> None:
     messages = wire.MessageFramer()
     start = 0
     found = []
@@ -99,6 +89,8 @@ def test_messages_in_random_splits(splits: list[int]) -> None:
         found += messages.feed(STREAM[start:end])
         start = end
     assert [data for _, data in found] == BODIES
+    assert all(STREAM[offset : offset + len(data)] == data for offset, data in found)
+    assert not messages.buffered_bytes
 
 
 @given(st.binary(max_size=300))

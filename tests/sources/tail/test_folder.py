@@ -22,11 +22,14 @@ from slpstream.sources.tail import (
     Rewritten,
     Scanned,
     Settled,
+    TailedFile,
     TailEvent,
     scan,
     tailer,
 )
+from slpstream.sources.tail.file_table import FileTable
 from slpstream.sources.tail.identity import FileIdentity
+from slpstream.sources.tail.scan import scan_tree
 from slpstream.sources.tail.tailer import COARSE_SECONDS
 from tests.sources.tail.driver import WALL_CLOCK, Driver, append
 
@@ -132,6 +135,7 @@ def test_first_scan_lists_old_files_and_follows_recent_ones(
     assert driver.root_present()
 
 
+@pytest.mark.not_on_windows("Windows has no permission bits")
 def test_unreadable_file_from_the_future_is_refused(root: Path, start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(root / "a.slp", FINAL, age=-3600)
 
@@ -161,6 +165,7 @@ def test_settled_comes_after_the_last_byte_of_files_in_progress(root: Path, star
     assert [type(event) for event in events[-2:]] == [CaughtUp, Settled]
 
 
+@pytest.mark.not_on_windows("Wine keeps the name of a deleted file until it is closed, as Windows did before 10")
 def test_settled_comes_even_if_an_initial_file_vanishes(
     root: Path, start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -182,6 +187,7 @@ def test_only_files_with_a_matching_suffix_are_followed(root: Path, start: Start
     assert not driver.refused
 
 
+@pytest.mark.not_on_windows("names of files are Unicode there")
 def test_file_name_that_is_not_utf8(root: Path, start: Start) -> None:
     name = os.fsencode(root) + b"/\xff\xfe.slp"
     try:
@@ -343,6 +349,7 @@ def write_again(size: int) -> Callable[[Path], object]:
 _LAST_WORDS = HEADER + b"events, last words"
 
 
+@pytest.mark.not_on_windows("Wine keeps the name of a deleted file until it is closed, as Windows did before 10")
 @pytest.mark.parametrize("notified", [True, False])
 @pytest.mark.parametrize(
     ("change", "error", "read"),
@@ -383,6 +390,7 @@ def test_file_is_lost_and_what_has_its_name_is_opened(
         assert not driver.live()
 
 
+@pytest.mark.not_on_windows("Wine keeps the name of a deleted file until it is closed, as Windows did before 10")
 def test_deletion_is_noticed_without_a_scan(game: Path, start: Start, notifications: Notifications) -> None:
     driver = start(notifications=notifications)
     driver.settle()
@@ -431,6 +439,7 @@ def test_two_files_swap_names(root: Path, start: Start) -> None:
     assert bytes(records[b].data) == b"bbbB"
 
 
+@pytest.mark.not_on_windows("Wine does not make symbolic links as Windows has them")
 def test_second_link_is_not_a_second_file(root: Path, game: Path, driver: Driver) -> None:
     record = driver.only()
     os.link(game, root / "b.slp")
@@ -596,6 +605,7 @@ def test_new_file_does_not_wait_for_an_exhausted_one(root: Path, start: Start) -
     assert bytes(driver.live()[root / "new.slp"].data) == b"new"
 
 
+@pytest.mark.not_on_windows("Windows does not replace a file that is open")
 @pytest.mark.parametrize("release", [False, True])
 @pytest.mark.parametrize("change", ["other head", "truncated", "replaced"])
 def test_exhausted_file_is_read_again_when_it_is_another(root: Path, start: Start, change: str, release: bool) -> None:
@@ -652,6 +662,7 @@ def test_released_exhausted_file_is_known_by_more_than_its_header(root: Path, st
 # Refused.
 
 
+@pytest.mark.not_on_windows("folders have no named pipes there")
 @pytest.mark.parametrize(
     ("make", "reason"),
     [
@@ -671,11 +682,17 @@ def test_what_is_no_file_of_the_folder_is_refused_once(
         driver.settle(6)
     assert [(refused.path, refused.error.what) for refused in driver.refused] == [(root / "a.slp", reason)]
     (root / "a.slp").unlink()
+    driver.settle(6)
+    make(root / "a.slp")
+    driver.settle(6)
+    assert len(driver.refused) == 2, "it is another one"
+    (root / "a.slp").unlink()
     write(root / "a.slp", b"x")
     driver.settle(6)
     assert bytes(driver.only().data) == b"x"
 
 
+@pytest.mark.not_on_windows("Wine does not make symbolic links as Windows has them")
 def test_link_inside_the_folder_is_followed(root: Path, start: Start) -> None:
     write(root / "data.bin", b"data")
     (root / "a.slp").symlink_to("data.bin")
@@ -698,6 +715,7 @@ def test_links_to_folders_and_to_nothing_are_not_followed(root: Path, start: Sta
     assert not driver.refused
 
 
+@pytest.mark.not_on_windows("Windows has no permission bits")
 def test_unreadable_file_is_refused_until_permission_returns(
     root: Path, start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -892,6 +910,7 @@ def test_path_is_the_identity_without_inodes(root: Path, start: Start, monkeypat
     assert away.exists()
 
 
+@pytest.mark.not_on_windows("local files are read at once")
 @pytest.mark.parametrize("code", [errno.EOPNOTSUPP, errno.EAGAIN])
 def test_reads_use_threads_where_they_would_wait(
     game: Path, start: Start, monkeypatch: pytest.MonkeyPatch, code: int
@@ -916,6 +935,21 @@ def test_reads_use_threads_where_they_would_wait(
     record = driver.only()
     driver.settle()
     assert isinstance(record.error, Vanished)
+
+
+def test_scan_reports_only_differences(root: Path) -> None:
+    table = FileTable()
+    for number in range(300):
+        write(root / f"{number}.slp", b"x")
+    first = scan_tree(str(root), (".slp",), table.known_files())
+    table.reconcile(first.findings, table.next_version())
+    listed: list[TailedFile] = []
+    list(table.list_arrivals(first.findings, listed))
+    assert len(listed) == 300
+    append(root / "7.slp", b"y")
+    second = scan_tree(str(root), (".slp",), table.known_files())
+    assert second.findings.keys() == {str(root / "7.slp")}
+    assert list(second.folders) == [str(root)]
 
 
 def test_large_scans_let_other_tasks_run(root: Path, start: Start) -> None:

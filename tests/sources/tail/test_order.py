@@ -67,6 +67,18 @@ def test_old_file_that_keeps_growing_blocks_no_new_file(
     assert ("new.slp", b"y") in delivered(events)
 
 
+def test_new_file_waits_for_at_most_64_chunks(root: Path, driver: Driver, notifications: Notifications) -> None:
+    old, new = root / "old.slp", root / "new.slp"
+    begin(driver, notifications, old)
+    append(old, b"x" * 64 * 200)
+    append(new, b"y")
+    notifications.add(str(new))
+    names = [name for name, _ in delivered(driver.settle(0.001))]
+    assert 60 < names.index("new.slp") < 70
+    assert names.count("old.slp") == 200
+
+
+@pytest.mark.not_on_windows("Wine keeps the name of a deleted file until it is closed, as Windows did before 10")
 @pytest.mark.parametrize("end", ["lost", "released"])
 def test_old_file_that_is_lost_or_released_blocks_no_new_file(
     end: str, root: Path, driver: Driver, notifications: Notifications
