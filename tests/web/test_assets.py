@@ -21,11 +21,6 @@ BIG_BYTES = 8_000_000
 PAGE = "https://overlays.example"
 
 
-async def still_there(server: Served) -> None:
-    """Checks that other requests are still answered."""
-    assert (await server.ask("/healthz")).status == 200
-
-
 async def test_custom_files_are_served_as_they_are_now(tmp_path: Path) -> None:
     async with served(overlay_folder=tmp_path / "custom") as server:
         assert (await server.ask("/custom/my.css")).status == 404, "the folder does not exist yet"
@@ -117,7 +112,7 @@ async def test_file_that_changes_while_it_is_sent(
             else:
                 with pytest.raises(AssertionError, match="the connection ended"):
                     await caller.answer()
-        await still_there(server)
+        assert (await server.ask("/healthz")).status == 200
 
 
 async def test_allowed_origins_may_import_the_client_module() -> None:

@@ -23,7 +23,7 @@ from tests.daemons.process import DaemonProcess, running
 from tests.daemons.requests import correct_set
 from tests.marks import release
 from tests.sets.bundled_set import GAMES, add_game
-from tests.tournament.bracket.startgg_double import EVENT, TOKEN, DoubleSet, Entrant, Player, StartggDouble
+from tests.tournament.bracket.startgg_double import DoubleSet, Entrant, Player, StartggDouble, section
 
 pytestmark = pytest.mark.slow
 
@@ -42,13 +42,8 @@ def venue(folder: Path, *, first: str = "altea") -> Iterator[tuple[DaemonProcess
     folders = [folder / "setup-1", folder / "setup-2"]
     for each in folders:
         each.mkdir()
-    (folder / "token").write_text(f"{TOKEN}\n")
     with double.served() as url:
-        arguments = configuration(
-            folder,
-            f"[sets]\nbest_of = 5\n[bracket]\nkind = 'start.gg'\nevents = ['{EVENT}']\nurl = '{url}'\n"
-            f"token_file = '{folder / 'token'}'\nrequests_per_minute = 80\npoll_seconds = 5.0\nreport = true\n",
-        )
+        arguments = configuration(folder, "[sets]\nbest_of = 5\n" + section(url, folder))
         with running(*folders, arguments=arguments) as daemon:
             daemon.wait_ready()
             daemon.until(lambda: len(daemon.get("/v1/bracket/sets")) == 2, 60)

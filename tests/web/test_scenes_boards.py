@@ -46,10 +46,6 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
         yield daemon
 
 
-def shows(page: Page) -> None:
-    page.locator(".scene[data-phase=shown]").wait_for()
-
-
 def use(page: Page, theme: str, size: tuple[int, int]) -> None:
     """Give an open page another theme and size, and draw a game below it."""
     page.set_viewport_size({"width": size[0], "height": size[1]})
@@ -83,7 +79,7 @@ def test_themes_and_sizes(watched: WatchedPage, page: Page, played: DaemonProces
         station.frame(1200, 134, 47)
     elif station is not None:
         announce(station, page, "Golden Guardians | Zain", "Cody Schwab")
-    shows(page)
+    page.locator(".scene[data-phase=shown]").wait_for()
     if scene == "set-result":
         expect(page.locator(".decisive .words")).to_have_text(DECISIVE)
     if scene == "game-result":

@@ -17,7 +17,7 @@ from tests.daemons.configuration import configuration
 from tests.daemons.process import DaemonProcess, running
 from tests.sets.games import FOX, MARTH, SHEIK, Seat, replay
 from tests.tournament.audit.fleet import Console, fixes, write_fleet
-from tests.tournament.bracket.startgg_double import EVENT, TOKEN, DoubleSet, Entrant, Player, StartggDouble
+from tests.tournament.bracket.startgg_double import DoubleSet, Entrant, Player, StartggDouble, section
 
 PHONE = {"width": 390, "height": 700}
 HALF = {"width": 390, "height": 350}
@@ -74,15 +74,13 @@ def bracket(browser: Browser) -> Image.Image:
         double.add(DoubleSet(str(i), f"preview_400_{i}", 400, [*entrants], station=501 + i))
     with tempfile.TemporaryDirectory() as name, double.served() as url:
         folder = Path(name)
-        (folder / "startgg").write_text(TOKEN)
         for number in (1, 2):
             _play(folder, "01", number, 0, pairs[0])
         _play(folder, "02", 3, 1, pairs[1])
-        more = (
-            f"[bracket]\nkind = 'start.gg'\nevents = ['{EVENT}']\nurl = '{url}'\ntoken_file = '{folder / 'startgg'}'\n"
-            "report = true\nrequests_per_minute = 80\n"
-        )
-        with _daemon(folder, more) as daemon, open_page(browser, viewport=LAPTOP, color_scheme="light") as watched:
+        with (
+            _daemon(folder, section(url, folder)) as daemon,
+            open_page(browser, viewport=LAPTOP, color_scheme="light") as watched,
+        ):
             watched.page.goto(f"{daemon.url}/bracket")
             expect(watched.page.get_by_role("button", name="Report", exact=True)).to_be_visible(timeout=WAIT_MS)
             expect(watched.page.locator(".sets .card").first).to_be_visible(timeout=WAIT_MS)

@@ -16,6 +16,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal
 
 import trio
@@ -402,6 +403,15 @@ class StartggDouble:
 
         with serving(respond) as address:
             yield f"{address}/gql/alpha"
+
+
+def section(url: str, folder: Path) -> str:
+    """The section of a configuration for a double that is served. The token is written into the folder."""
+    (folder / "startgg").write_text(f"{TOKEN}\n")
+    return (
+        f"[bracket]\nkind = 'start.gg'\nevents = ['https://www.start.gg/{EVENT}/overview']\nurl = '{url}'\n"
+        f"token_file = '{folder / 'startgg'}'\nrequests_per_minute = 80\npoll_seconds = 5.0\nreport = true\n"
+    )
 
 
 def _winner_id(found: DoubleSet) -> int | None:

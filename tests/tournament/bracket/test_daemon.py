@@ -11,7 +11,7 @@ import pytest
 from tests.daemons.configuration import configuration
 from tests.daemons.process import DaemonProcess
 from tests.sets.games import Seat, replay
-from tests.tournament.bracket.startgg_double import EVENT, TOKEN, DoubleSet, Entrant, Player, StartggDouble, Trouble
+from tests.tournament.bracket.startgg_double import DoubleSet, Entrant, Player, StartggDouble, Trouble, section
 
 pytestmark = [pytest.mark.slow, pytest.mark.process]
 SEATS = {0: Seat("Altea"), 1: Seat("Vixen", "VIXN#101")}
@@ -34,16 +34,6 @@ def one_set() -> StartggDouble:
     return double
 
 
-def configured(folder: Path, url: str) -> tuple[str, ...]:
-    (folder / "token").write_text(f"{TOKEN}\n")
-    return configuration(
-        folder,
-        f"[bracket]\nkind = 'start.gg'\nevents = ['https://www.start.gg/{EVENT}/overview']\nurl = '{url}'\n"
-        f"token_file = '{folder / 'token'}'\nrequests_per_minute = 80\npoll_seconds = 5.0\n"
-        "report = true\nconfirm = false\nhold_seconds = 0.0\nassign_stations = true\nstart_sets = true\n",
-    )
-
-
 def test_a_killed_daemon_reports_a_set_once(tmp_path: Path) -> None:
     station = tmp_path / "setup-1"
     station.mkdir()
@@ -51,7 +41,8 @@ def test_a_killed_daemon_reports_a_set_once(tmp_path: Path) -> None:
     lost: Iterator[Trouble] = iter(["", "", "", "lost_after", "lost_before"])
     double.trouble = lambda operation: next(lost, "") if operation == "Report" else ""
     with double.served() as url:
-        arguments = configured(tmp_path, url)
+        wishes = "confirm = false\nhold_seconds = 0.0\nassign_stations = true\nstart_sets = true\n"
+        arguments = configuration(tmp_path, section(url, tmp_path) + wishes)
         for number, winner in enumerate(WINNERS):
             daemon = DaemonProcess(station, arguments=arguments, state=tmp_path / "state")
             try:
