@@ -16,7 +16,7 @@ from slpstream.api import messages
 from slpstream.config import Watch
 from slpstream.daemon.station.archive import Archive
 from slpstream.daemon.station.station import SharedServices, Station
-from slpstream.game.log_reader import GrowingLogReader, peek_game_id
+from slpstream.game.log_reader import peek_game_id
 from slpstream.model.errors import CursorGone, NoSuchGame
 from slpstream.model.messages import START, Cursor, LogMessage, Position
 from slpstream.sources.tail import FileIdentity, TailedFile
@@ -264,28 +264,6 @@ async def test_games_of_a_share_that_appears_later_are_consumed(tmp_path: Path) 
         assert not received
         away.rename(share)
         await until(lambda: received == ids)
-        nursery.cancel_scope.cancel()
-
-
-@pytest.mark.trio
-async def test_fully_read_old_games_free_their_caches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    ids = [write_game(tmp_path / f"Game_{number:02}.slp", number) for number in range(12)]
-    forgotten: list[object] = []
-    monkeypatch.setattr(GrowingLogReader, "forget", lambda reader: forgotten.append(reader))
-    async with quick_station(tmp_path) as station, trio.open_nursery() as nursery:
-        readers = [(await station.channel.locate(game_id)).log_reader for game_id in ids]
-        read: list[list[str]] = [[], []]
-
-        async def consume(number: int) -> None:
-            async for batch in LogConsumer(station.channel, offsets=[ConsumerOffset(Cursor(ids[0], "live", START))]):
-                if batch.game_id not in read[number]:
-                    read[number].append(batch.game_id)
-                await trio.sleep(0.001 * number)
-
-        for number in range(2):
-            nursery.start_soon(consume, number)
-        await until(lambda: all(reader in forgotten for reader in readers))
-        assert read == [ids, ids], "nothing is freed while another consumer still reads it"
         nursery.cancel_scope.cancel()
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import re
 import urllib.error
 import urllib.request
 import zipfile
@@ -87,19 +86,3 @@ def test_zip_on_demand_and_when_a_set_ends_once(tmp_path: Path) -> None:
         assert len(zipfile.ZipFile(io.BytesIO(body)).namelist()) == 3
         for path in (f"/v1/stations/main/sets/{'0' * 32}/replays.zip", f"/v1/stations/other/sets/{first}/replays.zip"):
             assert daemon.status(path) == 404
-
-
-@pytest.mark.slow
-def test_folder_that_cannot_be_written_is_named_and_tried_again(tmp_path: Path) -> None:
-    with handing_on(tmp_path) as daemon:
-        (tmp_path / "zips").write_text("in the way")
-        play(tmp_path, NOON)
-        play(tmp_path, NOON + 5)
-        daemon.until(lambda: "handover: the zip of a set cannot be written" in str(daemon.missing()))
-        daemon.until(lambda: re.search(r"handover_failures_total [1-9]", daemon.text("/metrics")) is not None)
-        assert "slpstream_handover_waiting_sets 1.0" in daemon.text("/metrics")
-        assert [line for line in daemon.lines if line.get("event") == "set cannot be handed on"]
-    (tmp_path / "zips").unlink()
-    with handing_on(tmp_path) as daemon:  # what waited was remembered
-        daemon.until(lambda: zips(tmp_path) == ["Ann (Fox) vs Bob (Fox).zip"])
-        daemon.until(lambda: not daemon.missing())
