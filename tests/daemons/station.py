@@ -74,7 +74,7 @@ async def log_of(station: Station) -> AsyncIterator[list[bytes]]:
         nursery.cancel_scope.cancel()
 
 
-async def until(condition: Callable[[], bool]) -> None:
+async def until(condition: Callable[[], object]) -> None:
     """Wait until a condition is true."""
     while not condition():
         await trio.sleep(0.005)
