@@ -133,3 +133,13 @@ def test_the_way_in_which_changes_are_noticed_is_shown(tmp_path: Path) -> None:
         with configured(tmp_path, text, tmp_path / strategy) as daemon:
             assert [station["watching"] for station in daemon.get("/v1/stations")["stations"]] == [strategy]
             assert f'slpstream_watched_stations{{strategy="{strategy}"}} 1.0' in daemon.text("/metrics")
+
+
+def test_modules_for_stats_are_imported_before_the_first_game(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The start of the daemon does not wait for them, nor does the first game."""
+    monkeypatch.setenv("PYTHONPROFILEIMPORTTIME", "1")
+    with running(folder) as daemon:
+        daemon.until(lambda: "slpstream.stats.game" in str(daemon.lines))
+        log = [str(line) for line in daemon.lines]
+    [listening] = [number for number, line in enumerate(log) if "'listening'" in line]
+    assert not any("slpstream.stats.game" in line for line in log[:listening])

@@ -17,6 +17,7 @@ import trio
 
 from slpstream.api import messages
 from slpstream.simulate.play import write_replay
+from tests.daemons.configuration import configuration
 from tests.daemons.process import DaemonProcess, LogReader
 from tests.sources.console.dolphins import needs_enet
 from tests.sources.console.flooders import ENET, TCP, flooding
@@ -61,21 +62,13 @@ class Probe:
         self._thread.join()
 
 
-def _configuration(folder: Path, ports: dict[str, int], copies: int) -> Path:
-    lines = [
-        "[recordings]",
-        f"folder = '{folder / 'recordings'}'",
-        "[[stations]]",
-        'id = "canary"',
-        f"folder = '{folder / 'canary'}'",
-    ]
+def _configuration(folder: Path, ports: dict[str, int], copies: int) -> tuple[str, str]:
+    stations = [("canary", f"folder = '{folder / 'canary'}'")]
     for kind, port in ports.items():
-        key = "dolphin" if kind in ENET else "console"
-        for copy in range(copies):
-            lines += ["[[stations]]", f'id = "{kind}-{copy}"', f'{key} = "127.0.0.1:{port}"']
-    path = folder / "slpstream.toml"
-    path.write_text("\n".join(lines))
-    return path
+        source = f"{'dolphin' if kind in ENET else 'console'} = '127.0.0.1:{port}'"
+        stations += [(f"{kind}-{copy}", source) for copy in range(copies)]
+    tables = [f"[[stations]]\nid = '{name}'\n{source}\n" for name, source in stations]
+    return configuration(folder, f"[recordings]\nfolder = '{folder / 'recordings'}'\n{''.join(tables)}")
 
 
 @pytest.mark.parametrize(
@@ -91,7 +84,7 @@ def test_flood(tmp_path: Path, kinds: list[str], copies: int) -> None:
     canary.mkdir()
     data = synthetic_match(seed=9, frames=60 * _SECONDS)
     with flooding(kinds) as ports:
-        daemon = DaemonProcess(arguments=("--config", str(_configuration(tmp_path, ports, copies))))
+        daemon = DaemonProcess(arguments=_configuration(tmp_path, ports, copies))
         try:
             daemon.until(lambda: daemon.get("/v1/stations")["stations"][0]["state"] == "idle")
             reader = LogReader("canary")
