@@ -17,7 +17,7 @@ from click.testing import Result
 from slpstream.api import open_replay
 from slpstream.cli import export, pack
 from slpstream.formats.slippi import arrow
-from tests.cli.command_line import INPUT_OUTPUT, NO, USAGE, called, on_terminal, slpstream
+from tests.cli.command_line import INPUT_OUTPUT, NO, USAGE, called, slpstream
 from tests.formats.games import games as finished_games
 from tests.formats.slippi.built import ONLINE, Built, varied_replay
 from tests.marks import slow
@@ -248,9 +248,3 @@ def test_missing_extra_is_reported(folder: Path, tmp_path: Path, module: str) ->
     assert done.returncode == USAGE
     assert done.stderr == "slpstream: export needs numpy and pyarrow: pip install 'slpstream[analysis]'\n"
     assert not (tmp_path / "out").exists()
-
-
-def test_progress_bar_and_errors_on_a_terminal(folder: Path, tmp_path: Path) -> None:
-    (folder / "bad.slp").write_text("no replay")
-    _, shown = on_terminal("export", folder, "--to", "csv", "-o", tmp_path / "out")
-    assert all(words in shown for words in ("exporting", "5/5", "100%", "not a Slippi replay"))

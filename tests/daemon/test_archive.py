@@ -18,14 +18,14 @@ from slpstream.daemon.station.archive import Archive
 from slpstream.daemon.station.station import SharedServices, Station
 from slpstream.game.log_reader import peek_game_id
 from slpstream.model.errors import CursorGone, NoSuchGame
-from slpstream.model.messages import START, Cursor, LogMessage, Position
+from slpstream.model.messages import START, Cursor, Position
 from slpstream.sources.tail import FileIdentity, TailedFile
 from slpstream.sources.tail.scan import scan_tree
-from slpstream.stream import Game, LogConsumer
+from slpstream.stream import LogConsumer
 from slpstream.stream.log_consumer import ConsumerOffset
 from slpstream.system.metrics import Metrics
 from tests.daemons.played_game import game_id_of
-from tests.daemons.station import TIMEOUT_SECONDS, running_station, until
+from tests.daemons.station import TIMEOUT_SECONDS, running_station, until, whole_log
 from tests.synthetic.match import synthetic_match
 
 quick_station = partial(running_station, stalled_seconds=0.1, idle_seconds=0.2)
@@ -196,16 +196,9 @@ async def test_of_several_files_with_a_game_the_one_that_holds_most_counts(tmp_p
         await until(lambda: len(names(station)) == len(paths) + len(copies))
         for path, game_id in zip(paths, ids, strict=True):
             game = await station.channel.locate(game_id)
-            assert len(await every_message(game)) == len(list(messages(path)))
+            assert len(await whole_log(game)) == len(list(messages(path)))
         game = await station.channel.locate(game_id_of(cut))
         assert game.order[2] == "cut_9000.slp", "a game without a whole file"
-
-
-async def every_message(game: Game) -> list[LogMessage]:
-    found: list[LogMessage] = []
-    while messages := await game.log_reader.messages("live", found[-1].position if found else START):
-        found += messages
-    return found
 
 
 @pytest.mark.trio

@@ -19,7 +19,6 @@ from slpstream.sources.console.event_framer import (
     SkippedBytes,
 )
 from tests.formats.slippi.built import Built, varied_replay
-from tests.replays import replays
 from tests.sources.console.wii import pieces, raw_of
 
 ONE = raw_of(varied_replay())
@@ -56,15 +55,6 @@ def test_several_games(sizes: tuple[int, ...]) -> None:
     assert framer.frame is not None
     assert not framer.in_game
     assert not framer.buffered_bytes
-
-
-def test_games_of_each_layout() -> None:
-    for path in replays():
-        data = path.read_bytes()
-        size = int.from_bytes(data[11:15], "big")
-        if data.startswith(b"{U") and size:
-            _, outputs = feed([data[15 : 15 + size]])
-            assert games(outputs) == [data[15 : 15 + size]], path.name
 
 
 def test_helo_between_events() -> None:

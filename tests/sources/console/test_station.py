@@ -19,7 +19,7 @@ from slpstream.daemon.consoles import SourceReporter
 from slpstream.daemon.station import Station
 from slpstream.model.messages import START, LogMessage
 from slpstream.system.metrics import Metrics
-from tests.daemons.station import running_station, until
+from tests.daemons.station import running_station, until, whole_log
 from tests.sources.console.disks import Disk
 from tests.sources.console.recordings import GAME, OTHER, recorder_of
 from tests.sources.console.wii import raw_of
@@ -41,15 +41,6 @@ class Setup:
         """The log of a game as the station has published it."""
         games = self.station.channel.games
         return (games[game].logs["live"].since(START) or []) if game < len(games) else []
-
-    async def read_back(self) -> Sequence[LogMessage]:
-        """The same log, read back from the file and from the pending bytes."""
-        read: list[LogMessage] = []
-        while more := await self.station.channel.games[0].log_reader.messages(
-            "live", read[-1].position if read else START
-        ):
-            read += more
-        return read
 
     def reason(self) -> str:
         return str(self.station.describe()["reason"])
@@ -93,7 +84,7 @@ async def test_full_disk_during_a_game(tmp_path: Path, begin: int) -> None:
         assert setup.station.state == "playing"
         assert "No space left on device" in setup.reason()
         assert setup.recorder.unwritten_bytes > 20_000
-        assert lines(await setup.read_back()) == lines(setup.published())
+        assert lines(await whole_log(setup.station.channel.games[0])) == lines(setup.published())
         setup.disk.failing = None
         await until(lambda: setup.recorder.unwritten_bytes == 0 and "space" not in setup.reason())
         await send(setup, GAME[45_000:])
@@ -120,7 +111,7 @@ async def test_full_disk_during_a_whole_game(tmp_path: Path) -> None:
         await until(lambda: bool(setup.published()) and setup.published()[-1].type == "metadata")
         assert setup.station.state == "idle"
         assert not list((tmp_path / "wii").glob("*.slp"))
-        assert lines(await setup.read_back()) == lines(setup.published())
+        assert lines(await whole_log(setup.station.channel.games[0])) == lines(setup.published())
         setup.disk.failing = None
         await until(lambda: setup.recorder.unwritten_bytes == 0)
         await until(lambda: setup.station.active_files == 0)
