@@ -400,9 +400,13 @@ def _replays(organiser: Organiser) -> None:
     [shown] = re.findall(r"`(.*)\.zip`", STEPS[12])
     organiser.running.until(lambda: (zips / f"{shown}.zip").exists(), TRIES_SECONDS)
     assert problems(zips / f"{shown}.zip") == []
-    again = organiser.entry("03")["setId"]
-    with urllib.request.urlopen(f"{organiser.running.url}/v1/stations/03/sets/{again}/replays.zip") as response:
+    daemon, again = organiser.running, organiser.entry("03")["setId"]
+    with urllib.request.urlopen(f"{daemon.url}/v1/stations/03/sets/{again}/replays.zip") as response:
         assert problems(io.BytesIO(response.read())) == []
+        assert response.headers["content-type"] == "application/zip"
+        assert response.headers["content-disposition"] == f'attachment; filename="{shown}.zip"'
+    for other in (f"03/sets/{'0' * 32}", f"other/sets/{again}"):
+        assert daemon.status(f"/v1/stations/{other}/replays.zip") == 404
 
 
 def _end(organiser: Organiser) -> None:

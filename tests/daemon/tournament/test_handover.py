@@ -175,6 +175,7 @@ async def test_set_whose_zip_failed_leaves_its_name_to_another_one(
             await here.until(lambda: list(here.zips()) == [f"{NAME}.zip"])
         await here.until(lambda: here.handover.waiting == 0)
         assert list(here.zips()) == [f"{NAME} 2.zip", f"{NAME}.zip"], "it is tried again"
+        assert b"slpstream_handover_zips_total 2.0" in here.metrics.render()
         with failing(monkeypatch, "first", ZeroDivisionError()):
             here.play_set(60, station="first")
             here.play_set(60.5, station="second")
