@@ -29,7 +29,7 @@ from slpstream.store import FILE_NAME, open_database
 from slpstream.stream import Channel
 from tests.daemons.process import running
 from tests.daemons.sets import no_archive, running_sets
-from tests.sets.games import Folder, Seat, replay
+from tests.sets.games import ANN_AND_BOB, Folder, replay
 from tests.store import samples
 from tests.store.samples import start
 
@@ -163,8 +163,7 @@ def test_games_not_played_for_points_are_in_no_set() -> None:
 @pytest.mark.slow
 def test_set_from_file_to_websocket_and_after_a_restart(tmp_path: Path) -> None:
     folder, state = Folder(tmp_path / "main"), tmp_path / "state"
-    seats = {0: Seat("Ann", "ANN#1"), 1: Seat("Bob", "BOB#2")}
-    folder.add(0, replay(seats, {0: 1, 1: 0}, seconds=60, minute=0))
+    folder.add(0, replay(ANN_AND_BOB, {0: 1, 1: 0}, seconds=60, minute=0))
     for path in folder.path.iterdir():
         os.utime(path, (time.time() - 300,) * 2)
     address = "/v1/stations/main/set"
@@ -177,7 +176,7 @@ def test_set_from_file_to_websocket_and_after_a_restart(tmp_path: Path) -> None:
             while (message := json.loads(socket.recv(timeout=10)))["type"] != "set" or message["bestOf"] != 5:
                 pass
             assert message == {"type": "set", "station": "main", **corrected}
-            running_game = replay(seats, {0: 4, 1: 4}, seconds=5, minute=5, ended=False)
+            running_game = replay(ANN_AND_BOB, {0: 4, 1: 4}, seconds=5, minute=5, ended=False)
             (folder.path / "now.slp").write_bytes(running_game)
             while (message := json.loads(socket.recv(timeout=10)))["type"] != "set":
                 pass

@@ -32,10 +32,9 @@ from slpstream.tournament.handover import archive
 from slpstream.tournament.handover.handed_set import HandedSet
 from tests.daemons.sets import no_archive
 from tests.daemons.station import TIMEOUT_SECONDS
-from tests.sets.games import DAY, NO_CONTEST, Seat, replay
+from tests.sets.games import ANN_AND_BOB, DAY, NO_CONTEST, replay
 from tests.tournament.handover.validator import document, problems
 
-ANN_AND_BOB = {0: Seat("Ann", "ANN#1"), 1: Seat("Bob", "BOB#2")}
 NAME = "Ann (Fox) vs Bob (Fox)"
 
 pytestmark = pytest.mark.trio

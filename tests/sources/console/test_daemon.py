@@ -126,21 +126,26 @@ def test_missing_enet_is_a_config_error(monkeypatch: pytest.MonkeyPatch) -> None
 
 @pytest.mark.trio
 async def test_discovered_console_that_does_not_answer(tmp_path: Path) -> None:
-    """It becomes a station that is offline."""
+    """It becomes one station, which is offline, also when another name is broadcast from the same address."""
     port = free_port()
     relay = Relay(discovery=True, discovery_host="127.0.0.1", discovery_port=port)
+    there = StationConfig(id="Setup-7", folder=str(tmp_path / "there"))
+    (tmp_path / "there").mkdir()
     with trio.fail_after(TIMEOUT_SECONDS):
-        async with daemon_of(tmp_path, relay=relay) as daemon:
+        async with daemon_of(tmp_path, there, relay=relay) as daemon:
             with trio.socket.socket(type=trio.socket.SOCK_DGRAM) as sender:
-                while not daemon.stations():
+                while len(daemon.stations()) < 2:
                     await sender.sendto(write_call("Setup 7", "01:02:03:04:05:06"), ("127.0.0.1", port))
                     await trio.sleep(0.02)
-            await until(lambda: "cannot be reached" in daemon.stations()[0]["reason"])
-            [station] = daemon.stations()
-            assert (station["id"], station["name"], station["state"]) == ("Setup-7", "Setup 7", "offline")
-            assert daemon.not_ready() == [f"station Setup-7: {station['reason']}"]
-            await daemon.running.remove("Setup-7")
-            assert not daemon.stations()
+                for _ in range(5):
+                    await sender.sendto(write_call("Other", "01:02:03:04:05:07"), ("127.0.0.1", port))
+                    await trio.sleep(0.02)
+            await until(lambda: "cannot be reached" in daemon.stations()[1]["reason"])
+            _, station = daemon.stations()
+            assert (station["id"], station["name"], station["state"]) == ("Setup-7-2", "Setup 7", "offline")
+            assert daemon.not_ready() == [f"station Setup-7-2: {station['reason']}"]
+            await daemon.running.remove("Setup-7-2")
+            assert [each["id"] for each in daemon.stations()] == ["Setup-7"]
 
 
 @pytest.mark.trio

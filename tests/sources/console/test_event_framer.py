@@ -104,14 +104,9 @@ def test_gap_loses_only_nearby_events(begin: int, lost: int, seed: int) -> None:
     assert found[-1] == TWO, "the next game is whole"
     if not in_game:
         return
-    before = len(ONE[:begin])
-    whole = (
-        sum(len(output.data) for output in outputs if isinstance(output, GameEvents)) + len(found[0]) + len(found[-1])
-    )
-    assert found[0][: before - 600] == ONE[: max(0, before - 600)]
-    rest = found[0][before:]
+    assert found[0][: begin - 600] == ONE[: max(0, begin - 600)]
+    rest = found[0][begin:]
     assert ONE.endswith(rest[600:]) or len(rest) < 1200
-    assert whole > 0
 
 
 @given(st.binary(max_size=2000), st.integers(0, 50))

@@ -10,11 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.command_line import exit_code
-from tests.sets.games import NO_CONTEST, Seat, replay
+from tests.sets.games import ANN_AND_BOB, NO_CONTEST, replay
 from tests.tournament.handover.validator import copied, document, problems
-
-ANN_AND_BOB = {0: Seat("Ann", "ANN#1"), 1: Seat("Bob", "BOB#2")}
-
 
 run = partial(exit_code, "replays")
 
