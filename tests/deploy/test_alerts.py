@@ -1,5 +1,7 @@
-"""The rules in deploy/prometheus and the dashboard in deploy/grafana: promtool accepts and tests them, and every metric
-in them exists.
+"""The rules in deploy/prometheus and the dashboard in deploy/grafana.
+
+promtool accepts and tests the rules, every metric in them exists, and a real Prometheus that scrapes a real daemon sees
+an alert fire and resolve.
 """
 
 from __future__ import annotations
@@ -7,6 +9,10 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+import time
+import urllib.parse
+import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +21,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from slpstream import config
 from slpstream.system.metrics import TABLE, Metrics
-from tests.deploy.tools import needs
+from tests.daemons.process import running
+from tests.deploy.tools import free_port, needs
 from tests.project import ROOT
 
 PROMETHEUS = ROOT / "deploy/prometheus"
@@ -23,6 +30,8 @@ RULES = PROMETHEUS / "rules.yml"
 RULES_TEST = ROOT / "tests/deploy/rules_test.yml"
 DASHBOARD = ROOT / "deploy/grafana/slpstream.json"
 ALERTS = re.findall(r"- alert: (\w+)", RULES.read_text())
+START_SECONDS = 20.0
+ALERT_SECONDS = 30.0
 _SUFFIXES = ("_bucket", "_sum", "_count")
 
 
@@ -127,10 +136,94 @@ def grafana(query: str) -> str:
     return query
 
 
-@needs("promtool")
-def test_queries_of_the_dashboard_are_valid(tmp_path: Path) -> None:
-    rules = [{"record": f"query:{number}", "expr": grafana(query)} for number, query in enumerate(queries())]
-    (tmp_path / "rules.yml").write_text(json.dumps({"groups": [{"name": "dashboard", "rules": rules}]}))
-    done = promtool("check", "rules", tmp_path / "rules.yml")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert f"{len(rules)} rules found" in done.stdout
+class Prometheus:
+    """A running Prometheus."""
+
+    def __init__(self, port: int, process: subprocess.Popen[bytes]) -> None:
+        self._url = f"http://127.0.0.1:{port}"
+        self._process = process
+
+    def get(self, path: str, **query: str) -> Any:
+        with urllib.request.urlopen(f"{self._url}{path}?{urllib.parse.urlencode(query)}", timeout=10) as response:
+            return json.load(response)["data"]
+
+    def ready(self) -> bool:
+        try:
+            with urllib.request.urlopen(f"{self._url}/-/ready", timeout=5) as response:
+                return bool(response.status == 200)
+        except OSError:
+            assert self._process.poll() is None
+            return False
+
+    def states(self, alert: str, **labels: str) -> list[str]:
+        """The states of the alerts with this name: `pending` or `firing`."""
+        return [
+            found["state"]
+            for found in self.get("/api/v1/alerts")["alerts"]
+            if found["labels"]["alertname"] == alert and labels.items() <= found["labels"].items()
+        ]
+
+
+def without_delays(rules: str) -> str:
+    """The shipped rules with waits of 0 and ranges of 5 seconds."""
+    rules, waits = re.subn(r"for: \w+", "for: 0s", rules)
+    rules, ranges = re.subn(r"\[\w+\]", "[5s]", rules)
+    rules = re.sub(r"\n    interval: \w+", "", rules)
+    assert waits
+    assert ranges
+    return rules
+
+
+@pytest.fixture
+def prometheus(tmp_path: Path) -> Iterator[tuple[Prometheus, Path, Any]]:
+    """A Prometheus, the folder of the station `tv1`, and the daemon that is scraped."""
+    replays = tmp_path / "replays"
+    replays.mkdir()
+    (tmp_path / "slpstream.toml").write_text(
+        f'[watch]\nscan_seconds = 0.3\n[[stations]]\nid = "tv1"\nfolder = "{replays}"\n'
+    )
+    port = free_port()
+    with running(arguments=("--config", str(tmp_path / "slpstream.toml"))) as daemon:
+        daemon.wait_ready()
+        (tmp_path / "slpstream.rules.yml").write_text(without_delays(RULES.read_text()))
+        scrape = SCRAPE.replace("127.0.0.1:5151", daemon.url.removeprefix("http://")).replace("15s", "1s")
+        (tmp_path / "prometheus.yml").write_text(f"global: {{evaluation_interval: 1s}}\n{scrape}")
+        command = ["prometheus", f"--config.file={tmp_path}/prometheus.yml", f"--storage.tsdb.path={tmp_path}/data"]
+        command += [f"--web.listen-address=127.0.0.1:{port}", "--log.level=warn"]
+        with (tmp_path / "log").open("wb") as log, subprocess.Popen(command, stderr=log, cwd=tmp_path) as process:
+            try:
+                found = Prometheus(port, process)
+                until(found.ready, START_SECONDS)
+                yield found, replays, daemon
+            finally:
+                process.terminate()
+                process.wait(timeout=20)
+
+
+def until(condition: Any, seconds: float = ALERT_SECONDS) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+@pytest.mark.slow
+@needs("prometheus")
+def test_prometheus_sees_an_alert_fire_and_resolve(prometheus: tuple[Prometheus, Path, Any]) -> None:
+    found, replays, daemon = prometheus
+    until(lambda: found.get("/api/v1/query", query="slpstream_station_ready == 1")["result"])
+    assert found.states("SlpstreamStationNotReady") == []
+    assert found.states("SlpstreamDown") == []
+    away = replays.rename(replays.with_name("away"))
+    until(lambda: found.states("SlpstreamStationNotReady", station="tv1") == ["firing"])
+    away.rename(replays)
+    until(lambda: found.states("SlpstreamStationNotReady") == [])
+    rules = found.get("/api/v1/rules")["groups"][0]["rules"]
+    assert len(rules) == len(ALERTS)
+    assert {rule["health"] for rule in rules} == {"ok"}
+    [target] = found.get("/api/v1/targets")["activeTargets"]
+    assert (target["health"], target["lastError"]) == ("up", "")
+    for query in queries():
+        found.get("/api/v1/query", query=grafana(query))
+    daemon.terminate()
+    until(lambda: found.states("SlpstreamDown", job="slpstream") == ["firing"])

@@ -31,7 +31,7 @@ from slpstream.search.situations import parse
 from slpstream.search.situations.query import Query
 from tests.docs.commands import commands
 from tests.docs.pages import DOCS, blocks
-from tests.replays import replay
+from tests.replays import replay, replays
 from tests.synthetic.match import synthetic_match
 
 CONTEXT = Context(("ANN#1",))
@@ -128,6 +128,19 @@ def test_examples_of_situations_are_valid() -> None:
     queries = examples_of_situations()
     assert len(queries) > 10
     assert not [query for query in queries if not isinstance(parse(query), Query)]
+
+
+@pytest.mark.slow
+def test_examples_of_situations_run_on_all_replays() -> None:
+    found = dict.fromkeys(examples_of_situations(), 0)
+    for path in replays():
+        if path.name in {"not_slp_text.slp", "corrupt.slp"}:
+            continue
+        opened = open_replay(path)
+        for query in found:
+            found[query] += len(opened.situations(query))
+    missing = [query for query, count in found.items() if not count]
+    assert len(missing) <= 4, "most of them happen in some game; of four, nobody plays or does it"
 
 
 def test_examples_of_games_are_valid() -> None:
