@@ -8,7 +8,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
 from click.testing import CliRunner, Result
+
+from slpstream.cli import main
 
 NO, USAGE, INPUT_OUTPUT, CONFIG = 1, 2, 74, 78
 """Exit codes."""
@@ -46,6 +49,16 @@ def called(command: Any, *arguments: object) -> Result:
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
     return result
+
+
+def exit_code(*arguments: object) -> int:
+    """Run a command in this process with everything around it, as for users, and return its exit code.
+
+    What it prints is left for a fixture that captures it.
+    """
+    with pytest.raises(SystemExit) as exit_:
+        main([str(argument) for argument in arguments])
+    return int(exit_.value.code or 0)
 
 
 def on_terminal(*arguments: str | Path) -> tuple[subprocess.CompletedProcess[bytes], str]:

@@ -48,17 +48,6 @@ def test_stations_and_sets_are_listed(tmp_path: Path, double: StartggDouble) -> 
 
 
 @pytest.mark.slow
-def test_subfolders_are_stations(tmp_path: Path, double: StartggDouble) -> None:
-    (tmp_path / "setups" / "01").mkdir(parents=True)
-    with double.served() as url:
-        path = Path(configured(tmp_path, url))
-        text = path.read_text().replace("'wii-1'", "'*'").replace("'/wii'", f"'{tmp_path / 'setups'}'")
-        path.write_text(text)
-        result = CliRunner().invoke(cli, ["bracket", str(path)])
-    assert result.output.splitlines()[1] == "station 1: is 01"
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("token", "admin", "what"),
     [

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from functools import partial
 from pathlib import Path
 
@@ -13,25 +11,12 @@ import trio
 
 from slpstream.api import open_replay
 from slpstream.cli.demo import play_matches
+from tests.cli.command_line import slpstream
 
 
 @pytest.mark.slow
 def test_once_prints_addresses_and_ends_after_one_match() -> None:
-    command = [
-        sys.executable,
-        "-W",
-        "error",
-        "-m",
-        "slpstream",
-        "demo",
-        "--strict",
-        "--port",
-        "0",
-        "--once",
-        "--speed",
-        "60",
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = slpstream("demo", "--strict", "--port", "0", "--once", "--speed", "60")
     assert (done.returncode, done.stderr) == (0, "")
     port = re.search(r":(\d+)/", done.stdout)
     assert port is not None

@@ -17,11 +17,10 @@ from click.testing import Result
 from slpstream.api import open_replay
 from slpstream.cli import export, pack
 from slpstream.formats.slippi import arrow
-from tests.cli.command_line import INPUT_OUTPUT, NO, USAGE, called, on_terminal, slpstream
+from tests.cli.command_line import INPUT_OUTPUT, NO, USAGE, called, slpstream
 from tests.formats.games import games as finished_games
 from tests.formats.slippi.built import ONLINE, Built, varied_replay
 from tests.marks import slow
-from tests.replays import replays
 
 TEXT = ds.CsvFileFormat(convert_options=pa.csv.ConvertOptions(null_values=[""]))
 """CSV in which only empty cells are null, so that the text `nan` is a number."""
@@ -113,21 +112,6 @@ def test_tables_equal_the_columns(folder: Path, tmp_path: Path, kind: str, revis
             assert pq.read_table(out / name).schema.field(2).type == table.schema.field(2).type
             frames = pd.read_parquet(out / name)
             assert len(frames) == len(table)
-
-
-def test_duckdb_reads_the_values(folder: Path, tmp_path: Path) -> None:
-    duckdb = pytest.importorskip("duckdb")
-    out = tmp_path / "out"
-    tables = expected(sorted(folder.rglob("*.slp")))
-    assert run(folder, "--to", "parquet", "-o", out).exit_code == 0
-    assert run(folder, "--to", "csv", "-o", tmp_path / "csv", "--tables", "frames").exit_code == 0
-    with duckdb.connect() as database:
-        for name, table in tables.items():
-            rows = database.sql(f"select * from '{out / name}/*.parquet'").fetchall()
-            assert rows == [tuple(row.values()) for row in plain(table)]
-        columns = database.sql(f"select post_position_x, pre_buttons from '{tmp_path}/csv/frames/*.csv'").fetchnumpy()
-    assert columns["post_position_x"].astype(np.float32).tolist() == tables["frames"]["post_position_x"].to_pylist()
-    assert columns["pre_buttons"].tolist() == tables["frames"]["pre_buttons"].to_pylist()
 
 
 def test_csv_equals_the_columns(folder: Path, tmp_path: Path) -> None:
@@ -264,26 +248,3 @@ def test_missing_extra_is_reported(folder: Path, tmp_path: Path, module: str) ->
     assert done.returncode == USAGE
     assert done.stderr == "slpstream: export needs numpy and pyarrow: pip install 'slpstream[analysis]'\n"
     assert not (tmp_path / "out").exists()
-
-
-def test_progress_bar_and_errors_on_a_terminal(folder: Path, tmp_path: Path) -> None:
-    (folder / "bad.slp").write_text("no replay")
-    _, shown = on_terminal("export", folder, "--to", "csv", "-o", tmp_path / "out")
-    assert all(words in shown for words in ("exporting", "5/5", "100%", "not a Slippi replay"))
-
-
-@pytest.mark.slow
-def test_tables_of_replays_equal_the_columns(tmp_path: Path) -> None:
-    """Replays of several versions."""
-    names = "singles_0.1 doubles_1.2 ice_climbers_rollbacks_3.18 items_3.2 crashed_3.18 v2.0 itemExport"
-    files = [path for path in replays() if path.stem in names.split()]
-    assert run(*files, "--to", "parquet", "-o", tmp_path / "out", "--revisions", "all").exit_code == 0
-    for name, table in expected(files, revisions="all").items():
-        read = pq.read_table(tmp_path / "out" / name)
-        for column in table.schema.names:
-            ours, theirs = read[column].combine_chunks(), table[column].combine_chunks()
-            if pa.types.is_floating(theirs.type):
-                assert ours.is_null().equals(theirs.is_null())
-                assert np.array_equal(ours.fill_null(0), theirs.fill_null(0), equal_nan=True), column
-            else:
-                assert ours.to_pylist() == theirs.to_pylist(), column

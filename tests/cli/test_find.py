@@ -6,22 +6,19 @@ import json
 import shutil
 import tarfile
 import zipfile
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from slpstream import api
-from slpstream.cli import main
 from slpstream.game.described import DescribedGame
+from tests.cli.command_line import exit_code
 from tests.daemons.process import running
 from tests.synthetic.match import synthetic_match
 
-
-def run(*arguments: str) -> int:
-    with pytest.raises(SystemExit) as exit_:
-        main(["find", *arguments])
-    return int(exit_.value.code or 0)
+run = partial(exit_code, "find")
 
 
 @pytest.fixture
@@ -34,13 +31,13 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_games_of_a_folder_are_listed_by_file(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    assert run(str(folder), "game_a", "duration:<1m") == 0
+    assert run(folder, "game_a", "duration:<1m") == 0
     output = capfd.readouterr().out
     assert output.startswith("Game_A.slp  ")
     assert len(output.splitlines()) == 1
-    assert run(str(folder), "duration:>1h") == 1
+    assert run(folder, "duration:>1h") == 1
     assert capfd.readouterr().out == ""
-    assert run(str(folder), "--json", "game_a") == 0
+    assert run(folder, "--json", "game_a") == 0
     game = json.loads(capfd.readouterr().out)
     assert (game["file"], game["format"], len(game["players"])) == (str(folder / "Game_A.slp"), "slippi", 2)
 
@@ -52,24 +49,24 @@ def test_games_in_archives_are_found(folder: Path, jobs: str, capfd: pytest.Capt
         zip_archive.writestr("broken.slp", b"nothing")
     with tarfile.open(folder / "games.tar.gz", "w:gz") as tar_archive:
         tar_archive.add(folder / "Game_A.slp", "Game_C.slp")
-    assert run(str(folder), "--jobs", jobs, "game_") == 1, "a member cannot be read"
+    assert run(folder, "--jobs", jobs, "game_") == 1, "a member cannot be read"
     captured = capfd.readouterr()
     names = ["Game_A.slp", "games.tar.gz::Game_C.slp", "games.zip::day 1/Game_B.slp"]
     assert [line.split("  ", 1)[0] for line in captured.out.splitlines()] == names
     assert "games.zip::broken.slp" in captured.err
-    assert run(str(folder / "games.tar.gz"), "--paths") == 0
+    assert run(folder / "games.tar.gz", "--paths") == 0
     assert capfd.readouterr().out == f"{folder / 'games.tar.gz'}::Game_C.slp\n"
 
 
 def test_paths_are_for_other_programs(folder: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
-    assert run(str(folder), "-0") == 0
+    assert run(folder, "-0") == 0
     assert capfdbinary.readouterr().out == b"".join(
         bytes(folder / name) + b"\0" for name in ("Game_A.slp", "Other\n.slp")
     )
 
 
 def test_mistakes_are_marked(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    assert run(str(folder), "char:fox stge:fd") == 2
+    assert run(folder, "char:fox stge:fd") == 2
     captured = capfd.readouterr()
     assert captured.out == ""
     assert captured.err.splitlines()[1:] == ["  char:fox stge:fd", "           ^^^^"]
@@ -88,7 +85,7 @@ def test_input_output_errors_have_a_code_of_their_own(
         return game
 
     monkeypatch.setattr(api, "read_game", read_game)
-    assert run(str(folder), *form, query) == 74
+    assert run(folder, *form, query) == 74
 
 
 @pytest.mark.parametrize("place", ["http://127.0.0.1:9", "."])
@@ -98,12 +95,12 @@ def test_a_query_that_is_not_utf_8_is_refused(place: str, capfd: pytest.CaptureF
 
 
 def test_me_is_given_or_configured(folder: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    assert run(str(folder), "@me") == 2
+    assert run(folder, "@me") == 2
     assert "[search]" in capfd.readouterr().err
-    assert run(str(folder), "--me", "NO#1", "--", "-@me") == 0
+    assert run(folder, "--me", "NO#1", "--", "-@me") == 0
     config = tmp_path / "slpstream.toml"
     config.write_text('[search]\nme = ["NO#1"]\n')
-    assert run(str(folder), "--config", str(config), "@me") == 1
+    assert run(folder, "--config", config, "@me") == 1
 
 
 @pytest.mark.process

@@ -2,45 +2,30 @@
 
 from __future__ import annotations
 
-import io
 import os
-import sys
-from contextlib import closing, redirect_stderr, redirect_stdout
+from contextlib import closing
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
+from click.testing import Result
 
 from slpstream.api import read_game
-from slpstream.cli import main
+from slpstream.cli.reindex import command
 from slpstream.game.record import record_of
-from slpstream.model.errors import FormatError
 from slpstream.store import FILE_NAME, Entry, GamesQuery, open_database
 from slpstream.store.backfill import path_key
-from tests.cli.command_line import on_terminal
-from tests.replays import replays
+from tests.cli.command_line import called, exit_code
 from tests.synthetic.match import synthetic_match
 
 GAMES = [synthetic_match(seed=seed, frames=100) for seed in range(3)]
 OLD = 1_700_000_000
 
 
-class Done(NamedTuple):
-    """The exit code and output of a command."""
-
-    returncode: int
-    stdout: str
-    stderr: str
-
-
-def reindex(state: Path, *arguments: str | Path) -> Done:
+def reindex(state: Path, *arguments: str | Path) -> Result:
     """Run the command in this process."""
-    stdout, stderr = io.StringIO(), io.StringIO()
-    with pytest.MonkeyPatch.context() as patch, redirect_stdout(stdout), redirect_stderr(stderr):
+    with pytest.MonkeyPatch.context() as patch:
         patch.setenv("STATE_DIRECTORY", str(state))
-        with pytest.raises(SystemExit) as ended:
-            main(["reindex", *map(str, arguments)])
-    return Done(int(ended.value.code or 0), stdout.getvalue(), stderr.getvalue())
+        return called(command, *arguments)
 
 
 @pytest.fixture
@@ -68,7 +53,7 @@ def test_folder_is_indexed_and_broken_files_are_reported(setup: Path, tmp_path: 
     (setup / "notes.txt").write_bytes(b"")
     (setup / "out.slp").symlink_to(tmp_path / "elsewhere.slp")
     done = reindex(tmp_path, setup)
-    assert done.returncode == 0, done.stderr
+    assert done.exit_code == 0, done.stderr
     assert done.stdout.startswith("5 files: 3 games, 2 broken; ")
     assert " files a second" in done.stdout
     assert str(tmp_path / FILE_NAME) in done.stdout
@@ -78,7 +63,7 @@ def test_folder_is_indexed_and_broken_files_are_reported(setup: Path, tmp_path: 
 
 
 def test_stats_are_indexed_on_request_and_kept(setup: Path, tmp_path: Path) -> None:
-    assert reindex(tmp_path, setup, "--stats").returncode == 0
+    assert reindex(tmp_path, setup, "--stats").exit_code == 0
     assert stations(tmp_path) == [("setup", "game_end", True)] * 3
     (setup / "deep" / "1.slp").unlink()
     done = reindex(tmp_path, setup)
@@ -117,7 +102,7 @@ def test_stations_of_a_configuration_are_indexed(setup: Path, tmp_path: Path) ->
         encoding="utf-8",
     )
     done = reindex(tmp_path, "--config", config)
-    assert done.returncode == 74, "a missing folder does not stop the others"
+    assert done.exit_code == 74, "a missing folder does not stop the others"
     assert "nowhere: no such folder" in done.stderr
     assert [station for station, _, _ in stations(tmp_path / "mine")] == ["left"] * 3
     assert not (tmp_path / FILE_NAME).exists()
@@ -140,7 +125,7 @@ def test_recordings_of_a_console_are_indexed(
     (tmp_path / "here" / "other.slp").write_bytes(synthetic_match(seed=7, frames=100))
     monkeypatch.chdir(tmp_path / "here")
     done = reindex(tmp_path / "state", "--config", config)
-    assert done.returncode == 0, done.stderr
+    assert done.exit_code == 0, done.stderr
     assert stations(tmp_path / "state") == [("wii", "game_end", False)] * 3, "nothing from the current folder"
 
 
@@ -149,50 +134,23 @@ def test_game_that_is_being_written_has_no_end(setup: Path, tmp_path: Path) -> N
     running.write_bytes(synthetic_match(seed=8, frames=100, ended=False))
     crashed.write_bytes(synthetic_match(seed=9, frames=100, ended=False))
     os.utime(crashed, (OLD, OLD))
-    assert reindex(tmp_path, setup).returncode == 0
+    assert reindex(tmp_path, setup).exit_code == 0
     assert sorted(str(reason) for _, reason, _ in stations(tmp_path)) == ["None", *["game_end"] * 3, "incomplete"]
 
 
-def test_errors_have_exit_codes(tmp_path: Path) -> None:
-    assert reindex(tmp_path, "--config", tmp_path / "none.toml").returncode == 78
-    assert reindex(tmp_path, "--nonsense").returncode == 2
+def test_errors_have_exit_codes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "file").write_bytes(b"")
-    done = reindex(tmp_path / "file", tmp_path)
-    assert done.returncode == 74
-    assert "Traceback" not in done.stderr
+    monkeypatch.setenv("STATE_DIRECTORY", str(tmp_path / "file"))
+    for arguments, code in ((("--config", tmp_path / "none.toml"), 78), (("--nonsense",), 2), ((tmp_path,), 74)):
+        assert exit_code("reindex", *arguments) == code
+    assert "Traceback" not in capsys.readouterr().err
 
 
 def test_damaged_index_is_renamed_and_reported(setup: Path, tmp_path: Path) -> None:
     (tmp_path / FILE_NAME).write_bytes(b"x" * 5000)
     done = reindex(tmp_path, setup)
-    assert done.returncode == 0
+    assert done.exit_code == 0
     assert "the index was damaged" in done.stderr
     assert len(stations(tmp_path)) == 3
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(sys.platform == "win32", reason="needs pseudo-terminals")
-def test_progress_bar_on_a_terminal(setup: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for i in range(500):
-        (setup / f"copy{i}.slp").symlink_to(setup / "deep" / f"{i % 3}.slp")
-    monkeypatch.setenv("STATE_DIRECTORY", str(tmp_path))
-    done, shown = on_terminal("reindex", setup, "--jobs", "2")
-    assert done.returncode == 0
-    assert "indexing" in shown
-    assert "503/503" in shown
-    assert done.stdout.startswith(b"503 files: 503 games, 0 broken; ")
-    assert len(stations(tmp_path)) == 3, "copies of a game are one game"
-
-
-@pytest.mark.parametrize("path", [p for p in replays() if p.stat().st_size < 400_000], ids=lambda path: path.stem)
-def test_reading_both_ends_equals_reading_the_whole_file(path: Path) -> None:
-    try:
-        game = read_game(path)
-    except FormatError:
-        with pytest.raises(FormatError):
-            read_game(path, stats=True)
-        return
-    whole = read_game(path, stats=True)
-    assert (game.start.game_id, game.end, game.summary()) == (whole.start.game_id, whole.end, whole.summary())
-    assert record_of(game).stats is None
-    assert record_of(whole).stats is not None

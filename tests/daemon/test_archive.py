@@ -16,16 +16,16 @@ from slpstream.api import messages
 from slpstream.config import Watch
 from slpstream.daemon.station.archive import Archive
 from slpstream.daemon.station.station import SharedServices, Station
-from slpstream.game.log_reader import GrowingLogReader, peek_game_id
+from slpstream.game.log_reader import peek_game_id
 from slpstream.model.errors import CursorGone, NoSuchGame
-from slpstream.model.messages import START, Cursor, LogMessage, Position
+from slpstream.model.messages import START, Cursor, Position
 from slpstream.sources.tail import FileIdentity, TailedFile
 from slpstream.sources.tail.scan import scan_tree
-from slpstream.stream import Game, LogConsumer
+from slpstream.stream import LogConsumer
 from slpstream.stream.log_consumer import ConsumerOffset
 from slpstream.system.metrics import Metrics
 from tests.daemons.played_game import game_id_of
-from tests.daemons.station import TIMEOUT_SECONDS, running_station, until
+from tests.daemons.station import TIMEOUT_SECONDS, running_station, until, whole_log
 from tests.synthetic.match import synthetic_match
 
 quick_station = partial(running_station, stalled_seconds=0.1, idle_seconds=0.2)
@@ -196,16 +196,9 @@ async def test_of_several_files_with_a_game_the_one_that_holds_most_counts(tmp_p
         await until(lambda: len(names(station)) == len(paths) + len(copies))
         for path, game_id in zip(paths, ids, strict=True):
             game = await station.channel.locate(game_id)
-            assert len(await every_message(game)) == len(list(messages(path)))
+            assert len(await whole_log(game)) == len(list(messages(path)))
         game = await station.channel.locate(game_id_of(cut))
         assert game.order[2] == "cut_9000.slp", "a game without a whole file"
-
-
-async def every_message(game: Game) -> list[LogMessage]:
-    found: list[LogMessage] = []
-    while messages := await game.log_reader.messages("live", found[-1].position if found else START):
-        found += messages
-    return found
 
 
 @pytest.mark.trio
@@ -264,28 +257,6 @@ async def test_games_of_a_share_that_appears_later_are_consumed(tmp_path: Path) 
         assert not received
         away.rename(share)
         await until(lambda: received == ids)
-        nursery.cancel_scope.cancel()
-
-
-@pytest.mark.trio
-async def test_fully_read_old_games_free_their_caches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    ids = [write_game(tmp_path / f"Game_{number:02}.slp", number) for number in range(12)]
-    forgotten: list[object] = []
-    monkeypatch.setattr(GrowingLogReader, "forget", lambda reader: forgotten.append(reader))
-    async with quick_station(tmp_path) as station, trio.open_nursery() as nursery:
-        readers = [(await station.channel.locate(game_id)).log_reader for game_id in ids]
-        read: list[list[str]] = [[], []]
-
-        async def consume(number: int) -> None:
-            async for batch in LogConsumer(station.channel, offsets=[ConsumerOffset(Cursor(ids[0], "live", START))]):
-                if batch.game_id not in read[number]:
-                    read[number].append(batch.game_id)
-                await trio.sleep(0.001 * number)
-
-        for number in range(2):
-            nursery.start_soon(consume, number)
-        await until(lambda: all(reader in forgotten for reader in readers))
-        assert read == [ids, ids], "nothing is freed while another consumer still reads it"
         nursery.cancel_scope.cancel()
 
 

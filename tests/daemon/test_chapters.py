@@ -7,9 +7,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tests.daemons.process import running
-from tests.sets.games import DAY, Folder, Seat, replay
+from tests.sets.games import ANN_AND_BOB, DAY, Folder, Seat, replay
 
-ANN_AND_BOB = {0: Seat("Ann", "ANN#1"), 1: Seat("Bob", "BOB#2")}
 CAROL_AND_DAVE = {0: Seat("Carol", "CAR#3"), 1: Seat("Dave", "DAV#4")}
 
 

@@ -18,17 +18,10 @@ from websockets.sync.client import connect
 from slpstream.model.messages import FramesMode
 from tests.daemons.played_game import PlayedGame
 from tests.daemons.process import DEADLINE_SECONDS, LogReader, configured, running
-from tests.daemons.simulated import dump_lines, simulate
+from tests.daemons.simulated import check_equal, dump_lines, simulate
 from tests.marks import slow
 from tests.replays import replay_path
 from tests.synthetic.match import synthetic_match
-
-
-def check_equal(received: list[bytes], expected: list[bytes]) -> None:
-    """Compare byte for byte; a failure names the first line that differs."""
-    for number, (line, expected_line) in enumerate(zip(received, expected, strict=False)):
-        assert line == expected_line, f"line {number}: {line[:200]!r} is not {expected_line[:200]!r}"
-    assert len(received) == len(expected)
 
 
 @pytest.fixture
@@ -36,14 +29,6 @@ def folder(tmp_path: Path) -> Path:
     folder = tmp_path / "station"
     folder.mkdir()
     return folder
-
-
-@pytest.fixture
-def match(tmp_path: Path) -> Path:
-    """A file outside the watched folder with a synthetic netplay match with rollbacks."""
-    path = tmp_path / "Game_synthetic.slp"
-    path.write_bytes(synthetic_match(seed=3, rollbacks=True, items=True, frames=3000))
-    return path
 
 
 @pytest.mark.parametrize(
@@ -69,26 +54,6 @@ def test_stream_of_a_simulated_replay_equals_dump(name: str, frames: FramesMode,
     assert code == 0
     check_equal(reader.lines, expected)
     assert (folder / path.name).read_bytes() == path.read_bytes()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("frames", ["live", *slow("finalized")])
-def test_killed_daemon_resumes_in_the_middle_of_a_game(frames: FramesMode, match: Path, folder: Path) -> None:
-    expected = dump_lines(match, frames)
-    reader = LogReader("station", frames)
-    writing = simulate(match, folder, writer="dolphin", speed=8)
-    chance = random.Random(7)
-    kills = sorted(chance.sample(range(1, len(expected) - 1), 4))
-    try:
-        for kill_at in kills:
-            with running(folder) as daemon:
-                reader.read(daemon, lambda r, n=kill_at: len(r.lines) >= n)  # type: ignore[misc]
-                daemon.kill()
-        with running(folder) as daemon:
-            assert reader.read(daemon, lambda r: len(r.lines) >= len(expected)), (reader.ended, reader.statuses[-3:])
-    finally:
-        writing.wait(timeout=DEADLINE_SECONDS)
-    check_equal(reader.lines, expected)
 
 
 @pytest.mark.slow
@@ -124,7 +89,7 @@ def test_games_that_end_and_begin_between_restarts_are_delivered(
 
 
 @pytest.mark.slow
-def test_sigterm_closes_all_connections_with_1001(match: Path, folder: Path) -> None:
+def test_sigterm_closes_all_connections_with_1001(folder: Path) -> None:
     with running(folder) as daemon:
         with ExitStack() as stack:
             url = daemon.stream_url(station="station")
@@ -168,3 +133,13 @@ def test_the_way_in_which_changes_are_noticed_is_shown(tmp_path: Path) -> None:
         with configured(tmp_path, text, tmp_path / strategy) as daemon:
             assert [station["watching"] for station in daemon.get("/v1/stations")["stations"]] == [strategy]
             assert f'slpstream_watched_stations{{strategy="{strategy}"}} 1.0' in daemon.text("/metrics")
+
+
+def test_modules_for_stats_are_imported_before_the_first_game(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The start of the daemon does not wait for them, nor does the first game."""
+    monkeypatch.setenv("PYTHONPROFILEIMPORTTIME", "1")
+    with running(folder) as daemon:
+        daemon.until(lambda: "slpstream.stats.game" in str(daemon.lines))
+        log = [str(line) for line in daemon.lines]
+    [listening] = [number for number, line in enumerate(log) if "'listening'" in line]
+    assert not any("slpstream.stats.game" in line for line in log[:listening])

@@ -14,10 +14,8 @@ from slpstream.formats.registry import of_name
 from slpstream.game.log_reader import MODES, archived_game
 from slpstream.game.pipeline import Pipeline
 from slpstream.game.replay_check import ReplayCheck
-from slpstream.model.messages import START
-from slpstream.stream import Game
 from tests.daemons.played_game import game_id_of
-from tests.daemons.station import running_station, until
+from tests.daemons.station import running_station, until, whole_log
 from tests.synthetic.match import synthetic_match
 
 pytestmark = pytest.mark.trio
@@ -27,15 +25,6 @@ TERABYTE = 1 << 40
 def damaged(replay: bytes) -> bytes:
     """The first half of a running game, then an undeclared command."""
     return replay[:11] + bytes(4) + replay[15 : len(replay) // 2] + b"\0" * 100
-
-
-async def log_of(game: Game) -> list[bytes]:
-    position, lines = START, list[bytes]()
-    with trio.fail_after(60):
-        while part := await game.log_reader.messages("live", position):
-            lines += [message.json() for message in part]
-            position = part[-1].position
-    return lines
 
 
 @pytest.mark.parametrize("kind", ["only a hole", "after a finished game", "in a game", "in a file written in one go"])
@@ -64,7 +53,7 @@ async def test_diagnostic_after_the_end_of_the_game_is_not_lost(tmp_path: Path) 
             file.truncate(len(replay) + 300_000)
         await until(lambda: any(game.ended for game in station.channel.games) and station.active_files == 0)
         (game,) = station.channel.games
-        lines = await log_of(game)
+        lines = [message.json() for message in await whole_log(game)]
     assert b"trailing_bytes" in lines[-1]
     assert lines == [message.json() for message in messages(path)]
 
@@ -96,7 +85,7 @@ async def test_log_of_an_archived_game_ends_at_the_hole(tmp_path: Path) -> None:
     os.truncate(path, TERABYTE)
     game = archived_game(lambda: path, 0, game_id_of(data), trio.CapacityLimiter(1))
     for _ in range(2):
-        lines = await log_of(game)
+        lines = [message.json() for message in await whole_log(game)]
         assert lines[:-1] == expected
         assert b"trailing_bytes" in lines[-1]
 

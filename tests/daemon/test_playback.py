@@ -16,6 +16,7 @@ from slpstream.daemon.moments import distinct
 from slpstream.model.highlight import Highlight
 from slpstream.store import HighlightRow
 from tests.daemons.communication_file import WatchedFile
+from tests.daemons.configuration import configuration
 from tests.daemons.played_game import PlayedGame
 from tests.daemons.process import DaemonProcess, running
 from tests.synthetic.match import synthetic_match
@@ -37,18 +38,13 @@ def refusal(daemon: DaemonProcess, method: str, path: str, body: Any = None) -> 
     return status, answer["detail"]
 
 
-def configuration(folder: Path, file: Path) -> tuple[str, str]:
-    path = folder / "slpstream.toml"
-    path.write_text(f"[playback]\nfile = '{file}'\nstation = 'main'\nset_moments = 3\n[sets]\nbest_of = 1\n")
-    return ("--config", str(path))
-
-
 @pytest.mark.slow
 def test_an_evening_with_a_playback_dolphin(tmp_path: Path) -> None:
     folder, state = tmp_path / "main", tmp_path / "state"
     folder.mkdir()
-    arguments = configuration(tmp_path, tmp_path / "playback.txt")
     file = WatchedFile(tmp_path / "playback.txt")
+    settings = f"[playback]\nfile = '{file.checks.path}'\nstation = 'main'\nset_moments = 3\n[sets]\nbest_of = 1\n"
+    arguments = configuration(tmp_path, settings)
     replay_path, marks_path = "/v1/stations/main/instant-replay", "/v1/stations/main/marks"
     with file.watched():
         with running(folder, arguments=arguments, state=state) as daemon:
@@ -126,24 +122,6 @@ def test_an_evening_with_a_playback_dolphin(tmp_path: Path) -> None:
             assert [item["startFrame"] for item in file.newest["queue"]] == starts
             assert daemon.terminate() == 0
     assert file.problem is None
-
-
-@pytest.mark.slow
-def test_folder_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
-    folder = tmp_path / "main"
-    folder.mkdir()
-    file = tmp_path / "missing" / "playback.txt"
-    with running(folder, arguments=configuration(tmp_path, file)) as daemon:
-        daemon.wait_ready()
-        (folder / "Game_1.slp").write_bytes(LIVE)
-        problem = f"Playback Dolphin: {file} cannot be written: No such file or directory"
-        daemon.until(lambda: problem in daemon.missing())
-        assert len([line for line in daemon.lines if "communication file" in line.get("event", "")]) == 1
-        assert "slpstream_playback_failures_total 0.0" not in daemon.text("/metrics")
-        assert daemon.get("/v1/stations/main")["game"]["inProgress"], "the stream goes on"
-        file.parent.mkdir()
-        daemon.until(file.exists)
-        daemon.until(lambda: problem not in daemon.missing())
 
 
 def test_without_a_playback_dolphin_marks_work(tmp_path: Path) -> None:

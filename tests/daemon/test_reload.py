@@ -173,41 +173,6 @@ def test_only_valid_configuration_is_applied(configuration: Configuration) -> No
         assert daemon.terminate() == 0
 
 
-@pytest.mark.slow
-def test_new_subfolder_becomes_a_station(configuration: Configuration) -> None:
-    """Subscribers to all stations get its first game from the beginning, even though it began before the station."""
-    consoles = configuration.folder("consoles")
-    (consoles / "Wii 1").mkdir()
-    configuration.file.write_text(f'[[stations]]\nid = "*"\nfolder = "{consoles}"\n')
-    with running(arguments=("--config", str(configuration.file))) as daemon:
-        assert list(stations(daemon)) == ["Wii-1"], "stations of present subfolders exist from the start"
-        daemon.until(lambda: stations(daemon) == {"Wii-1": "idle"})
-        with connect(daemon.stream_url(station="*", delivery="lossless"), max_size=None) as socket:
-            read_until(socket, lambda m: m.get("state") == "idle")
-            (consoles / "Wii 2").mkdir()
-            game = PlayedGame(consoles / "Wii 2" / "Game_1.slp", synthetic_match(seed=1, frames=120))
-            game.write(len(game.whole) // 2)
-            received = read_until(socket, lambda m: m["type"] == "frame")
-            game.end()
-            received += read_until(socket, lambda m: m["type"] == "metadata")
-        assert [m["cursor"] for m in received if "cursor" in m] == [message.cursor for message in messages(game.path)]
-        assert {m["station"] for m in received if "cursor" in m} == {"Wii-2"}
-        assert set(stations(daemon)) == {"Wii-1", "Wii-2"}
-
-        configuration.file.write_text(
-            configuration.file.read_text() + f'[[stations]]\nid = "*"\nfolder = "{configuration.root}/away"\n'
-        )
-        configuration.reload(daemon)
-        daemon.until(lambda: f"folder {configuration.root}/away: cannot be read" in daemon.missing())
-
-        configuration.write({"Wii-2": "consoles/Wii 2"})
-        daemon.process.send_signal(signal.SIGHUP)
-        daemon.until(lambda: stations(daemon) == {"Wii-2": "idle"})
-        assert daemon.missing() == []
-        [described] = daemon.get("/v1/stations")["stations"]
-        assert described["name"] == "Wii-2", "the name of the configured station"
-
-
 @pytest.mark.parametrize("under_nohup", [True, False])
 def test_sighup_stops_a_daemon_without_a_configuration_file_unless_under_nohup(
     under_nohup: bool, tmp_path: Path

@@ -27,10 +27,9 @@ from slpstream.sets import ImpossibleCorrection, Rules, SetPatch, played_games
 from slpstream.sets import PlayedGame as PlayedInSet
 from slpstream.store import FILE_NAME, open_database
 from slpstream.stream import Channel
-from tests.daemons.played_game import PlayedGame
 from tests.daemons.process import running
 from tests.daemons.sets import no_archive, running_sets
-from tests.sets.games import Folder, Seat, replay
+from tests.sets.games import ANN_AND_BOB, Folder, replay
 from tests.store import samples
 from tests.store.samples import start
 
@@ -164,8 +163,7 @@ def test_games_not_played_for_points_are_in_no_set() -> None:
 @pytest.mark.slow
 def test_set_from_file_to_websocket_and_after_a_restart(tmp_path: Path) -> None:
     folder, state = Folder(tmp_path / "main"), tmp_path / "state"
-    seats = {0: Seat("Ann", "ANN#1"), 1: Seat("Bob", "BOB#2")}
-    folder.add(0, replay(seats, {0: 1, 1: 0}, seconds=60, minute=0))
+    folder.add(0, replay(ANN_AND_BOB, {0: 1, 1: 0}, seconds=60, minute=0))
     for path in folder.path.iterdir():
         os.utime(path, (time.time() - 300,) * 2)
     address = "/v1/stations/main/set"
@@ -178,7 +176,7 @@ def test_set_from_file_to_websocket_and_after_a_restart(tmp_path: Path) -> None:
             while (message := json.loads(socket.recv(timeout=10)))["type"] != "set" or message["bestOf"] != 5:
                 pass
             assert message == {"type": "set", "station": "main", **corrected}
-            running_game = replay(seats, {0: 4, 1: 4}, seconds=5, minute=5, ended=False)
+            running_game = replay(ANN_AND_BOB, {0: 4, 1: 4}, seconds=5, minute=5, ended=False)
             (folder.path / "now.slp").write_bytes(running_game)
             while (message := json.loads(socket.recv(timeout=10)))["type"] != "set":
                 pass
@@ -195,34 +193,6 @@ def test_set_from_file_to_websocket_and_after_a_restart(tmp_path: Path) -> None:
     with running(folder.path, state=state) as daemon:
         daemon.wait_ready()
         daemon.until(lambda: daemon.get(address) == before)
-
-
-@pytest.mark.slow
-def test_wrong_clock_of_a_console_changes_neither_order_nor_set(tmp_path: Path) -> None:
-    """The console goes back by ten hours after the first game, as after a change of its battery."""
-    folder, state = tmp_path / "main", tmp_path / "state"
-    folder.mkdir()
-    seats = {0: Seat(name="Ann", code="ANN#1"), 1: Seat(name="Bob", code="BOB#2")}
-    with running(folder, state=state) as daemon:
-        daemon.wait_ready()
-        for count, minute in enumerate((600, 0), 1):
-            data = replay(seats, {0: 2, 1: 0}, seconds=70, minute=minute)
-            game = PlayedGame(folder / f"Game_{count}.slp", data)
-            game.write(3000)
-            daemon.until(lambda: daemon.get("/v1/stations/main")["state"] == "playing")
-            game.end()
-            daemon.until(lambda count=count: len(daemon.get("/v1/games")["games"]) == count)  # type: ignore[misc]
-            daemon.until(lambda: daemon.get("/v1/stations/main")["state"] == "idle")
-        daemon.until(lambda: daemon.get("/v1/stations/main/set")["score"] == [2, 0])
-        listed = daemon.get("/v1/games")["games"]
-    [second, first] = listed
-    assert first["startedAt"] > second["startedAt"]
-    assert first["arrivedAt"] < second["arrivedAt"]
-    with running(folder, state=state) as daemon:
-        daemon.wait_ready()
-        assert daemon.get("/v1/games")["games"] == listed
-        score = daemon.get("/v1/stations/main/set")
-    assert (score["state"], score["winner"], len(score["games"])) == ("over", 0, 2)
 
 
 @pytest.mark.trio

@@ -12,6 +12,7 @@ import pytest
 
 from slpstream.store import FILE_NAME, open_database
 from slpstream.store.schema import MIGRATIONS
+from tests.daemons.configuration import configuration
 from tests.daemons.process import DaemonProcess, running
 from tests.synthetic.match import synthetic_match
 
@@ -65,8 +66,7 @@ def assert_streams(daemon: DaemonProcess, folder: Path) -> None:
 def test_folder_that_cannot_be_created(is_configured: bool, tmp_path: Path, replays: Path) -> None:
     state = tmp_path / "file" / "state"
     state.parent.write_bytes(b"")
-    (tmp_path / "slpstream.toml").write_text(f'[store]\nfolder = "{state}"\n' if is_configured else "")
-    arguments = ("--config", str(tmp_path / "slpstream.toml"))
+    arguments = configuration(tmp_path, f'[store]\nfolder = "{state}"\n' if is_configured else "")
     with running(replays, state=None if is_configured else state, arguments=arguments) as daemon:
         daemon.wait_ready()
         assert_nothing_is_kept(daemon, "Not a directory")

@@ -12,12 +12,15 @@ def configuration(folder: Path, text: str) -> tuple[str, str]:
     return "--config", str(path)
 
 
-def requiring_tokens(folder: Path) -> tuple[str, str]:
-    """The arguments of a daemon that requires tokens: `sesame` to read and `open` to operate."""
+def requiring_tokens(folder: Path, more: str = "") -> tuple[str, str]:
+    """The arguments of a daemon that requires tokens: `sesame` to read and `open` to operate.
+
+    `more` is added to its configuration.
+    """
     for name, token in (("token", "sesame"), ("operate", "open")):
         (folder / name).write_text(f"{token}\n")
     return configuration(
         folder,
         f"[server]\nrequire_token = true\ntoken_file = '{folder / 'token'}'\n"
-        f"operate_token_file = '{folder / 'operate'}'\n",
+        f"operate_token_file = '{folder / 'operate'}'\n{more}",
     )

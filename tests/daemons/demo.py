@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+START_SECONDS = 60.0
 STOP_SECONDS = 10.0
 
 
@@ -21,24 +22,16 @@ class Demo:
         command = [sys.executable, "-m", "slpstream", "demo", "--strict", "--port", "0", *arguments]
         with log.open("wb") as stderr:
             self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=stderr, text=True)
-        self._log = log
-        self._output: list[str] = []
-        self._listening = threading.Event()
-        self._reading = threading.Thread(target=self._read, daemon=True)
-        self._reading.start()
-        if not self._listening.wait(STOP_SECONDS):
-            self.stop()
-            raise AssertionError(f"the demo does not print its URL: {self._output}, {log.read_text()}")
-        found = re.search(r"http://127\.0\.0\.1:\d+(?=/overlay/demo)", "".join(self._output))
-        assert found is not None
-        self.url = found[0]
-
-    def _read(self) -> None:
+        limit = threading.Timer(START_SECONDS, self.process.kill)
+        limit.start()
         assert self.process.stdout is not None
-        for line in self.process.stdout:
-            self._output.append(line)
-            if "/overlay/demo" in line:
-                self._listening.set()
+        urls = (re.search(r"(http://127\.0\.0\.1:\d+)/overlay/demo", line) for line in self.process.stdout)
+        found = next(filter(None, urls), None)
+        limit.cancel()
+        if found is None:
+            self.stop()
+            raise AssertionError(f"the demo does not print its URL: {log.read_text()}")
+        self.url = found[1]
 
     def stop(self) -> int:
         """Stops the demo with SIGTERM; returns the exit code."""
@@ -49,7 +42,6 @@ class Demo:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait(STOP_SECONDS)
-        self._reading.join(STOP_SECONDS)
         assert self.process.stdout is not None
         self.process.stdout.close()
         return self.process.returncode

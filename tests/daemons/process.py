@@ -22,6 +22,8 @@ from urllib.parse import urlencode
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
+from tests.daemons.configuration import configuration
+
 START_SECONDS = 60  # Wine starts slowly, and a busy machine too
 DEADLINE_SECONDS = 60.0
 """For everything that a test waits for. It is long, because a machine that is busy with other work does the same, only
@@ -179,9 +181,7 @@ def configured(folder: Path, text: str, *watched: Path) -> Iterator[DaemonProces
 
     The configuration is written into `folder`, which has the state folder too.
     """
-    file = folder / "slpstream.toml"
-    file.write_text(text)
-    with running(*watched, arguments=("--config", str(file)), state=folder / "state") as daemon:
+    with running(*watched, arguments=configuration(folder, text), state=folder / "state") as daemon:
         daemon.wait_ready()
         yield daemon
 

@@ -10,8 +10,9 @@ import trio
 
 from slpstream.config import Watch
 from slpstream.daemon.station import SharedServices, Station, Timing
+from slpstream.model.messages import START, LogMessage
 from slpstream.store import GameIndex
-from slpstream.stream import LogConsumer
+from slpstream.stream import Game, LogConsumer
 from slpstream.system.internal_errors import InternalErrors
 from slpstream.system.metrics import Metrics
 
@@ -74,7 +75,16 @@ async def log_of(station: Station) -> AsyncIterator[list[bytes]]:
         nursery.cancel_scope.cancel()
 
 
-async def until(condition: Callable[[], bool]) -> None:
+async def whole_log(game: Game) -> list[LogMessage]:
+    """The live log of a game, read back from its file."""
+    read: list[LogMessage] = []
+    with trio.fail_after(TIMEOUT_SECONDS):
+        while more := await game.log_reader.messages("live", read[-1].position if read else START):
+            read += more
+    return read
+
+
+async def until(condition: Callable[[], object]) -> None:
     """Wait until a condition is true."""
     while not condition():
         await trio.sleep(0.005)

@@ -8,13 +8,13 @@ installed program.
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from slpstream.api import messages
 from tests.daemons.process import DaemonProcess, LogReader, running
+from tests.daemons.simulated import simulate
 from tests.deploy.tools import needs
 from tests.synthetic.match import synthetic_match
 
@@ -25,8 +25,7 @@ def play(daemon: DaemonProcess, folder: Path, name: str, seed: int) -> None:
     source.write_bytes(synthetic_match(seed=seed, frames=400))
     expected = [message.json() for message in messages(source)]
     reader = LogReader("replays")
-    command = [sys.executable, "-m", "slpstream", "simulate", str(source), "--into", str(folder), "--speed", "8"]
-    with subprocess.Popen([*command, "--writer", "dolphin"]) as writing:
+    with simulate(source, folder, writer="dolphin", speed=8) as writing:
         assert reader.read(daemon, lambda r: len(r.lines) >= len(expected)), (reader.ended, reader.statuses[-3:])
         assert writing.wait(timeout=60) == 0
     assert reader.lines == expected

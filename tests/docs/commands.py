@@ -35,7 +35,7 @@ REASONS: Mapping[str, str] = {
     r"slpstream info game\.tap|slpstream serve ~/races": "tests/formats/test_third_party.py installs that format",
     r"slpstream (?:serve|gateway) --config /etc/slpstream": "needs a broker; tests/deploy/test_gateway_unit.py",
     r"python3 -m pip install uv && .* pytest": "runs the test that you are reading",
-    r"python -m tests\.(formats|stats|replays)|SLPSTREAM_WRITE_GOLDEN=": "writes golden files; see the modules that it runs",
+    r"python -m tests\.(formats|stats|replays)|SLPSTREAM_WRITE_GOLDEN=": "writes golden files",
     r"cd |g\+\+|LD_PRELOAD=": "takes minutes, and needs the libraries of AddressSanitizer",
     r"\$exe =|(Register|Start)-ScheduledTask": "needs the task scheduler of Windows",
 }

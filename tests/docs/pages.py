@@ -32,10 +32,6 @@ class Block(NamedTuple):
     language: str
     text: str
 
-    @property
-    def first_line(self) -> str:
-        return self.text.partition("\n")[0]
-
 
 class Link(NamedTuple):
     """A link to a page, a heading, a picture or another site."""

@@ -32,6 +32,7 @@ import click
 import pytest
 
 from slpstream.cli import cli
+from tests.daemons.configuration import configuration
 from tests.daemons.process import DaemonProcess, running
 from tests.docs.changes import by_page
 from tests.docs.checkout import copy_checkout
@@ -174,10 +175,9 @@ def test_commands_of_a_page_run(page: str, checkout: Path, tmp_path: Path) -> No
     texts = [command.text for command in commands(page) if command.reason is None]
     watched = tmp_path / "watched"
     watched.mkdir()
-    configuration = tmp_path / "watched.toml"
-    configuration.write_text(f'[[stations]]\nid = "watched"\nfolder = "{watched}"\n')
+    arguments = configuration(tmp_path, f'[[stations]]\nid = "watched"\nfolder = "{watched}"\n')
     asked = any(PORT_IN_PAGES in text for text in texts)
-    with running(arguments=("--config", str(configuration))) if asked else nullcontext() as daemon:
+    with running(arguments=arguments) if asked else nullcontext() as daemon:
         sandbox = Sandbox(tmp_path, checkout, daemon)
         if any("-m uv" in text for text in texts) and not any("install uv" in text for text in texts):
             sandbox.run("python3 -m pip install uv")  # the page links to the one that begins with this

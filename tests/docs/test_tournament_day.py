@@ -23,6 +23,7 @@ from typing import Any
 
 import pytest
 
+from tests.daemons.played_game import PlayedGame
 from tests.daemons.process import DaemonProcess
 from tests.docs.pages import DOCS
 from tests.docs.reader import Reader, blocks_of, steps_of
@@ -41,8 +42,6 @@ SETUPS = 50
 ELSEWHERE = {"setup", "station", "Developer settings", "Personal access tokens"}
 """Words in italics that are not slpstream's."""
 NAMELESS = {0: Seat(character=FOX), 1: Seat(character=MARTH)}
-LENGTH = 11
-"""Where the raw length is in a replay; 0 until the game is over."""
 TRIES_SECONDS = 60.0
 
 
@@ -115,14 +114,12 @@ class Organiser(Reader):
             Phone(self, setup).sit(port, name)
         minute = 10.0 * int(setup) + number
         data = replay(NAMELESS, {winner: 2, 1 - winner: 0}, seconds=40, minute=minute)
-        with (self.tournament / "setups" / setup / f"Game_{number}.slp").open("xb", buffering=0) as file:
-            file.write(data[:LENGTH] + bytes(4) + data[LENGTH + 4 : len(data) // 2])
-            self.running.until(lambda: self._state(setup) == "playing")
-            if names:
-                self.running.until(lambda: self._names_in_game(setup) == list(names))
-            file.write(data[len(data) // 2 :])
-            file.seek(LENGTH)
-            file.write(data[LENGTH : LENGTH + 4])
+        game = PlayedGame(self.tournament / "setups" / setup / f"Game_{number}.slp", data)
+        game.write(len(data) // 2)
+        self.running.until(lambda: self._state(setup) == "playing")
+        if names:
+            self.running.until(lambda: self._names_in_game(setup) == list(names))
+        game.end()
         self.running.until(lambda: self._state(setup) == "idle")
 
     def _state(self, setup: str) -> str:
@@ -403,9 +400,13 @@ def _replays(organiser: Organiser) -> None:
     [shown] = re.findall(r"`(.*)\.zip`", STEPS[12])
     organiser.running.until(lambda: (zips / f"{shown}.zip").exists(), TRIES_SECONDS)
     assert problems(zips / f"{shown}.zip") == []
-    again = organiser.entry("03")["setId"]
-    with urllib.request.urlopen(f"{organiser.running.url}/v1/stations/03/sets/{again}/replays.zip") as response:
+    daemon, again = organiser.running, organiser.entry("03")["setId"]
+    with urllib.request.urlopen(f"{daemon.url}/v1/stations/03/sets/{again}/replays.zip") as response:
         assert problems(io.BytesIO(response.read())) == []
+        assert response.headers["content-type"] == "application/zip"
+        assert response.headers["content-disposition"] == f'attachment; filename="{shown}.zip"'
+    for other in (f"03/sets/{'0' * 32}", f"other/sets/{again}"):
+        assert daemon.status(f"/v1/stations/{other}/replays.zip") == 404
 
 
 def _end(organiser: Organiser) -> None:

@@ -10,11 +10,10 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
-import json
 import re
-import struct
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -42,13 +41,15 @@ from slpstream.config import (
 )
 from slpstream.config.sections import Controllers, Verify, Webhook
 from slpstream.daemon.daemon import Daemon
+from slpstream.simulate.bundled import as_another_game
 from slpstream.system import logs
+from tests.daemons.played_game import PlayedGame
 from tests.faults.scene import TOPICS, log_lines
 from tests.synthetic.match import synthetic_match
 
 STATIONS = 16
 TIMEOUT_SECONDS = 30.0
-_SEED_OFFSET = 0x13D
+_STARTED_AT = datetime(2026, 3, 14, tzinfo=UTC)
 _FRAMES = 40
 
 
@@ -148,8 +149,6 @@ class Player:
         self.closed: list[int] = []
         self._received: dict[str, list[bytes]] = {}
         self._cursor = "start"
-        self._path = folder
-        self._data = b""
 
     @property
     def lines(self) -> list[bytes]:
@@ -158,19 +157,14 @@ class Player:
 
     def begin(self, data: bytes, number: int) -> None:
         """Writes the first half of a game. Its header has no length yet."""
-        self._data, self._path = data, self.folder / f"Game_{number:06}.slp"
+        self._game = PlayedGame(self.folder / f"Game_{number:06}.slp", data)
+        self._game.write(len(data) // 2)
         self.expected = log_lines(data)
-        self.game_id = json.loads(self.expected[0])["gameId"]
-        with self._path.open("xb") as file:
-            file.write(data[:11] + bytes(4) + data[15 : len(data) // 2])
+        self.game_id = self._game.game_id
 
     def finish(self) -> None:
         """Writes the rest of the game, and then the length in its header."""
-        with self._path.open("r+b", buffering=0) as file:
-            file.seek(len(self._data) // 2)
-            file.write(self._data[len(self._data) // 2 :])
-            file.seek(11)
-            file.write(self._data[11:15])
+        self._game.end()
 
     async def follow(self, port: int) -> None:
         """Receives until cancelled. Connects again with the last cursor."""
@@ -266,10 +260,7 @@ class Venue:
     def _new_game(self) -> bytes:
         """A match with a random seed of its own, and so with an id of its own."""
         self._games += 1
-        data = bytearray(self._match)
-        start = 15 + 1 + data[16]
-        data[start + _SEED_OFFSET : start + _SEED_OFFSET + 4] = struct.pack(">I", self._games)
-        return bytes(data)
+        return as_another_game(self._match, random_seed=self._games, started_at=_STARTED_AT)
 
     async def until(self, condition: Callable[[], bool], what: str) -> None:
         """Waits until a condition is true."""

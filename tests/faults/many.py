@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 
+from slpstream.simulate.bundled import as_another_game
 from tests.faults.scene import Outcome, Scene, log_lines
 from tests.synthetic.match import synthetic_match
 
@@ -14,7 +16,6 @@ _NAMES = (
     b"Game %d \n\t.slp",
     b"Game_%d_" + b"x" * 236 + b".slp",
 )
-_SEED_OFFSET = 0x13D
 _FRAMES = 30
 
 
@@ -29,12 +30,11 @@ def names(folder: Path, times: int) -> Outcome:
 def at_once(folder: Path, times: int) -> Outcome:
     """`times` finished games are copied into the folder at once; the daemon may have 128 file descriptors."""
     with Scene(folder, open_files=128) as scene:
-        data = bytearray(synthetic_match(seed=6, frames=_FRAMES))
-        seed_offset = data.index(b"\x36") + _SEED_OFFSET
+        match, started_at = synthetic_match(seed=6, frames=_FRAMES), datetime(2026, 3, 14, tzinfo=UTC)
         expected: list[bytes] = []
         for number in range(times):
-            data[seed_offset : seed_offset + 4] = number.to_bytes(4, "big")
+            data = as_another_game(match, random_seed=number, started_at=started_at)
             (scene.folder / f"Game_{number:05}.slp").write_bytes(data)
-            expected += log_lines(bytes(data))
+            expected += log_lines(data)
         scene.expect_in_any_order(expected)
         return scene.outcome(times)

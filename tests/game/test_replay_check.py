@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,12 +11,12 @@ import trio
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slpstream.cli import main
 from slpstream.formats.registry import of_name
 from slpstream.formats.slplog.hash_chain import Chain, ReplayedLog
 from slpstream.game.log_reader import MODES
 from slpstream.game.pipeline import Pipeline
 from slpstream.game.replay_check import ReplayCheck
+from tests.cli.command_line import exit_code
 from tests.daemons.process import running
 from tests.formats.games import games
 from tests.formats.slippi.built import varied_replay
@@ -109,11 +110,7 @@ async def test_checks_beyond_the_queue_limit_are_skipped(tmp_path: Path) -> None
         nursery.cancel_scope.cancel()
 
 
-def verify(station: str, *arguments: object) -> int:
-    """The exit code of the command."""
-    with pytest.raises(SystemExit) as exit_:
-        main(["verify", "--live", station, *map(str, arguments)])
-    return int(exit_.value.code or 0)
+verify = partial(exit_code, "verify", "--live")
 
 
 def test_daemon_checks_finished_games_and_verify_checks_the_daemon(

@@ -60,6 +60,9 @@ class Seat:
     cpu: bool = False
 
 
+ANN_AND_BOB = {0: Seat("Ann", "ANN#1"), 1: Seat("Bob", "BOB#2")}
+
+
 def replay(
     seats: Mapping[int, Seat],
     left: Mapping[int, int],

@@ -101,12 +101,6 @@ def quits(folder: Folder, station: CorrectedGames) -> None:
     folder.play(15, seats, {0: 1, 1: 2}, seconds=100, method=NO_CONTEST)
 
 
-def quits_that_do_not_count(folder: Folder, station: CorrectedGames) -> None:
-    """The same games where quits do not count."""
-    station.rules = Rules(quit_counts=False)
-    quits(folder, station)
-
-
 def handwarmers(folder: Folder, station: CorrectedGames) -> None:
     """Quits that are early by time and by stocks, a game against a CPU, one that counts, and one decided by time."""
     seats = {0: ANN, 1: BOB}
@@ -204,7 +198,7 @@ SCENES: Mapping[str, Callable[[Folder, CorrectedGames], None]] = {
     scene.__name__: scene
     for scene in (
         best_of_three, best_of_five, port_swap, port_swap_by_tags, port_swap_by_the_operator, no_names_at_all, quits,
-        quits_that_do_not_count, handwarmers, sudden_death, late_quits, ranked_quits, lost_game_end, doubles,
+        handwarmers, sudden_death, late_quits, ranked_quits, lost_game_end, doubles,
         others_sit_down,
     )
 }  # fmt: skip

@@ -8,6 +8,7 @@ import json
 import shutil
 import tarfile
 import zipfile
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -15,7 +16,8 @@ import pytest
 from pyarrow import parquet
 
 from slpstream.api import open_replay
-from slpstream.cli import main, sql, sql_reading
+from slpstream.cli import sql, sql_reading
+from tests.cli.command_line import exit_code
 from tests.formats.games import games
 from tests.synthetic.match import synthetic_match
 from tests.synthetic.stages import BATTLEFIELD, FINAL_DESTINATION, YOSHIS_STORY
@@ -25,10 +27,7 @@ STAGES = (BATTLEFIELD, FINAL_DESTINATION, YOSHIS_STORY)
 PERCENTS = "select file, frame, player_index, post_percent from frames"
 
 
-def run(*arguments: object) -> int:
-    with pytest.raises(SystemExit) as exit_:
-        main(["sql", *map(str, arguments)])
-    return int(exit_.value.code or 0)
+run = partial(exit_code, "sql")
 
 
 @pytest.fixture

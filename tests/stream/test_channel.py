@@ -135,6 +135,19 @@ async def test_archived_game_is_read_only_once() -> None:
         assert client.lines == lines(old)[3:] + lines(live)
 
 
+async def test_archived_game_is_forgotten_once_no_subscriber_reads_it_any_more() -> None:
+    station, old = FakeStation(), FakeLog(1, batches=6)
+    station.archived(old)
+    request = subscription(cursor=cursor_of(old.whole()[2]), delivery="lossless")
+    quick, slow = Client(), Client(room=0, limit_bytes=100)
+    async with slow.subscribed(hub_of(station), request), quick.subscribed(hub_of(station), request):
+        await settle()
+        assert (quick.lines, station.archive[0].forgotten) == (lines(old)[3:], 0)
+        slow.allow(None)
+        await settle()
+        assert (slow.lines, station.archive[0].forgotten) == (lines(old)[3:], 1)
+
+
 @pytest.mark.parametrize("read", ["part", "all"])
 @pytest.mark.parametrize("joined", ["reading", "live"])
 async def test_archived_game_that_grows_again_delivers_only_new_messages(read: str, joined: str) -> None:

@@ -19,6 +19,7 @@ from slpstream.api import open_replay
 from slpstream.daemon.tournament.controllers import DaemonControllers
 from slpstream.tournament.controllers.check import ControllerCheck
 from slpstream.web.controllers import GameControllers
+from tests.daemons.configuration import requiring_tokens
 from tests.daemons.process import DaemonProcess, configured, running
 from tests.daemons.station import running_station
 from tests.tournament.controllers.hands import Inputs, analog, box, with_inputs
@@ -31,10 +32,10 @@ PLAYERS = {
 }
 
 
-def checking(folder: Path, more: str = "") -> AbstractContextManager[DaemonProcess]:
+def checking(folder: Path) -> AbstractContextManager[DaemonProcess]:
     """A daemon that checks the controllers of a station."""
     (folder / "main").mkdir(exist_ok=True)
-    return configured(folder, f"{more}\n[controllers]\ncheck = true\n", folder / "main")
+    return configured(folder, "[controllers]\ncheck = true\n", folder / "main")
 
 
 def expected(path: Path) -> tuple[str, Any]:
@@ -106,25 +107,20 @@ def test_older_games_are_checked_on_request(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_findings_are_for_operators(tmp_path: Path) -> None:
-    for name in ("viewer", "operator"):
-        (tmp_path / name).write_text(f"{name}-token-0123456789\n")
-    access = f"[server]\nrequire_token = true\ntoken_file = '{tmp_path / 'viewer'}'\n"
-    access += f"operate_token_file = '{tmp_path / 'operator'}'"
-    file = tmp_path / "slpstream.toml"
-    file.write_text(f"{access}\n[controllers]\ncheck = true\n")
     (tmp_path / "main").mkdir()
-    with running(tmp_path / "main", arguments=("--config", str(file))) as daemon:
+    arguments = requiring_tokens(tmp_path, "[controllers]\ncheck = true\n")
+    with running(tmp_path / "main", arguments=arguments) as daemon:
 
-        def get(path: str, name: str) -> Any:
-            return daemon.request("GET", path, token=f"{name}-token-0123456789")[1]
+        def get(path: str, token: str) -> Any:
+            return daemon.request("GET", path, token=token)[1]
 
         daemon.until(lambda: any(line["event"] == "folder scanned" for line in daemon.lines))
         (tmp_path / "main" / "Game_1.slp").write_bytes(with_inputs(PLAYERS))
-        daemon.until(lambda: get("/v1/stations/main/controllers", "operator").get("final"))
-        game_id = get("/v1/stations/main/controllers", "operator")["gameId"]
+        daemon.until(lambda: get("/v1/stations/main/controllers", "open").get("final"))
+        game_id = get("/v1/stations/main/controllers", "open")["gameId"]
         for path in ("/v1/stations/main/controllers", f"/v1/games/{game_id}/controllers"):
-            assert "report" in get(path, "operator")
-            assert get(path, "viewer") == {"configured": False}, "as without the check"
+            assert "report" in get(path, "open")
+            assert get(path, "sesame") == {"configured": False}, "as without the check"
 
 
 def test_nothing_is_loaded_unless_it_is_configured() -> None:

@@ -32,10 +32,9 @@ from slpstream.tournament.handover import archive
 from slpstream.tournament.handover.handed_set import HandedSet
 from tests.daemons.sets import no_archive
 from tests.daemons.station import TIMEOUT_SECONDS
-from tests.sets.games import DAY, NO_CONTEST, Seat, replay
+from tests.sets.games import ANN_AND_BOB, DAY, NO_CONTEST, replay
 from tests.tournament.handover.validator import document, problems
 
-ANN_AND_BOB = {0: Seat("Ann", "ANN#1"), 1: Seat("Bob", "BOB#2")}
 NAME = "Ann (Fox) vs Bob (Fox)"
 
 pytestmark = pytest.mark.trio
@@ -175,6 +174,7 @@ async def test_set_whose_zip_failed_leaves_its_name_to_another_one(
             await here.until(lambda: list(here.zips()) == [f"{NAME}.zip"])
         await here.until(lambda: here.handover.waiting == 0)
         assert list(here.zips()) == [f"{NAME} 2.zip", f"{NAME}.zip"], "it is tried again"
+        assert b"slpstream_handover_zips_total 2.0" in here.metrics.render()
         with failing(monkeypatch, "first", ZeroDivisionError()):
             here.play_set(60, station="first")
             here.play_set(60.5, station="second")

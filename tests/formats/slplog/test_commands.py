@@ -12,7 +12,6 @@ import pytest
 import trio
 
 from slpstream.api import messages, open_file, open_replay, preview_replay, read_game
-from slpstream.cli import main
 from slpstream.cli.pack_growing import pack_growing
 from slpstream.cli.play import frames
 from slpstream.formats.slplog.container import END_BYTES, HEADER_BYTES, MAGIC
@@ -20,6 +19,7 @@ from slpstream.formats.slplog.reader import ReplayLog
 from slpstream.formats.slplog.writer import pack as packed
 from slpstream.model.errors import FormatError
 from slpstream.simulate.play import write_replay
+from tests.cli.command_line import exit_code
 from tests.formats.games import games
 from tests.formats.slplog.logs import synthetic
 from tests.synthetic.match import synthetic_match
@@ -38,11 +38,7 @@ class Command:
         self._capture = capture
 
     def __call__(self, *arguments: object) -> Ran:
-        with pytest.raises(SystemExit) as exit_:
-            main([str(argument) for argument in arguments])
-        out, err = self._capture.readouterr()
-        code = exit_.value.code
-        return Ran(0 if code is None else int(code), out, err)
+        return Ran(exit_code(*arguments), *self._capture.readouterr())
 
 
 @pytest.fixture

@@ -21,11 +21,6 @@ def free_port(kind: int = socket.SOCK_STREAM) -> int:
         return port
 
 
-async def until(condition: Callable[[], object]) -> None:
-    while not condition():
-        await trio.sleep(0.01)
-
-
 ReadAgain = Callable[[Config], tuple[Config, list[StationConfig]]]
 """Makes the next configuration of the present one."""
 

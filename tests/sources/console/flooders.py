@@ -7,8 +7,6 @@ any thread ends it.
 
 from __future__ import annotations
 
-import base64
-import json
 import os
 import socket
 import subprocess
@@ -22,7 +20,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from tests.sources.console.wii import KEEP_ALIVE, handshake, raw_of, replay
+from tests.sources.console.dolphins import game_event, packet
+from tests.sources.console.wii import handshake, raw_of, replay
 from tests.synthetic.match import synthetic_match
 
 _ORIGIN = 4096
@@ -67,52 +66,24 @@ def _one_game_then(data: bytes) -> Iterator[bytes]:
     yield from _repeated(data)
 
 
-def _after_handshake(data: bytes) -> Iterator[bytes]:
-    yield handshake("Flood", 7, _ORIGIN)
-    yield from _repeated(data)
-
-
 TCP: dict[str, Callable[[], Iterator[bytes]]] = {
-    "raw": _games,
     "messages": lambda: _in_messages(_games(), 20_000),
     "small-messages": lambda: _in_messages(_games(), 9),
     "helo-in-game": lambda: _one_game_then(b"HELO\0"),
-    "keep-alives": lambda: _after_handshake(KEEP_ALIVE),
-    "handshakes": lambda: _repeated(handshake("Flood", 7, _ORIGIN)),
     "rubbish": lambda: _in_messages(_repeated(b"HELO"), 5),
-    "searches": lambda: _in_messages(_repeated(b"\x35\x34" * 32), 20_000),
 }
 """The chunks that each kind sends after a client has connected."""
 
 
-def _packet(**message: Any) -> bytes:
-    return json.dumps(message).encode()
-
-
-def _reply(cursor: int = 0) -> bytes:
-    return _packet(type="connect_reply", nick="Flood", version="3.4.0", cursor=cursor)
-
-
 def _game_events(pieces: Iterator[bytes], size: int) -> Iterator[bytes]:
-    yield _reply()
-    cursor = 0
-    for piece in pieces:
-        for start in range(0, len(piece), size):
-            payload = base64.b64encode(piece[start : start + size]).decode()
-            yield _packet(type="game_event", cursor=cursor, next_cursor=cursor + 1, payload=payload)
-            cursor += 1
-
-
-def _endless(first: bytes, data: bytes) -> Iterator[bytes]:
-    yield first
-    while True:
-        yield data
+    yield packet(type="connect_reply", nick="Flood", version="3.4.0", cursor=0)
+    data = (piece[start : start + size] for piece in pieces for start in range(0, len(piece), size))
+    for cursor, part in enumerate(data):
+        yield game_event(cursor, part)
 
 
 ENET: dict[str, Callable[[], Iterator[bytes]]] = {
     "dolphin": lambda: _game_events(_games(), 400),
-    "dolphin-large": lambda: _game_events(_games(), 600_000),
-    "dolphin-replies": lambda: _endless(_reply(), _reply()),
 }
 """What each kind of Dolphin sends after a client has asked for a game."""
 

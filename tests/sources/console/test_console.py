@@ -76,24 +76,6 @@ def finished(data: bytes) -> bytes:
 
 
 @pytest.mark.trio
-@pytest.mark.parametrize("seed", SEEDS)
-async def test_games_over_broken_connections(tmp_path: Path, autojump_clock: object, seed: int) -> None:
-    """The connection breaks at random, and every game is recorded once."""
-    wii = Wii(seed)
-    wii.break_probability = 0.2
-    games = [match(1), match(2), match(3)]
-    async with recording(tmp_path / "wii", wii) as setup:
-        for game in games:
-            await wii.play(game, seconds=20)
-            await trio.sleep(1 + wii.rng.random() * 5)
-        await setup.finish()
-    assert [finished(data) for data in setup.files()] == games
-    assert not setup.notices.gaps
-    assert len(wii.handshakes) > 10
-    assert setup.notices.received_bytes >= sum(map(len, games))
-
-
-@pytest.mark.trio
 async def test_metadata(tmp_path: Path, autojump_clock: object) -> None:
     wii = Wii(nick="Wohnzimmer")
     async with recording(tmp_path / "wii", wii) as setup:

@@ -28,8 +28,9 @@ from slpstream.model.messages import START
 from slpstream.sources.console.discovery import write_call
 from slpstream.sources.console.session import ConsoleSession
 from slpstream.system.metrics import Metrics
+from tests.daemons.station import until
 from tests.formats.slippi.built import Built
-from tests.sources.console.daemons import daemon_of, free_port, until
+from tests.sources.console.daemons import daemon_of, free_port
 from tests.sources.console.relays import receive
 from tests.sources.console.wii import Wii, raw_of
 
@@ -79,30 +80,13 @@ async def test_console_is_recorded_streamed_and_served(tmp_path: Path) -> None:
                 [described] = daemon.stations()
                 assert described["state"] == "idle"
                 assert 'slpstream_relay_clients{station="wii"}' in daemon.render_metrics().decode()
-
-
-@pytest.mark.trio
-async def test_recorded_game_shows_its_setup_but_no_clock(tmp_path: Path) -> None:
-    wii = Wii(2, nick="Setup 7")
-    with trio.fail_after(TIMEOUT_SECONDS):
-        async with (
-            wii_on_tcp(wii) as port,
-            daemon_of(tmp_path, StationConfig(id="wii", console=f"127.0.0.1:{port}")) as daemon,
-        ):
-            channel = daemon.hub.channels["wii"]
-            wii.begin_game()
-            wii.write(raw_of(ONE)[:20_000])
-            await until(lambda: channel.current is not None)
-            wii.write(raw_of(ONE)[20_000:])
-            wii.end_game()
-            await until(lambda: channel.current is not None and channel.current.ended)
-            audit: dict[str, Any] = {}
-            url = f"http://127.0.0.1:{daemon.service.port}/v1/audit"
-            while not audit.get("setups"):
-                audit = json.loads((await trio.to_thread.run_sync(urlopen, url)).read())
-            [setup] = audit["setups"]
-            assert setup["games"] == 1
-            assert "clock" not in {value["name"] for value in setup["values"]}
+                audit: dict[str, Any] = {}
+                while not audit.get("setups"):
+                    url = f"http://127.0.0.1:{daemon.service.port}/v1/audit"
+                    audit = json.loads((await trio.to_thread.run_sync(urlopen, url)).read())
+                [setup] = audit["setups"]
+                assert setup["games"] == 1
+                assert "clock" not in {value["name"] for value in setup["values"]}, "the daemon's own times"
 
 
 @pytest.mark.trio
@@ -142,21 +126,26 @@ def test_missing_enet_is_a_config_error(monkeypatch: pytest.MonkeyPatch) -> None
 
 @pytest.mark.trio
 async def test_discovered_console_that_does_not_answer(tmp_path: Path) -> None:
-    """It becomes a station that is offline."""
+    """It becomes one station, which is offline, also when another name is broadcast from the same address."""
     port = free_port()
     relay = Relay(discovery=True, discovery_host="127.0.0.1", discovery_port=port)
+    there = StationConfig(id="Setup-7", folder=str(tmp_path / "there"))
+    (tmp_path / "there").mkdir()
     with trio.fail_after(TIMEOUT_SECONDS):
-        async with daemon_of(tmp_path, relay=relay) as daemon:
+        async with daemon_of(tmp_path, there, relay=relay) as daemon:
             with trio.socket.socket(type=trio.socket.SOCK_DGRAM) as sender:
-                while not daemon.stations():
+                while len(daemon.stations()) < 2:
                     await sender.sendto(write_call("Setup 7", "01:02:03:04:05:06"), ("127.0.0.1", port))
                     await trio.sleep(0.02)
-            await until(lambda: "cannot be reached" in daemon.stations()[0]["reason"])
-            [station] = daemon.stations()
-            assert (station["id"], station["name"], station["state"]) == ("Setup-7", "Setup 7", "offline")
-            assert daemon.not_ready() == [f"station Setup-7: {station['reason']}"]
-            await daemon.running.remove("Setup-7")
-            assert not daemon.stations()
+                for _ in range(5):
+                    await sender.sendto(write_call("Other", "01:02:03:04:05:07"), ("127.0.0.1", port))
+                    await trio.sleep(0.02)
+            await until(lambda: "cannot be reached" in daemon.stations()[1]["reason"])
+            _, station = daemon.stations()
+            assert (station["id"], station["name"], station["state"]) == ("Setup-7-2", "Setup 7", "offline")
+            assert daemon.not_ready() == [f"station Setup-7-2: {station['reason']}"]
+            await daemon.running.remove("Setup-7-2")
+            assert [each["id"] for each in daemon.stations()] == ["Setup-7"]
 
 
 @pytest.mark.trio

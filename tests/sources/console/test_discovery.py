@@ -90,31 +90,6 @@ async def test_names_of_discovered_stations(nick: str, taken: list[str], station
     assert (config.id, config.console, config.name) == (station, "10.0.0.9", nick)
 
 
-async def test_each_discovered_console_becomes_one_station(tmp_path: Path) -> None:
-    """Consoles that are stations already are left out."""
-    port = free_port()
-    relay = Relay(discovery=True, discovery_host="127.0.0.1", discovery_port=port)
-    consoles = Consoles(relay, Recordings(), tmp_path, Metrics())
-    stations = [StationConfig(id="Setup-7", folder="/somewhere")]
-
-    async def add(config: StationConfig) -> None:
-        stations.append(config)
-
-    with trio.fail_after(TIMEOUT_SECONDS):
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(consoles.discover, lambda: stations, add)
-            with trio.socket.socket(type=trio.socket.SOCK_DGRAM) as sender:
-                while len(stations) < 2:
-                    await sender.sendto(datagram(b"Setup 7"), ("127.0.0.1", port))
-                    await trio.sleep(0.02)
-                other = b"SLIP_READY" + bytes(6) + b"Other"
-                for _ in range(5):
-                    await sender.sendto(other, ("127.0.0.1", port))
-                    await trio.sleep(0.02)
-            nursery.cancel_scope.cancel()
-    assert stations[1:] == [StationConfig(id="Setup-7-2", console="127.0.0.1", name="Setup 7")]
-
-
 async def test_number_of_discovered_stations_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     port = free_port()
     consoles = Consoles(

@@ -19,7 +19,6 @@ from slpstream.sources.console.event_framer import (
     SkippedBytes,
 )
 from tests.formats.slippi.built import Built, varied_replay
-from tests.replays import replays
 from tests.sources.console.wii import pieces, raw_of
 
 ONE = raw_of(varied_replay())
@@ -56,15 +55,6 @@ def test_several_games(sizes: tuple[int, ...]) -> None:
     assert framer.frame is not None
     assert not framer.in_game
     assert not framer.buffered_bytes
-
-
-def test_games_of_each_layout() -> None:
-    for path in replays():
-        data = path.read_bytes()
-        size = int.from_bytes(data[11:15], "big")
-        if data.startswith(b"{U") and size:
-            _, outputs = feed([data[15 : 15 + size]])
-            assert games(outputs) == [data[15 : 15 + size]], path.name
 
 
 def test_helo_between_events() -> None:
@@ -114,14 +104,9 @@ def test_gap_loses_only_nearby_events(begin: int, lost: int, seed: int) -> None:
     assert found[-1] == TWO, "the next game is whole"
     if not in_game:
         return
-    before = len(ONE[:begin])
-    whole = (
-        sum(len(output.data) for output in outputs if isinstance(output, GameEvents)) + len(found[0]) + len(found[-1])
-    )
-    assert found[0][: before - 600] == ONE[: max(0, before - 600)]
-    rest = found[0][before:]
+    assert found[0][: begin - 600] == ONE[: max(0, begin - 600)]
+    rest = found[0][begin:]
     assert ONE.endswith(rest[600:]) or len(rest) < 1200
-    assert whole > 0
 
 
 @given(st.binary(max_size=2000), st.integers(0, 50))

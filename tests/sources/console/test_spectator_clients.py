@@ -26,10 +26,11 @@ import trio
 
 from slpstream.config import StationConfig
 from slpstream.sources.console.spectators import server
+from tests.daemons.station import until
 from tests.oracles.slippi_js import HERE, MODULES, needs_slippi_js
 from tests.project import IN_CI
 from tests.replays import replay, replay_path
-from tests.sources.console.daemons import daemon_of, free_port, until
+from tests.sources.console.daemons import daemon_of, free_port
 from tests.sources.console.relays import check_against_files
 from tests.synthetic.match import synthetic_match
 

@@ -28,8 +28,9 @@ from slpstream.sources.console.spectators.enet import MAX_QUEUED_BYTES, Address,
 from slpstream.sources.console.spectators.history import SpectatorHistory
 from slpstream.sources.console.spectators.messages import EventBatches, read_request
 from slpstream.sources.console.spectators.server import REQUEST_SECONDS, SpectatorServer, open_socket
+from tests.daemons.station import until
 from tests.formats.slippi.built import Built
-from tests.sources.console.daemons import daemon_of, free_port, until
+from tests.sources.console.daemons import daemon_of, free_port
 from tests.sources.console.enet_client import EnetClient
 from tests.sources.console.relays import GrowingFile
 from tests.sources.console.wii import raw_of
@@ -38,7 +39,6 @@ from tests.synthetic.match import synthetic_match
 ONE = Built().frames(-123, 0).end().closed()
 TWO = synthetic_match(seed=4, frames=200, gecko=True, rollbacks=True)
 OLD = synthetic_match(seed=5, frames=100, version=(2, 0, 0))
-SERVER = ("10.0.0.1", 51441)
 FIRST = 1000
 """The first cursor of the histories here."""
 
@@ -243,8 +243,8 @@ async def serving(folder: Path, lost: float = 0.0, max_clients: int = 4, **optio
         nursery.cancel_scope.cancel()
 
 
-async def seen(condition: Any, max_seconds: float = 60.0) -> None:
-    with trio.fail_after(max_seconds):
+async def seen(condition: Any) -> None:
+    with trio.fail_after(60.0):
         while not condition():
             await trio.sleep(0.05)
 

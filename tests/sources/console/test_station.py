@@ -6,7 +6,7 @@ Determinism: a real folder and real threads; `fail_after` is the only timeout, a
 from __future__ import annotations
 
 import errno
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -15,73 +15,46 @@ import pytest
 import trio
 
 from slpstream.api import messages
-from slpstream.config import Watch
 from slpstream.daemon.consoles import SourceReporter
-from slpstream.daemon.station import SharedServices, Station
+from slpstream.daemon.station import Station
 from slpstream.model.messages import START, LogMessage
 from slpstream.system.metrics import Metrics
+from tests.daemons.station import running_station, until, whole_log
 from tests.sources.console.disks import Disk
 from tests.sources.console.recordings import GAME, OTHER, recorder_of
 from tests.sources.console.wii import raw_of
-
-TIMEOUT_SECONDS = 60.0
 
 
 class Setup:
     """A station, its recorder, and the disk."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.metrics = Metrics()
+    def __init__(self, station: Station, metrics: Metrics, limiter: trio.CapacityLimiter) -> None:
+        self.metrics = metrics
         self.disk = Disk()
-        limiter = trio.CapacityLimiter(4)
-        self.station = Station(
-            "wii",
-            folder,
-            name="Wii",
-            notifications=None,
-            metrics=self.metrics.station("wii"),
-            watch=Watch(poll_seconds=0.02, scan_seconds=0.05, stalled_seconds=60, idle_seconds=60),
-            ring_bytes=1 << 24,
-            shared=SharedServices(limiter),
-        )
-        self.reporter = SourceReporter(self.station, self.metrics.station("wii"), "console")
+        self.station = station
+        self.reporter = SourceReporter(station, metrics.station("setup"), "console")
         in_thread = partial(trio.to_thread.run_sync, limiter=limiter)
-        self.recorder = recorder_of(folder, self.reporter, in_thread=in_thread, open_file=self.disk.open)
-        self.station.read_unwritten = self.recorder.read_unwritten
+        self.recorder = recorder_of(station.folder, self.reporter, in_thread=in_thread, open_file=self.disk.open)
+        station.read_unwritten = self.recorder.read_unwritten
 
     def published(self, game: int = 0) -> Sequence[LogMessage]:
         """The log of a game as the station has published it."""
         games = self.station.channel.games
         return (games[game].logs["live"].since(START) or []) if game < len(games) else []
 
-    async def read_back(self) -> Sequence[LogMessage]:
-        """The same log, read back from the file and from the pending bytes."""
-        read: list[LogMessage] = []
-        while more := await self.station.channel.games[0].log_reader.messages(
-            "live", read[-1].position if read else START
-        ):
-            read += more
-        return read
-
     def reason(self) -> str:
         return str(self.station.describe()["reason"])
-
-    async def until(self, condition: Callable[[], bool]) -> None:
-        while not condition():
-            await trio.sleep(0.005)
 
 
 @asynccontextmanager
 async def recording(folder: Path) -> AsyncIterator[Setup]:
     folder.mkdir()
-    with trio.fail_after(TIMEOUT_SECONDS):
-        setup = Setup(folder)
+    metrics, limiter = Metrics(), trio.CapacityLimiter(4)
+    async with running_station(folder, metrics=metrics, limiter=limiter, stalled_seconds=60.0) as station:
+        setup = Setup(station, metrics, limiter)
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(setup.station.run)
             nursery.start_soon(setup.recorder.run)
             setup.reporter.connected("Wii", "1")
-            await setup.until(lambda: setup.station.ready)
             yield setup
             nursery.cancel_scope.cancel()
 
@@ -104,22 +77,22 @@ async def test_full_disk_during_a_game(tmp_path: Path, begin: int) -> None:
     async with recording(tmp_path / "wii") as setup:
         await send(setup, GAME[:begin])
         if begin:
-            await setup.until(lambda: setup.station.state == "playing")
+            await until(lambda: setup.station.state == "playing")
         setup.disk.failing = errno.ENOSPC
         await send(setup, GAME[begin:45_000])
-        await setup.until(lambda: any(b'"frame":-20,' in message.body for message in setup.published()))
+        await until(lambda: any(b'"frame":-20,' in message.body for message in setup.published()))
         assert setup.station.state == "playing"
         assert "No space left on device" in setup.reason()
         assert setup.recorder.unwritten_bytes > 20_000
-        assert lines(await setup.read_back()) == lines(setup.published())
+        assert lines(await whole_log(setup.station.channel.games[0])) == lines(setup.published())
         setup.disk.failing = None
-        await setup.until(lambda: setup.recorder.unwritten_bytes == 0 and "space" not in setup.reason())
+        await until(lambda: setup.recorder.unwritten_bytes == 0 and "space" not in setup.reason())
         await send(setup, GAME[45_000:])
         setup.recorder.close_ended_game()
-        await setup.until(lambda: bool(setup.published()) and setup.published()[-1].type == "metadata")
-        await setup.until(lambda: setup.station.active_files == 0)
+        await until(lambda: bool(setup.published()) and setup.published()[-1].type == "metadata")
+        await until(lambda: setup.station.active_files == 0)
         await send(setup, OTHER)
-        await setup.until(lambda: len(setup.published(1)) > 3 and setup.published(1)[-1].type == "game_end")
+        await until(lambda: len(setup.published(1)) > 3 and setup.published(1)[-1].type == "game_end")
         [first, second] = sorted((tmp_path / "wii").glob("*.slp"), key=lambda path: len(path.name))
         assert raw_of(first.read_bytes()) == GAME
         assert lines(setup.published()) == lines(list(messages(first)))
@@ -135,13 +108,13 @@ async def test_full_disk_during_a_whole_game(tmp_path: Path) -> None:
         setup.disk.failing = errno.EDQUOT
         await send(setup, GAME)
         setup.recorder.close_ended_game()
-        await setup.until(lambda: bool(setup.published()) and setup.published()[-1].type == "metadata")
+        await until(lambda: bool(setup.published()) and setup.published()[-1].type == "metadata")
         assert setup.station.state == "idle"
         assert not list((tmp_path / "wii").glob("*.slp"))
-        assert lines(await setup.read_back()) == lines(setup.published())
+        assert lines(await whole_log(setup.station.channel.games[0])) == lines(setup.published())
         setup.disk.failing = None
-        await setup.until(lambda: setup.recorder.unwritten_bytes == 0)
-        await setup.until(lambda: setup.station.active_files == 0)
+        await until(lambda: setup.recorder.unwritten_bytes == 0)
+        await until(lambda: setup.station.active_files == 0)
         [path] = (tmp_path / "wii").glob("*.slp")
         assert raw_of(path.read_bytes()) == GAME
         assert lines(setup.published()) == lines(list(messages(path)))
@@ -157,7 +130,7 @@ async def test_state_reason_and_metrics(tmp_path: Path) -> None:
         setup.reporter.connected("Wii", "1")
         assert (setup.station.state, setup.reason()) == ("idle", "watching")
         await send(setup, GAME[:30_000])
-        await setup.until(lambda: setup.station.state == "playing")
+        await until(lambda: setup.station.state == "playing")
         setup.reporter.unreachable("no answer")
         assert setup.station.state == "offline"
         setup.reporter.connected("Wii", "1")
@@ -165,6 +138,6 @@ async def test_state_reason_and_metrics(tmp_path: Path) -> None:
         setup.recorder.receive(GAME[40_000:41_000])
         await trio.sleep(0)
         text = setup.metrics.render().decode()
-        assert 'slpstream_source_reconnects_total{station="wii"} 2.0' in text
-        assert 'slpstream_source_gaps_total{station="wii"} 1.0' in text
-        assert 'slpstream_diagnostics_total{code="gap",station="wii"} 1.0' in text
+        assert 'slpstream_source_reconnects_total{station="setup"} 2.0' in text
+        assert 'slpstream_source_gaps_total{station="setup"} 1.0' in text
+        assert 'slpstream_diagnostics_total{code="gap",station="setup"} 1.0' in text

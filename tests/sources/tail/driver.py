@@ -50,18 +50,15 @@ def run(coroutine: Coroutine[Any, Any, T]) -> T:
 
 
 class InlineThreads:
-    """Runs blocking work inline. `calls` counts it, and `turns` counts how often other tasks could have run."""
+    """Runs blocking work inline. `turns` counts how often other tasks could have run."""
 
     def __init__(self) -> None:
-        self.calls = 0
         self.turns = 0
 
     async def run(self, work: Callable[[], T]) -> T:
-        self.calls += 1
         return work()
 
     def start(self, work: Callable[[], T], deliver: Callable[[outcome.Outcome[T]], None]) -> bool:
-        self.calls += 1
         deliver(outcome.capture(work))
         return True
 

@@ -4,23 +4,16 @@ from __future__ import annotations
 
 import gzip
 import zipfile
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from slpstream.cli import main
-from tests.sets.games import NO_CONTEST, Seat, replay
+from tests.cli.command_line import exit_code
+from tests.sets.games import ANN_AND_BOB, NO_CONTEST, replay
 from tests.tournament.handover.validator import copied, document, problems
 
-ANN_AND_BOB = {0: Seat("Ann", "ANN#1"), 1: Seat("Bob", "BOB#2")}
-
-
-def run(*arguments: object) -> int:
-    with pytest.raises(SystemExit) as ended:
-        main(["replays", *map(str, arguments)])
-    code = ended.value.code
-    assert isinstance(code, int)
-    return code
+run = partial(exit_code, "replays")
 
 
 @pytest.fixture
