@@ -112,6 +112,7 @@ MARKS: Mapping[str, str] = {
     "web/test_index.py": "process browser slow",
     "web/test_instant_replay.py": "process browser slow",
     "web/test_keyboard_day.py": "process browser slow",
+    "web/test_lighthouse.py": "process release",
     "web/test_moments.py": "process browser slow",
     "web/test_on_air.py": "process slow",
     "web/test_openapi.py": "process",

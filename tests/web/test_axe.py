@@ -17,13 +17,10 @@ from playwright.sync_api import Browser, Page, ViewportSize
 
 from tests.browsers.axe import check_with_axe, needs_axe
 from tests.browsers.pages import PHONE, WIDE, open_page
-from tests.daemons.configuration import configuration
-from tests.daemons.process import DaemonProcess, running
-from tests.daemons.requests import correct_set
+from tests.daemons.process import DaemonProcess
 from tests.marks import release
-from tests.sets.bundled_set import GAMES, add_game
-from tests.synthetic.match import synthetic_match
 from tests.web.on_air import THEMES, game_picture
+from tests.web.whole_site import whole_site
 
 pytestmark = [
     pytest.mark.slow,
@@ -64,25 +61,8 @@ SCENES: Mapping[str, tuple[str, str]] = {
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
-    """A daemon with something to see on every page: a finished set, a game in progress, and an announced set."""
-    folder = tmp_path_factory.mktemp("site")
-    folders = [folder / name for name in ("station", "playing", "next")]
-    for each in folders:
-        each.mkdir()
-    with running(*folders, arguments=configuration(folder, "[sets]\nbest_of = 5\n")) as daemon:
-        daemon.wait_ready()
-        for play in range(1, GAMES + 1):
-            add_game(folders[0], play)
-        (folders[1] / "Game_1.slp").write_bytes(synthetic_match(seed=4, frames=600, ended=False))
-        patch = {
-            "names": {"0": "Golden Guardians | Zain", "1": "うめき"}, "round": "Grand Final", "event": "Weekly 12",
-            "casters": ["Vish", "Toph"], "players": {"0": {"pronouns": "he/him", "seed": 1}},
-        }  # fmt: skip
-        for name in ("playing", "next"):
-            correct_set(daemon, name, patch)
-        daemon.until(lambda: daemon.get("/v1/stations/station/set").get("state") == "over")
-        daemon.until(lambda: daemon.get("/v1/stations/playing/set")["games"] != [])
-        yield daemon
+    with whole_site(tmp_path_factory.mktemp("site")) as site:
+        yield site
 
 
 def opened(page: Page, site: DaemonProcess, address: str, complete: str) -> None:
