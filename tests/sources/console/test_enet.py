@@ -30,6 +30,8 @@ from slpstream.sources.console.spectators.enet import (
 from tests.sources.console.enet_client import EnetClient, connect_datagram
 
 ADDRESS = ("10.0.0.9", 50000)
+MAX_BEARABLE_LOSS = 0.1
+"""With at most this share of lost datagrams, no peer counts as gone."""
 STEP_SECONDS = 0.01
 
 
@@ -112,7 +114,10 @@ def test_packets_of_every_size(mtu: int) -> None:
 @given(seed=st.integers(0, 1 << 32), lost=st.floats(0, 0.4), doubled=st.floats(0, 0.3), delay=st.integers(0, 20))
 @settings(max_examples=25, deadline=None)
 def test_everything_arrives_over_a_bad_network(seed: int, lost: float, doubled: float, delay: int) -> None:
-    """Each packet arrives once, in order, and the request of the client too."""
+    """Each packet arrives once, in order, and the request of the client too.
+
+    If many datagrams are lost, one may be lost at each try for 30 seconds, after which the peer counts as gone.
+    """
     network = Network(seed=seed, lost=lost, doubled=doubled)
     network.max_delay_steps = delay
     network.client.send(b"request")
@@ -120,9 +125,11 @@ def test_everything_arrives_over_a_bad_network(seed: int, lost: float, doubled: 
     network.run(lambda: any(isinstance(event, Received) for event in network.events), 200)
     for data in sent:
         network.peer.send(data)
-    network.run(lambda: len(network.client.packets) == len(sent), 200)
-    assert network.client.packets == sent
-    network.run(lambda: not network.peer.queued_bytes, 200)
+    network.run(lambda: len(network.client.packets) == len(sent) or not network.server.peers, 200)
+    if network.server.peers or lost <= MAX_BEARABLE_LOSS:
+        assert network.client.packets == sent
+        network.run(lambda: not network.server.peers or not network.peer.queued_bytes, 200)
+    assert network.client.packets == sent[: len(network.client.packets)]
     assert [event.data for event in network.events if isinstance(event, Received)] == [b"request"]
     assert sum(isinstance(event, Connected) for event in network.events) == 1
 
