@@ -159,6 +159,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--quick", action="store_true", help=f"run the inner loop: no test marked {', '.join(_NOT_QUICK)}")
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads its own options
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    """Run the inner loop in two workers, unless it is narrowed to some files, or the number of workers is given."""
+    option = config.option
+    whole = config.args_source is config.ArgsSource.TESTPATHS
+    if option.quick and whole and not option.usepdb and getattr(option, "numprocesses", 0) is None:
+        option.numprocesses = 2
+
+
 def pytest_configure(config: pytest.Config) -> None:
     missing = [path for path in (*MARKS, *NOT_ON_WINDOWS) if not (TESTS / path).exists()]
     if missing:

@@ -152,8 +152,9 @@ class KqueueReader:
 
     def _drop(self, folder: _Folder) -> None:
         """Stop to watch a folder."""
-        if self._folders.pop(folder.descriptor, None) is None:
-            return
+        if self._folders.get(folder.descriptor) is not folder:
+            return  # already closed, and the descriptor may be that of another folder by now
+        del self._folders[folder.descriptor]
         folders = self._watched[folder.listener]
         folders.pop(folder.path, None)
         if not folders:

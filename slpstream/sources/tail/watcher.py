@@ -340,10 +340,16 @@ class _WatchedRoot(FileSystemEventHandler):
         self._degrade(notifications)
 
     def _watch_folder(self, notifications: Notifications, folder: str) -> None:
+        is_root = folder == self._root
         if self._system.reader is None:
-            return  # the observer finds the folders by itself
+            # The observer finds the folders below the root. The root itself may have been created since `watch_root`.
+            if is_root and notifications.degraded is not None:
+                self._observe_root()
+            return
         error = self._system.reader.watch(notifications, folder)
-        if error is not None and (folder == self._root or error.errno not in GONE):
+        if error is None and is_root:
+            self._failures.pop(notifications, None)  # it has been created since `watch_root`
+        elif error is not None and (is_root or error.errno not in GONE):
             self._failures.setdefault(notifications, error)
 
     def _keep_folders(self, notifications: Notifications, folders: Collection[str]) -> None:

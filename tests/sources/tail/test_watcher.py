@@ -314,6 +314,21 @@ async def test_root_deleted_and_recreated(root: Path, way: Way, monkeypatch: pyt
 
 
 @each_way
+async def test_root_created_during_a_scan_is_watched(tmp_path: Path, way: Way) -> None:
+    """Otherwise only polling would find changes until the next scan."""
+    root = tmp_path / "root"
+    async with Watcher(readers_of=way.readers_of) as watcher:
+        notifications = watcher.watch(root)
+        await trio.to_thread.run_sync(notifications.watch_root)
+        root.mkdir()
+        await trio.to_thread.run_sync(notifications.watch_folder, str(root))
+        await trio.to_thread.run_sync(notifications.keep_folders, [str(root)])
+        assert notifications.degraded is None
+        append(root / "a.slp", b"one")
+        await until(lambda: str(root / "a.slp") in notifications.take().paths)
+
+
+@each_way
 async def test_replaced_root_is_watched_again(root: Path, tmp_path: Path, way: Way) -> None:
     """Inotify would follow the old folder to its new name."""
     async with following(root, way, scan=0.2) as consumer:
