@@ -144,6 +144,8 @@ NOT_ON_WINDOWS: Mapping[str, str] = {
 MAX_DEFAULT_REPLAY_BYTES = 600_000
 """Tests with a replay above this size are slow. They take most of the time, and smaller files and built ones cover
 all versions and all kinds of events."""
+_BROWSER_MODULES = ("playwright", "tests.browsers", "tests.web.shown")
+"""A module that imports one of these drives a browser, which is not tested on Windows."""
 _FIXTURE_MARKS = {"browser": ("browser", "process", "slow"), "broker": ("redis", "process")}
 _NOT_QUICK = ("slow", "release", "browser", "process", "redis", "soak", "fuzz", "sweep")
 _BYTECODE = ROOT / ".pytest_cache" / "bytecode"
@@ -198,7 +200,8 @@ def _has_large_replay(item: pytest.Item) -> bool:
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     if sys.platform == "win32" and collection_path.suffix == ".py":
-        if _key(collection_path) in NOT_ON_WINDOWS or "tests.browsers" in collection_path.read_text(encoding="utf-8"):
+        text = collection_path.read_text(encoding="utf-8")
+        if _key(collection_path) in NOT_ON_WINDOWS or any(module in text for module in _BROWSER_MODULES):
             return True
     return True if config.getoption("quick") and any(_marks_of(collection_path)) else None
 

@@ -46,7 +46,6 @@ from slpstream.sources.tail.kqueue import KqueueReader
 from slpstream.sources.tail.notifications import Strategy
 from slpstream.sources.tail.threads import TrioThreads
 from slpstream.sources.tail.watcher import ReadersOf, readers_of_platform
-from tests.sources.tail import fake_kqueue
 from tests.sources.tail.driver import REWRITABLE, append
 
 pytestmark = [
@@ -65,6 +64,8 @@ Readers = tuple[Strategy, ChangeReader | None, GrowthReader | None]
 
 def kqueue_readers(token: trio.lowlevel.TrioToken) -> Readers:
     """As on macOS."""
+    from tests.sources.tail import fake_kqueue  # it needs Linux
+
     reader = KqueueReader(fake_kqueue.kernel())
     return "kqueue", reader, reader
 
