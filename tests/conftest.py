@@ -166,7 +166,8 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
     """Run the inner loop in two workers, unless it is narrowed to some files, or the number of workers is given."""
     option = config.option
     whole = config.args_source is config.ArgsSource.TESTPATHS
-    if option.quick and whole and not option.usepdb and getattr(option, "numprocesses", 0) is None:
+    is_worker = hasattr(config, "workerinput")
+    if option.quick and whole and not (is_worker or option.usepdb) and getattr(option, "numprocesses", 0) is None:
         option.numprocesses = 2
 
 
