@@ -222,6 +222,10 @@ class GamesByFile:
         """Forget a game that will not continue, whatever its file contains later."""
         self._games = {key: held for key, held in self._games.items() if held[0] is not game}
 
+    def forget_file(self, file: TailedFile) -> None:
+        """Forget the games in a file whose bytes have changed."""
+        self._games = {key: held for key, held in self._games.items() if key[0] != file.identity}
+
     def prune(self, known: Collection[Game], exists: Callable[[TailedFile], bool]) -> None:
         """Forget all games except those in `known`, and those that were left and whose files still exist."""
         kept = set(known)

@@ -52,6 +52,7 @@ from slpstream.sources.tail import (
     Strategy,
     TailedFile,
     TailEvent,
+    Touched,
 )
 from slpstream.store import GameIndex
 from slpstream.stream import Channel, Game, StationState
@@ -266,7 +267,7 @@ class Station:
         take = self.REACTIONS[type(event)]
         if take is not Station._grew:
             self._publish_held()
-        if isinstance(event, Scanned | Settled):
+        if isinstance(event, Scanned | Settled | Touched):
             take(self, event)
             return
         with self._containment as contained:
@@ -358,6 +359,10 @@ class Station:
             self._shared.index.listed(self.id, [(f.path, f.mtime_ns, f.size_bytes) for f in event.files])
         self._log.info("folder scanned", folder=str(self.folder), finished=len(event.files))
 
+    def _touched(self, event: Touched) -> None:
+        if self._shared.index is not None:
+            self._shared.index.listed(self.id, [(f.path, f.mtime_ns, f.size_bytes) for f in event.files])
+
     def _settled(self, event: Settled) -> None:
         self.channel.settled = True
         self._check_folder()
@@ -365,6 +370,8 @@ class Station:
 
     def _opened(self, event: Opened) -> None:
         file = event.file
+        if event.changed:
+            self._games.forget_file(file)  # it does not have their logs any more
         if self._set_aside.holds(file, trio.current_time()):
             return
         self._log.debug("file opened", file=printable(file.path, self.folder), existed=event.existed)
@@ -537,6 +544,7 @@ class Station:
 
     REACTIONS: Mapping[type[TailEvent], Callable[[Station, Any], None]] = {
         Scanned: _scanned,
+        Touched: _touched,
         Settled: _settled,
         Opened: _opened,
         Grew: _grew,
@@ -693,7 +701,9 @@ class Station:
         if followed.written_whole or self._games.find(followed.file, game_id) is not None:
             return False
         is_whole = followed.file.arrived_whole
-        games = (game for game in reversed(self.channel.games) if game.game_id == game_id and not game.archived)
+        # A game whose file has other bytes now cannot be read from there any more, so this is no copy of it.
+        live = (game for game in reversed(self.channel.games) if not game.archived and self._games.can_continue(game))
+        games = (game for game in live if game.game_id == game_id)
         game = next((game for game in games if game.ended or game.in_progress), None)
         if game is None or (game.arrived_whole and not is_whole):
             return False  # in the second case, an old replay is written again as a game would write it

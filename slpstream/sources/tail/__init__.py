@@ -15,6 +15,7 @@ from slpstream.sources.tail.events import (
     Settled,
     TailedFile,
     TailEvent,
+    Touched,
 )
 from slpstream.sources.tail.folder import FolderTail
 from slpstream.sources.tail.identity import FileIdentity
@@ -37,6 +38,7 @@ __all__ = [
     "Strategy",
     "TailEvent",
     "TailedFile",
+    "Touched",
     "Watcher",
     "tail_of_file",
 ]

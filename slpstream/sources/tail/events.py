@@ -64,11 +64,19 @@ class Opened(Struct, frozen=True, gc=False):
     """A file was opened and will be read from offset 0.
 
     `existed` is true if the file was in progress when the tail started, or if it was listed or released and has
-    changed since.
+    changed since. `changed` is true if bytes that were delivered before its release are other bytes now, so that what
+    was read from them no longer holds.
     """
 
     file: TailedFile
     existed: bool
+    changed: bool = False
+
+
+class Touched(Struct, frozen=True, gc=False):
+    """Listed files that were never read have another modification time: they may have other bytes of the same size."""
+
+    files: tuple[TailedFile, ...]
 
 
 class Grew(Struct, frozen=True, gc=False):
@@ -113,4 +121,4 @@ class Settled(Struct, frozen=True, gc=False):
     """The first scan is done, and every file that was in progress then has been read to its end. This comes once."""
 
 
-TailEvent: TypeAlias = Scanned | Opened | Grew | Rewritten | CaughtUp | Lost | Refused | Settled
+TailEvent: TypeAlias = Scanned | Touched | Opened | Grew | Rewritten | CaughtUp | Lost | Refused | Settled

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from slpstream.sources.tail.arrival import Arrival
 from slpstream.sources.tail.events import TailedFile
-from slpstream.sources.tail.identity import Key, key_of
+from slpstream.sources.tail.identity import Delivered, Key, key_of
 from slpstream.sources.tail.scan import FileStat, Finding, KnownFiles, Refusal
 from slpstream.sources.tail.tailer import FileTail
 
@@ -25,14 +25,14 @@ from slpstream.sources.tail.tailer import FileTail
 class ListedFile:
     """A file that is known and not open.
 
-    `header` holds its first bytes at the time of its release, or `None` if they were never read.
+    `delivered` is what was delivered of it before its release, or `None` if it was never read.
     """
 
-    __slots__ = ("exhausted", "file", "header", "stat", "version")
+    __slots__ = ("delivered", "exhausted", "file", "stat", "version")
 
-    def __init__(self, file: TailedFile, header: bytes | None, version: int, *, exhausted: bool) -> None:
+    def __init__(self, file: TailedFile, delivered: Delivered | None, version: int, *, exhausted: bool) -> None:
         self.file = file
-        self.header = header
+        self.delivered = delivered
         self.exhausted = exhausted
         """Growth alone is no reason to open it again."""
         self.stat = FileStat(file.identity, file.size_bytes, file.mtime_ns)
@@ -50,6 +50,8 @@ class FileTable:
         self.open: dict[FileTail, None] = {}
         """All open files, in the order in which they were opened."""
         self.arrivals: dict[str, Arrival] = {}
+        self.touched: dict[TailedFile, None] = {}
+        """Listed files with another status than before, which may have changed in place."""
         self._refused: dict[str, set[str]] = {}
         self._open_by_key: dict[Key, FileTail] = {}
         self._listed_by_key: dict[Key, str] = {}
@@ -92,11 +94,11 @@ class FileTable:
         key = key_of(file.identity, str(file.path))
         return key in self._open_by_key or key in self._listed_by_key
 
-    def list_file(self, file: TailedFile, header: bytes | None, *, exhausted: bool = False) -> None:
+    def list_file(self, file: TailedFile, delivered: Delivered | None, *, exhausted: bool = False) -> None:
         """Add a file to the listed ones."""
         path = str(file.path)
         self._listed_files = None
-        self.listed[path] = ListedFile(file, header, self.version, exhausted=exhausted)
+        self.listed[path] = ListedFile(file, delivered, self.version, exhausted=exhausted)
         self._listed_by_key[key_of(file.identity, path)] = path
 
     def unlist(self, path: str) -> ListedFile | None:
@@ -129,19 +131,16 @@ class FileTable:
             del self.active[tail.path]
         self._forget_key(tail)
 
-    def recheck_header(self, file: TailedFile) -> None:
-        """Have a listed file opened again if its header has changed, even if its size and times have not."""
-        path = str(file.path)
-        entry = self.listed.get(path)
-        if entry is not None and entry.file is file:
-            self._check_header(entry, path, entry.stat)
+    def entry_of(self, file: TailedFile) -> ListedFile | None:
+        """The entry of a file that is listed, and `None` for any other."""
+        entry = self.listed.get(str(file.path))
+        return entry if entry is not None and entry.file is file else None
 
-    def reopen(self, file: TailedFile) -> None:
-        """Have a listed file opened again, even if it has not changed."""
-        path = str(file.path)
-        entry = self.listed.get(path)
-        if entry is not None and entry.file is file:
-            self._add_arrival(Arrival(path, entry.stat, existed=True))
+    def reopen(self, file: TailedFile, *, changed: bool = False) -> None:
+        """Have a listed file opened again; `changed` if it is known that its bytes have changed."""
+        entry = self.entry_of(file)
+        if entry is not None:
+            self._add_arrival(Arrival(str(file.path), entry.stat, existed=True, changed=changed))
 
     def list_arrivals(self, paths: Collection[str], listed: list[TailedFile]) -> Iterator[None]:
         """List the arrivals at these paths. The others stay, ordered from oldest to newest.
@@ -242,26 +241,20 @@ class FileTable:
         elif key in unlisted and unlisted[key].stat == stat:
             moved = unlisted[key]
             moved.file.path = Path(path)
-            self.list_file(moved.file, moved.header, exhausted=moved.exhausted)
+            self.list_file(moved.file, moved.delivered, exhausted=moved.exhausted)
         elif self._listed_by_key.get(key, path) == path:
             self._add_arrival(Arrival(path, stat, existed=False))
 
     def _reconcile_listed(self, entry: ListedFile, path: str, stat: FileStat) -> None:
         size_bytes = entry.file.size_bytes
         if stat.size_bytes < size_bytes or (stat.size_bytes > size_bytes and not entry.exhausted):
-            self._add_arrival(Arrival(path, stat, existed=True))
+            changed = entry.delivered is not None and stat.size_bytes < entry.delivered.size_bytes
+            self._add_arrival(Arrival(path, stat, existed=True, changed=changed))
         elif (stat.size_bytes, stat.mtime_ns) != (size_bytes, entry.file.mtime_ns):
-            # The file was touched. Only its header can show whether it changed, and a file that was never read has no
-            # header to compare with.
             entry.stat = stat
             entry.file.size_bytes, entry.file.mtime_ns = stat.size_bytes, stat.mtime_ns
             self._listed_files = None
-            if entry.header is not None:
-                self._check_header(entry, path, stat)
-
-    def _check_header(self, entry: ListedFile, path: str, stat: FileStat) -> None:
-        """Have a listed file opened again if its first bytes have changed."""
-        self._add_arrival(Arrival(path, stat, existed=True, header=entry.header, exhausted=entry.exhausted))
+            self.touched[entry.file] = None
 
     def _forget_key(self, tail: FileTail) -> None:
         key = key_of(tail.file.identity, tail.path)

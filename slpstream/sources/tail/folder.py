@@ -29,7 +29,17 @@ from outcome import Error, capture
 from slpstream.model.errors import Replaced, SourceError, Unreadable, Vanished
 from slpstream.sources.tail.age import FirstLook, files_at_rest
 from slpstream.sources.tail.arrival import Arrival
-from slpstream.sources.tail.events import Grew, Lost, Opened, Refused, Scanned, Settled, TailedFile, TailEvent
+from slpstream.sources.tail.events import (
+    Grew,
+    Lost,
+    Opened,
+    Refused,
+    Scanned,
+    Settled,
+    TailedFile,
+    TailEvent,
+    Touched,
+)
 from slpstream.sources.tail.file_table import FileTable
 from slpstream.sources.tail.identity import PREFIX_BYTES, FileIdentity
 from slpstream.sources.tail.notifications import Notifications
@@ -39,6 +49,7 @@ from slpstream.sources.tail.tailer import (
     FileTail,
     IsFinished,
     ReadResult,
+    has_changed,
     open_arrival,
     source_error_of,
 )
@@ -123,7 +134,13 @@ class FolderTail:
         read."""
         self._to_examine: set[str] = set()
         """Paths to examine: of files that are not open and were reported, or that are open and may be gone."""
-        self._released: deque[tuple[float, TailedFile]] = deque()
+        self._compare_at: dict[TailedFile, float] = {}
+        """Listed files to compare with the bytes that were delivered of them, and when."""
+        self._touched: set[TailedFile] = set()
+        """Those that are compared once more after that, since they were touched. On a coarse clock, a change just after
+        the comparison would leave no trace."""
+        self._comparing: trio.Event | None = None
+        self._comparison: tuple[TailedFile, Outcome[bool]] | None = None
         self._bytes_read = 0
         self._part_read_at: float | None = None
         """When a part of a finished file was read whose events the consumer has since been given."""
@@ -207,11 +224,13 @@ class FolderTail:
         for tail in list(self._table.open):
             self._drop(tail)
         self._events.clear()
-        if self._scanning is not None:
-            # The thread of a scan cannot be stopped, only waited for, and not for ever: the folder may be on a server
-            # that does not respond.
+        # The threads of a scan and of a comparison cannot be stopped, only waited for, and not for ever: the folder may
+        # be on a server that does not respond.
+        running = [done for done in (self._scanning, self._comparing) if done is not None]
+        if running:
             with trio.move_on_after(_CLOSE_SECONDS, shield=True):
-                await self._scanning.wait()
+                for done in running:
+                    await done.wait()
 
     def __aiter__(self) -> Self:
         return self
@@ -293,10 +312,10 @@ class FolderTail:
         self._drop(tail)
         self._events = deque(event for event in self._events if getattr(event, "file", None) is not file)
         if not self._table.is_taken(tail.path):  # otherwise another file has its path now
-            # The growth of an exhausted file is ignored, so its header alone does not show whether it is the same file.
-            head = tail.head.delivered if tail.exhausted else tail.head.header
-            self._table.list_file(file, head, exhausted=tail.exhausted)
-            self._released.append((self._now + COARSE_SECONDS, file))
+            self._table.list_file(file, tail.delivered, exhausted=tail.exhausted)
+            # While it was open, only its head was compared; and on a coarse clock, it may have changed without a trace
+            # just after the last read.
+            self._compare_at[file] = self._now + COARSE_SECONDS
 
     def stop_reading(self, file: TailedFile) -> None:
         """Stop reading a file whose further bytes do not matter, however many they are. It counts as caught up.
@@ -325,7 +344,8 @@ class FolderTail:
         self._schedule_next_part(now)
         paused = now < self._next_part and all(tail.file.arrived_whole for tail in self._due)
         arrivals = any(not arrival.finished for arrival in self._table.arrivals.values())
-        ready = arrivals or (self._to_examine and not self._first_scan) or self._scan_outcome is not None
+        outcome = self._scan_outcome is not None or self._comparison is not None
+        ready = arrivals or (self._to_examine and not self._first_scan) or outcome
         if ready or (not paused and (self._due or self._table.arrivals)):
             await trio.lowlevel.checkpoint()
             return
@@ -347,6 +367,8 @@ class FolderTail:
             deadline = min(deadline, max(read_at + self._poll_seconds, self._next_tick))
         if self._notifications.degraded is not None and self._folders and self._scanning is None:
             deadline = min(deadline, self._next_folders)
+        if self._compare_at and self._comparing is None:
+            deadline = min(deadline, *self._compare_at.values())
         return deadline
 
     def _schedule_next_part(self, now: float) -> None:
@@ -373,6 +395,15 @@ class FolderTail:
             await self._examine_paths()
         if self._notifications.degraded is not None and now >= self._next_folders and self._scanning is None:
             await self._check_folders()
+        if self._table.touched:
+            self._take_touched()
+        if self._comparison is not None:
+            file, outcome = self._comparison
+            self._comparison = None
+            if outcome.unwrap():
+                self._table.reopen(file, changed=True)
+        if self._compare_at and self._comparing is None:
+            self._compare_next()
         if self._table.arrivals:
             await self._open_arrivals()
         if self._due:
@@ -403,9 +434,6 @@ class FolderTail:
         for tail in self._table.open:
             if tail.read_at <= recent:
                 self._due.setdefault(tail, False)
-        while self._released and self._released[0][0] <= self._now:
-            # On a coarse clock, the header may have been rewritten without a trace just after the last read.
-            self._table.recheck_header(self._released.popleft()[1])
 
     # Which files are there: scans of the tree, and single paths.
 
@@ -526,6 +554,51 @@ class FolderTail:
             if count % _FINDINGS_AT_ONCE == _FINDINGS_AT_ONCE - 1:
                 await self._threads.give_way()
 
+    # Which listed files have changed in place: comparisons, one at a time.
+
+    def _take_touched(self) -> None:
+        never_read: list[TailedFile] = []
+        for file in self._table.touched:
+            entry = self._table.entry_of(file)
+            if entry is not None and entry.delivered is None:
+                never_read.append(file)
+            elif entry is not None:
+                # A damaged file can change sixty times a second, so it is not compared with every change.
+                self._touched.add(file)
+                self._compare_at.setdefault(file, self._now)
+        self._table.touched.clear()
+        if never_read:
+            self._events.append(Touched(tuple(never_read)))
+
+    def _compare_next(self) -> None:
+        file = min(self._compare_at, key=self._compare_at.__getitem__)
+        if self._compare_at[file] > self._now:
+            return
+        del self._compare_at[file]
+        touched = file in self._touched
+        self._touched.discard(file)
+        entry = self._table.entry_of(file)
+        if entry is None or entry.delivered is None:
+            return
+        if touched:
+            self._compare_at[file] = self._now + COARSE_SECONDS
+        root, path, delivered, rewritable_bytes = self._root, str(file.path), entry.delivered, self._rewritable_bytes
+
+        def compare() -> bool:
+            return has_changed(path, os.path.realpath(root), rewritable_bytes, delivered)
+
+        self._comparing = trio.Event()
+        if not self._threads.start(compare, lambda outcome: self._compared(file, outcome)):
+            self._comparing = None
+            self._compare_at[file] = self._now + COARSE_SECONDS
+
+    def _compared(self, file: TailedFile, outcome: Outcome[bool]) -> None:
+        self._comparison = file, outcome
+        if self._comparing is not None:
+            self._comparing.set()
+            self._comparing = None
+        self._notifications.wake()
+
     def _refuse(self, refusals: dict[str, Refusal]) -> None:
         for path, refusal in refusals.items():
             if self._table.refuse(path, refusal):
@@ -586,7 +659,7 @@ class FolderTail:
             return
         self._notifications.follow(tail)
         tail.at_start = arrival.at_start
-        self._events.append(Opened(tail.file, arrival.existed))
+        self._events.append(Opened(tail.file, arrival.existed, arrival.changed))
         if not arrival.at_start and not tail.file.arrived_whole:
             older = {other for other in self._table.open if other is not tail and not other.file.arrived_whole}
             if older:

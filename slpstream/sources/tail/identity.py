@@ -5,6 +5,9 @@ survives a rename and detects a replacement. It does not detect a file that is t
 because the inode stays the same; for that, `Head` keeps the first bytes as they were delivered and compares them again.
 These begin with a container header that the writer updates when the game ends, so the header may change. The bytes
 after it are append-only and may not.
+
+Once a file is closed, `Delivered` keeps the checksums of all bytes that were delivered. They show whether the file was
+filled or edited in place since, anywhere in it, even if its size is the same.
 """
 
 from __future__ import annotations
@@ -21,6 +24,16 @@ class FileIdentity(NamedTuple):
 
     device: int
     inode: int
+
+
+class Delivered(NamedTuple):
+    """The bytes of a file that were delivered, as checksums: a file is compared with them long after it was closed."""
+
+    size_bytes: int
+    head_checksum: int
+    """Of the bytes of the `Head`, as they were last delivered."""
+    rest_checksum: int
+    """Of the delivered bytes after the head."""
 
 
 Key: TypeAlias = FileIdentity | str

@@ -20,11 +20,12 @@ from contextlib import suppress
 from errno import ENOENT, ESTALE
 from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias
+from zlib import crc32
 
 from slpstream.model.errors import Replaced, Truncated, Unreadable, Vanished
 from slpstream.sources.tail.arrival import Arrival
 from slpstream.sources.tail.events import CaughtUp, Grew, Rewritten, TailedFile, TailEvent
-from slpstream.sources.tail.identity import Head, identity_of
+from slpstream.sources.tail.identity import Delivered, Head, identity_of
 from slpstream.sources.tail.scan import GONE, Refusal, is_inside, refusal_of
 from slpstream.system.file_times import modified_ns
 from slpstream.system.files import is_local, open_shared
@@ -39,6 +40,7 @@ _FLAGS: Final = os.O_RDONLY | sum(
 # Some file systems have a coarse clock (FAT: 2 s), so a change can leave the modification time as it was. For this long
 # after the last known change, the bytes are read on every tick, whatever the status.
 COARSE_SECONDS: Final = 3.0
+_COMPARED_BYTES: Final = 1 << 16
 
 
 IsFinished: TypeAlias = Callable[[str, bytes], bool]
@@ -59,6 +61,7 @@ class FileTail:
     __slots__ = (
         "_caught_up",
         "_changed_at",
+        "_checksum",
         "_complete_at",
         "_descriptor",
         "_is_finished",
@@ -90,6 +93,8 @@ class FileTail:
         self.path = str(file.path)
         self.offset = 0
         self.head = Head(rewritable_bytes)
+        self._checksum = 0
+        """Of the delivered bytes after the head."""
         self.nowait = _NOWAIT != 0 or is_local(str(file.path))
         """Whether reads may run in the event loop."""
         self.has_unread_bytes = True
@@ -113,6 +118,25 @@ class FileTail:
         self._changed_at = 0.0
         self._complete_at = -math.inf
         """When the file was last known to have no bytes that were not read."""
+
+    @property
+    def delivered(self) -> Delivered:
+        """The bytes that were delivered so far."""
+        return Delivered(self.offset, crc32(self.head.delivered), self._checksum)
+
+    def begins_with(self, delivered: Delivered) -> bool:
+        """Whether the file still begins with bytes that were delivered before. Blocks. Raises `OSError`."""
+        head = self._pread(0, min(self.head.limit, delivered.size_bytes))
+        if crc32(head) != delivered.head_checksum:
+            return False
+        checksum, offset = 0, len(head)
+        while offset < delivered.size_bytes:
+            data = self._pread(offset, min(_COMPARED_BYTES, delivered.size_bytes - offset))
+            if not data:
+                return False
+            checksum = crc32(data, checksum)
+            offset += len(data)
+        return checksum == delivered.rest_checksum
 
     def close(self) -> None:
         """Close the descriptor. Does nothing if it is closed already."""
@@ -227,6 +251,7 @@ class FileTail:
         self.judge(expected)
         if data:
             events.append(Grew(file, self.offset, data))
+            self._checksum = crc32(data[max(0, head.limit - self.offset) :], self._checksum)
             self.offset = end
         if found != expected:
             head.delivered = found[: len(expected)]
@@ -264,24 +289,27 @@ def source_error_of(error: OSError, path: str) -> Unreadable | Vanished:
 def open_arrival(
     arrival: Arrival, real_root: str, rewritable_bytes: int, is_finished: IsFinished | None = None
 ) -> FileTail | Refusal | None:
-    """Open a file that has arrived. Blocks.
-
-    `None` when the file is gone, or when only a changed header would matter and it has not changed.
-    """
+    """Open a file that has arrived. Blocks. `None` when the file is gone."""
     tail = open_file(arrival.path, real_root, rewritable_bytes, is_finished)
+    if isinstance(tail, FileTail):
+        tail.judge_early()
+    return tail
+
+
+def has_changed(path: str, real_root: str, rewritable_bytes: int, delivered: Delivered) -> bool:
+    """Whether a file no longer begins with the bytes that were delivered of it. Blocks.
+
+    True as well if it cannot be read: the error is reported when it is opened. A file that is gone has not changed.
+    """
+    tail = open_file(path, real_root, rewritable_bytes)
     if not isinstance(tail, FileTail):
-        return tail
-    tail.judge_early()
-    if arrival.header is None or arrival.is_size_changed(tail.file.size_bytes):
-        return tail
+        return tail is not None
     try:
-        header = tail.read(len(arrival.header)).data
+        return not tail.begins_with(delivered)
     except OSError:
-        return tail  # the first regular read will fail too, and report it
-    if header != arrival.header:
-        return tail
-    tail.close()
-    return None
+        return True
+    finally:
+        tail.close()
 
 
 def open_file(

@@ -25,6 +25,7 @@ from slpstream.sources.tail import (
     Settled,
     TailedFile,
     TailEvent,
+    Touched,
 )
 
 T = TypeVar("T")
@@ -69,9 +70,10 @@ class InlineThreads:
 class Record:
     """One followed file as its consumer knows it."""
 
-    def __init__(self, file: TailedFile, *, existed: bool) -> None:
+    def __init__(self, file: TailedFile, *, existed: bool, changed: bool) -> None:
         self.file = file
         self.existed = existed
+        self.changed = changed
         self.data = bytearray()
         self.caught_up = 0
         self.rewritten = 0
@@ -108,6 +110,7 @@ class Driver:
         self.records: dict[TailedFile, Record] = {}
         self.refused: list[Refused] = []
         self.scanned: list[Scanned] = []
+        self.touched: list[TailedFile] = []
         self.settled = 0
 
     def step(self, seconds: float = 0.1) -> list[TailEvent]:
@@ -140,12 +143,15 @@ class Driver:
         assert self.scanned, "Scanned comes first"
         if isinstance(event, Refused):
             self.refused.append(event)
+        elif isinstance(event, Touched):
+            self.touched += event.files
         elif isinstance(event, Settled):
             self.settled += 1
             assert self.settled == 1
         elif isinstance(event, Opened):
             assert event.file not in self.records
-            self.records[event.file] = Record(event.file, existed=event.existed)
+            assert event.existed or not event.changed
+            self.records[event.file] = Record(event.file, existed=event.existed, changed=event.changed)
         else:
             record = self.records[event.file]
             assert record.error is None, "nothing comes after Lost"

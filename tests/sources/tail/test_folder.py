@@ -9,6 +9,7 @@ import errno
 import os
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,6 +25,7 @@ from slpstream.sources.tail import (
     Settled,
     TailedFile,
     TailEvent,
+    folder,
     scan,
     tailer,
 )
@@ -31,7 +33,7 @@ from slpstream.sources.tail.file_table import FileTable
 from slpstream.sources.tail.identity import FileIdentity
 from slpstream.sources.tail.scan import scan_tree
 from slpstream.sources.tail.tailer import COARSE_SECONDS
-from tests.sources.tail.driver import WALL_CLOCK, Driver, append
+from tests.sources.tail.driver import REWRITABLE, WALL_CLOCK, Driver, append
 
 HEADER = b"{U\x03raw[$U#l\0\0\0\0"
 FINAL = b"{U\x03raw[$U#l\0\0\x2f\xff"
@@ -512,7 +514,8 @@ def test_listed_file_touched_or_renamed_stays_listed(root: Path, start: Start) -
     driver.settle()
     (listed,) = driver.scanned[0].files
     set_mtime(path, 0)
-    assert not driver.settle(6)
+    driver.settle(6)
+    assert driver.touched == [listed]
     path.rename(root / "sub.slp")
     assert not driver.settle(6)
     assert listed.path == root / "sub.slp"
@@ -547,6 +550,68 @@ def test_released_file_with_a_new_header_and_an_old_modification_time(game: Path
     set_mtime(game, 0)
     driver.settle(COARSE_SECONDS + 0.1)
     assert bytes(driver.only().data) == FINAL + b"events"
+
+
+@pytest.mark.parametrize("touch", [True, False], ids=["new mtime", "same mtime"])
+@pytest.mark.parametrize("offset", [REWRITABLE, 600, 70_000, 199_999])
+def test_released_file_that_was_changed_in_place_is_opened_again(
+    root: Path, start: Start, offset: int, touch: bool
+) -> None:
+    """Its size stays the same, as for `rsync --inplace` and for files that get their size before their bytes."""
+    content = bytearray(HEADER + bytes(200_000 - len(HEADER)))
+    path = write(root / "a.slp", bytes(content))
+    driver = start()
+    driver.settle()
+    set_mtime(path, 0)
+    driver.settle()
+    driver.tail.release(driver.only().file)
+    content[offset] = 1
+    with path.open("r+b") as file:
+        file.write(content)
+    set_mtime(path, 50 if touch else 0)
+    driver.settle(COARSE_SECONDS + 0.1)
+    assert bytes(driver.only().data) == content
+    assert driver.only().changed
+
+
+def test_file_that_is_filled_slowly_is_read_in_the_end(root: Path, start: Start) -> None:
+    content = HEADER + bytes(range(1, 256)) * 100
+    path = write(root / "a.slp", bytes(len(content)))
+    driver = start()
+    driver.step()
+    for at in range(0, len(content), 1000):
+        with path.open("r+b") as file:
+            file.seek(at)
+            file.write(content[at : at + 1000])
+        set_mtime(path, at / 1000)
+        for file_ in list(driver.tail.active):
+            driver.tail.stop_reading(file_)
+            driver.tail.release(file_)
+        driver.step(1.0)
+    driver.settle(COARSE_SECONDS + 0.1)
+    assert bytes(driver.only().data) == content
+
+
+def test_damaged_file_that_keeps_changing_is_compared_every_few_seconds(
+    root: Path, start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driver, path = exhausted(root, start)
+    driver.tail.release(driver.only().file)
+    compared: list[str] = []
+
+    def noted(path: str, *given: Any) -> bool:
+        compared.append(path)
+        return tailer.has_changed(path, *given)
+
+    monkeypatch.setattr(folder, "has_changed", noted)
+    for _ in range(100):
+        append(path, b"more")
+        driver.step(0.3)
+    assert 5 <= len(compared) <= 12
+    driver.settle(6)
+    count = len(compared)
+    driver.settle(6)
+    assert len(compared) == count, "nothing is read of files that stay as they are"
 
 
 @pytest.mark.trio
@@ -977,6 +1042,7 @@ def test_listing_is_made_again_only_after_changes(root: Path, start: Start) -> N
     os.utime(root / "a.slp", (5, 5))
     driver.settle(10.0)
     assert driver.tail.listed is not listing
+    assert [file.path.name for file in driver.touched] == ["a.slp"]
     assert [file.mtime_ns for file in driver.tail.listed] == [5 * 10**9]
     listing = driver.tail.listed
     (root / "a.slp").rename(root / "b.slp")

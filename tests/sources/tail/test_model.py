@@ -47,15 +47,15 @@ class ModelFile:
 class Listing:
     """A file that the tail has listed, as it was at that moment."""
 
-    def __init__(self, model: ModelFile, size: int, header: bytes | None, inode: int) -> None:
+    def __init__(self, model: ModelFile, size: int, delivered: bytes | None, inode: int) -> None:
         self.inode = inode
         self.model = model
         self.size = size
-        self.header = header
+        self.delivered = delivered
 
     def has_changed(self) -> bool:
         content = self.model.content
-        return len(content) != self.size or (self.header is not None and content[: len(self.header)] != self.header)
+        return len(content) != self.size or (self.delivered is not None and not content.startswith(self.delivered))
 
 
 def has_files(machine: FolderMachine) -> bool:
@@ -197,8 +197,7 @@ class FolderMachine(RuleBasedStateMachine):
         model = self.models.pop(record)
         if model.linked:
             file = record.file
-            header = bytes(record.data[:REWRITABLE])
-            self.listings.append(Listing(model, file.size_bytes, header, file.identity.inode))
+            self.listings.append(Listing(model, file.size_bytes, bytes(record.data), file.identity.inode))
 
     @rule(later=st.sampled_from((0.1, IDLE_SECONDS * 2)))
     def restart(self, later: float) -> None:
@@ -243,7 +242,7 @@ class FolderMachine(RuleBasedStateMachine):
         if model is not None:
             model.linked = False
             for listing in self.listings:
-                if listing.model is model and listing.header is None:
+                if listing.model is model and listing.delivered is None:
                     self.never_read.add((listing.inode, listing.size))
             self.listings = [listing for listing in self.listings if listing.model is not model]
 

@@ -84,19 +84,20 @@ def test_fifo_that_takes_the_path_while_it_is_opened(tmp_path: Path, monkeypatch
 
 
 class LateThreads(InlineThreads):
-    """Scans run when they are started, but their results arrive only when the test calls `finish`."""
+    """Scans and comparisons run when they are started, but their results arrive when the test calls `finish`."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._deliver: Callable[[], None] = lambda: None
+        self._deliveries: list[Callable[[], None]] = []
 
     def start(self, work: Callable[[], T], deliver: Callable[[outcome.Outcome[T]], None]) -> bool:
         result = outcome.capture(work)
-        self._deliver = lambda: deliver(result)
+        self._deliveries.append(lambda: deliver(result))
         return True
 
     def finish(self) -> None:
-        self._deliver()
+        while self._deliveries:
+            self._deliveries.pop(0)()
 
 
 @pytest.fixture
