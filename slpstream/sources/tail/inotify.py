@@ -60,6 +60,8 @@ class InotifyReader:
         self._lock = threading.Lock()
         self._watches: dict[ChangeListener, dict[str, int]] = {}
         """For each listener, its folders with their watch descriptors."""
+        self._replaced: dict[ChangeListener, set[int]] = {}
+        """For each listener, the watches of folders that were replaced since the last `keep`."""
         # Values are replaced, never changed: the event loop reads them without the lock.
         self._listeners: dict[int, dict[ChangeListener, str]] = {}
         """For each watch descriptor, its listeners and the path by which they know the folder."""
@@ -73,7 +75,8 @@ class InotifyReader:
     def watch(self, listener: ChangeListener, folder: str) -> OSError | None:
         """Report what happens in a folder to `listener`. Returns the error if the folder cannot be watched.
 
-        Watch every folder again with each scan: one that was replaced under its old name needs a new watch.
+        Watch every folder again with each scan: one that was replaced under its old name needs a new watch. The old
+        watch ends with the next `keep`, together with all others, because a scan can find thousands of folders.
         """
         with self._lock:
             if self._descriptor < 0:
@@ -85,7 +88,8 @@ class InotifyReader:
             folders = self._watches.setdefault(listener, {})
             previous = folders.get(folder, watch)
             folders[folder] = watch
-            self._release(listener, {previous})
+            if previous != watch:
+                self._replaced.setdefault(listener, set()).add(previous)
         return None
 
     def keep(self, listener: ChangeListener, folders: Collection[str]) -> None:
@@ -97,7 +101,7 @@ class InotifyReader:
             kept = {folder: watch for folder, watch in watches.items() if folder in folders}
             if kept:
                 self._watches[listener] = kept
-            self._release(listener, watches.values())
+            self._release(listener, {*watches.values(), *self._replaced.pop(listener, ())})
 
     def _release(self, listener: ChangeListener, watches: Iterable[int]) -> None:
         """Take the listener from those of these watches under which it has no folder any more."""

@@ -14,6 +14,7 @@ import shutil
 import struct
 import sys
 import threading
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
@@ -625,6 +626,29 @@ async def test_deleted_and_replaced_folders_leave_no_watches(root: Path, tmp_pat
         (root / "c").rmdir()
         await until(lambda: watches() == before + 1)
         assert {file.path.name for file in consumer.data} == {"a.slp", "c.slp"}
+
+
+@on_linux
+async def test_watching_many_folders_again_takes_linear_time(tmp_path: Path) -> None:
+    paths = [tmp_path / str(number) for number in range(2000)]
+    for path in paths:
+        path.mkdir()
+    folders = [str(path) for path in paths]
+    inotify = InotifyReader()
+    listener = Notifications(None)
+
+    def seconds_for(count: int) -> float:
+        began = time.process_time()
+        for folder in folders[:count]:
+            assert inotify.watch(listener, folder) is None
+        inotify.keep(listener, folders[:count])
+        return time.process_time() - began
+
+    few = min(seconds_for(200) for _ in range(3))
+    seconds_for(2000)
+    assert seconds_for(2000) < 40 * few
+    inotify.keep(listener, ())
+    inotify.close()
 
 
 @on_linux
