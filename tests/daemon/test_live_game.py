@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
@@ -13,6 +14,7 @@ import trio
 from slpstream.api import messages
 from slpstream.daemon.station.station import Station
 from slpstream.formats.interface import REST_SECONDS
+from slpstream.game.pipeline import Batch, Pipeline
 from tests.daemons.played_game import PlayedGame, game_id_of
 from tests.daemons.station import log_of, running_station, until
 from tests.formats.games import games
@@ -143,6 +145,23 @@ async def test_written_whole_formats_leave_a_growing_game_its_place(folder: Path
         await until(lambda: shown(station) == ("idle", live.game_id))
         (folder / "race.rpl").write_bytes(games()["race.rpl"])
         await until(lambda: shown(station)[1] not in (None, live.game_id))
+
+
+@pytest.mark.slow
+async def test_file_written_in_one_go_is_decoded_in_a_thread(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    threads: list[threading.Thread] = []
+    finish = Pipeline.finish
+
+    def recorded_finish(self: Pipeline) -> Batch:
+        threads.append(threading.current_thread())
+        return finish(self)
+
+    monkeypatch.setattr(Pipeline, "finish", recorded_finish)
+    async with quick_station(folder) as station:
+        (folder / "race.gci").write_bytes(games()["race.gci"])
+        await until(lambda: any(game.ended for game in station.channel.games))
+    assert threads
+    assert threading.main_thread() not in threads
 
 
 async def test_messages_of_a_copied_game_are_sent_once(folder: Path) -> None:

@@ -20,6 +20,7 @@ from slpstream.game.pipeline import MAX_UNWRITTEN_EVENTS, Pipeline
 from slpstream.model.messages import FramesMode
 from slpstream.stream import LogConsumer
 from slpstream.stream.subscription import Start
+from slpstream.system.internal_errors import InternalErrors
 from slpstream.system.metrics import Metrics
 from tests.daemons.played_game import PlayedGame
 from tests.daemons.station import running_station, until
@@ -120,6 +121,40 @@ async def test_unread_game_is_published_by_the_clock_and_counted_without_a_delay
         await until(lambda: shown.newest_frame_number is not None and shown.newest_frame_number > -123)
         await until(lambda: value("slpstream_frames_total") > frames)
         assert value("slpstream_append_to_publish_seconds_count") == delays
+
+
+@pytest.mark.trio
+@pytest.mark.parametrize("failing_in", ["reading", "a request"])
+async def test_pipeline_that_fails_on_held_bytes_is_not_used_again(
+    tmp_path: Path, game: bytes, monkeypatch: pytest.MonkeyPatch, failing_in: str
+) -> None:
+    counted: list[str] = []
+    used_after: list[Pipeline] = []
+    feed = Pipeline.feed
+
+    def failing_feed(self: Pipeline, data: bytes, *unread: frozenset[FramesMode]) -> object:
+        if counted:
+            used_after.append(self)
+        elif len(data) > 20_000:
+            raise KeyError("bug")
+        return feed(self, data, *unread)
+
+    monkeypatch.setattr(Pipeline, "feed", failing_feed)
+    errors = InternalErrors(counted.append, strict=False)
+    async with running_station(tmp_path, timing=NO_TICKS, errors=errors) as station:
+        written = Written(station, game)
+        await written.grow(4000)
+        for _ in range(12):
+            await written.grow(5000)
+        if failing_in == "reading":
+            written.write(8000)
+            await until(lambda: counted)
+        else:
+            assert station.describe()["state"] == "idle"
+        written.write(8000)
+        await trio.sleep(0.1)
+        assert counted == ["file"]
+        assert not used_after
 
 
 @pytest.mark.slow

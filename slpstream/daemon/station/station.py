@@ -409,6 +409,8 @@ class Station:
         if offset == 0 and followed.read_bytes:  # read before it reached the disk, except for later rewrites
             rewritable = data[: of_name(followed.file.path.name).rewritable_bytes]
             self._feed_held()
+            if self._followed.get(followed.file) is not followed:
+                return
             self._publish(followed, pipeline.rewrite(rewritable))
         offset, data = followed.after_read(offset, data)
         if data:
@@ -417,6 +419,8 @@ class Station:
                 self._held = followed
             else:
                 self._feed_held()
+                if self._followed.get(followed.file) is not followed:
+                    return  # its held bytes have failed, so its pipeline is not used any more
                 self._feed_pipeline(followed, data)
             if followed.is_copy():
                 return
@@ -784,21 +788,19 @@ class Station:
         """Publish start, frames and end of one file, at once or paced."""
         file, limiter = followed.file, self._shared.limiter
         try:
-            data = await trio.to_thread.run_sync(read_regular, file.path, limiter=limiter)
+            decoded = await trio.to_thread.run_sync(_decode_whole, file.path, limiter=limiter)
         except OSError as error:
             self._log.warning("file unreadable", file=printable(file.path, self.folder), what=error.strerror)
             followed.playing = False
             return
         if self._followed.get(file) is not followed:  # lost while it was read
             return
-        format_ = choose(file.path.name, data[:SNIFFED_BYTES], len(data))
-        if format_ is None:
+        if decoded is None:
             self._log.debug("not a replay", file=printable(file.path, self.folder))
             self._release(followed)
             return
-        pipeline = followed.pipeline = Pipeline(format_.new_reader(file.path.name), MODES)
-        pipeline.feed(data)
-        batch = pipeline.finish()
+        pipeline, batch = decoded
+        followed.pipeline = pipeline
         self._publish(followed, batch)
         start = batch.start
         paced = self._watch.pace and start is not None and start.rate[0] > 0
@@ -945,3 +947,17 @@ class Station:
         live = {game.game_id for game in self.channel.games if not game.archived}
         found = await self._archive.games_from(game_id)
         self.channel.insert_archived([game for game in found if game.game_id not in live])
+
+
+def _decode_whole(path: Path) -> tuple[Pipeline, Batch] | None:
+    """Read and decode a file that its game writes in one go. Returns its pipeline and the events before its frames.
+
+    `None` if it is not a replay. Blocks, for a large file longer than the event loop may. Raises `OSError`.
+    """
+    data = read_regular(path)
+    format_ = choose(path.name, data[:SNIFFED_BYTES], len(data))
+    if format_ is None:
+        return None
+    pipeline = Pipeline(format_.new_reader(path.name), MODES)
+    fed = pipeline.feed(data)
+    return pipeline, fed if pipeline.failure is not None else pipeline.finish()
