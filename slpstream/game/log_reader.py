@@ -35,6 +35,8 @@ _SLICES_PER_CHECKPOINT = 4
 _SLICES_PER_KEPT = 2
 _CACHED_SLICES = 8
 _PIPELINES_AHEAD = 4
+_MAX_CHECKPOINTS = 64
+"""Of one game. Of a longer game, fewer slice borders have one."""
 _BATCH_FRAMES = 512
 _PEEK_BYTES = 16 * 1024
 _FIRST_PEEK_BYTES = 1536
@@ -82,9 +84,10 @@ class GrowingLogReader:
     def keep(self, pipeline: Pipeline) -> None:
         """Called as the file is followed: keep a copy of its pipeline from time to time."""
         if pipeline.bytes_read >= self._keep_from and pipeline.failure is None:
-            self._cache.checkpoints[pipeline.bytes_read] = twin = pipeline.copy()
+            twin = pipeline.copy()
             twin.settle()  # what waits to be written belongs before this place
-            self._keep_from = pipeline.bytes_read + _SLICES_PER_KEPT * SLICE_BYTES
+            self._cache.add_checkpoint(twin)
+            self._keep_from = pipeline.bytes_read + _SLICES_PER_KEPT * SLICE_BYTES * self._cache.spacing
 
     @property
     def _cache(self) -> _Cached:
@@ -174,9 +177,9 @@ class GrowingLogReader:
                 if pipeline.exhausted:
                     cache.ahead[offset] = pipeline
                     return None
-                at_border = offset == i * SLICE_BYTES and i % _SLICES_PER_CHECKPOINT == 0
+                at_border = offset == i * SLICE_BYTES and i % (_SLICES_PER_CHECKPOINT * cache.spacing) == 0
                 if i and at_border and offset not in cache.checkpoints:
-                    cache.checkpoints[offset] = pipeline.copy()
+                    cache.add_checkpoint(pipeline.copy())
                 wanted = min((i + 1) * SLICE_BYTES, end) - offset
                 data = self._read(file, path, offset, wanted)
                 if i < index and len(data) < wanted:
@@ -220,16 +223,26 @@ def _end_of(index: int, limit: int | None) -> int:
 class _Cached:
     """Cached pipelines and slices of one file. Made on demand: thousands of files are never asked for."""
 
-    __slots__ = ("ahead", "checkpoints", "lock", "slices")
+    __slots__ = ("ahead", "checkpoints", "lock", "slices", "spacing")
 
     def __init__(self) -> None:
         self.lock = trio.Lock()
         """Held by the task that computes or uses this."""
         self.checkpoints: dict[int, Pipeline] = {}
-        """By the number of bytes that they have read. Grows in the event loop too, while a thread looks at it."""
+        """By the number of bytes that they have read. Changes in the event loop too, while a thread looks at it."""
+        self.spacing = 1
+        """How many times the usual distance the checkpoints are apart."""
         self.ahead: OrderedDict[int, Pipeline] = OrderedDict()
         """The pipelines that computed the last few whole slices, by the number of bytes that they have read."""
         self.slices: OrderedDict[int, Slice] = OrderedDict()
+
+    def add_checkpoint(self, pipeline: Pipeline) -> None:
+        """Keep a pipeline. When there are too many, every second one is dropped and new ones are farther apart."""
+        self.checkpoints[pipeline.bytes_read] = pipeline
+        if len(self.checkpoints) > _MAX_CHECKPOINTS:
+            self.spacing *= 2
+            for offset in sorted(self.checkpoints)[1::2]:
+                self.checkpoints.pop(offset, None)
 
     def nearest(self, offset: int, path: Path) -> Pipeline:
         """The pipeline with the fewest bytes left to read up to `offset`."""

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import gc
 import random
+import struct
+import tracemalloc
 from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
+from weakref import WeakSet
 
 import pytest
 import trio
 
+from slpstream.formats.slippi.commands import FRAME_BOOKEND
 from slpstream.formats.slippi.container import HEADER_BYTES
 from slpstream.formats.slippi.framing import read_event_payloads, width_of_event_payloads
 from slpstream.formats.slippi.reader import SlippiReader
@@ -20,6 +24,7 @@ from slpstream.game.log_reader import MODES, GrowingLogReader, Slice, archived_g
 from slpstream.game.pipeline import Batch, Pipeline
 from slpstream.model.errors import CursorGone
 from slpstream.model.messages import START, FramesMode, LogMessage, Position
+from tests.formats.slippi.built import Built
 from tests.synthetic.match import synthetic_match
 
 pytestmark = pytest.mark.trio
@@ -330,3 +335,45 @@ async def test_header_written_later_applies_after_a_checkpoint(tmp_path: Path, d
     last = recorded.logs["live"][-40:]
     assert last[-1].type == "game_end"
     assert await read_rest(reader, "live", last[0].position) == last[1:]
+
+
+def kept_while_followed(data: bytes) -> tuple[GrowingLogReader, int]:
+    """A reader that was offered the pipeline of a growing file after each slice, and the memory of its checkpoints."""
+    reader = GrowingLogReader(lambda: Path("Game.slp"), lambda: None, "", trio.CapacityLimiter(1))
+    pipeline = Pipeline(SlippiReader(), MODES)
+    used_bytes = 0
+    for at in range(0, len(data), 1 << 16):
+        pipeline.feed(data[at : at + (1 << 16)])
+        tracemalloc.start()
+        reader.keep(pipeline)
+        used_bytes += tracemalloc.get_traced_memory()[0]
+        tracemalloc.stop()
+    assert pipeline.failure is None
+    return reader, used_bytes
+
+
+@pytest.mark.parametrize("step", [-1, -100])
+async def test_checkpoints_of_frames_in_any_order_take_little_memory(step: int) -> None:
+    numbers = range(0, 50_000 * step, step)
+    bookends = b"".join(struct.pack(">Bii", FRAME_BOOKEND.command, number, number) for number in numbers)
+    _, used_bytes = kept_while_followed(Built().raw(bookends).so_far())
+    assert used_bytes < 4 * len(bookends)
+
+
+async def test_number_of_checkpoints_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    copies: WeakSet[Pipeline] = WeakSet()
+    copy = Pipeline.copy
+
+    def counted_copy(self: Pipeline) -> Pipeline:
+        twin = copy(self)
+        copies.add(twin)
+        return twin
+
+    monkeypatch.setattr(Pipeline, "copy", counted_copy)
+    unknown = 0x70
+    long_event = bytes([unknown]) + bytes(0xFFFF)
+    reader, _ = kept_while_followed(Built(sizes={unknown: 0xFFFF}).raw(long_event * 400).so_far())
+    assert 30 <= len(copies) <= 65
+    reader.forget()
+    gc.collect()
+    assert not copies

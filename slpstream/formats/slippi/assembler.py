@@ -28,6 +28,7 @@ from slpstream.formats.slippi.commands import MAX_THINGS, STAGE_EVENT_KINDS
 from slpstream.formats.slippi.diagnostics import DiagnosticLimiter
 from slpstream.formats.slippi.frame_entry import FrameEntry, PlayerFrame, StageEvent
 from slpstream.formats.slippi.packed_frame import Decoder, PackedFrame
+from slpstream.formats.slippi.revisions import Revisions
 from slpstream.model.events import Event, Frame, FrameFinalized
 
 ROLLBACK_FRAMES = 7
@@ -76,7 +77,7 @@ class Assembler:
         """Without bookends, the frame that was complete last."""
         # Closed sendings. Numbers from `_first` to before `_next` came in order; `_revisions` has the numbers that came
         # again or out of order, `_pending` those that are complete but not final.
-        self._revisions: dict[int, int] = {}
+        self._revisions = Revisions()
         self._first: int | None = None
         self._next = 0
         self._pending: list[int] = []
@@ -93,7 +94,7 @@ class Assembler:
         twin._followers = {index: copy.copy(player) for index, player in self._followers.items()}
         twin._items = list(self._items)
         twin._stage_events = list(self._stage_events)
-        twin._revisions = dict(self._revisions)
+        twin._revisions = self._revisions.copy()
         twin._pending = list(self._pending)
         return twin
 
@@ -297,18 +298,23 @@ class Assembler:
 
     def _revision(self, number: int, end: int) -> int:
         """How often the number was closed before. Numbers that come in order take no memory."""
-        if number == self._next and self._first is not None and number not in self._revisions:
+        revisions = self._revisions
+        known = revisions.get(number) if revisions.count else None
+        if number == self._next and self._first is not None and known is None:
             self._next += 1
             revision = 0
         elif self._first is None:
             self._first, self._next = number, number + 1
             revision = 0
         else:
-            if len(self._revisions) == MAX_NUMBERS_APART:
+            if revisions.count >= MAX_NUMBERS_APART or revisions.full:
                 self._diagnose("numbers_forgotten", "too many frame numbers out of order; revisions start anew", end)
-                self._revisions.clear()
-            seen = number in self._revisions or self._first <= number < self._next
-            revision = self._revisions[number] = self._revisions.get(number, 0) + 1 if seen else 0
+                revisions.clear()
+                known = None
+            if known is None:
+                known = 0 if self._first <= number < self._next else -1
+            revision = known + 1
+            revisions.put(number, revision)
         if revision == 0 and (self.through is None or number > self.through):
             self._pending.append(number)
         return revision

@@ -639,8 +639,8 @@ async def test_watching_many_folders_again_takes_linear_time(tmp_path: Path) -> 
 
     def seconds_for(count: int) -> float:
         began = time.process_time()
-        for folder in folders[:count]:
-            assert inotify.watch(listener, folder) is None
+        for path_text in folders[:count]:
+            assert inotify.watch(listener, path_text) is None
         inotify.keep(listener, folders[:count])
         return time.process_time() - began
 

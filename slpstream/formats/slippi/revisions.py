@@ -1,0 +1,59 @@
+"""The newest revision of each frame number that came again or out of order.
+
+A reader is copied every few hundred kilobytes of its file, and each copy is kept. So the numbers are in pages that all
+copies share, and only the page that changes is copied.
+"""
+
+from __future__ import annotations
+
+from array import array
+from typing import Self
+
+_PAGE_BITS = 6
+_PAGE_NUMBERS = 1 << _PAGE_BITS
+_EMPTY = array("I", bytes(4 * _PAGE_NUMBERS))
+MAX_PAGES = 1 << 12
+"""Pages that are remembered; numbers far apart take one each."""
+
+
+class Revisions:
+    """Revisions by frame number."""
+
+    __slots__ = ("_pages", "count")
+
+    def __init__(self) -> None:
+        self._pages: dict[int, array[int]] = {}
+        """Arrays that are never changed, of revisions plus 1; 0 for numbers without one."""
+        self.count = 0
+        """How many numbers have a revision."""
+
+    def get(self, number: int) -> int | None:
+        """The revision of a number; `None` if it has none."""
+        page = self._pages.get(number >> _PAGE_BITS)
+        stored = 0 if page is None else page[number & (_PAGE_NUMBERS - 1)]
+        return stored - 1 if stored else None
+
+    def put(self, number: int, revision: int) -> None:
+        """Set the revision of a number."""
+        key, index = number >> _PAGE_BITS, number & (_PAGE_NUMBERS - 1)
+        page = self._pages.get(key, _EMPTY)[:]
+        self.count += page[index] == 0
+        page[index] = revision + 1
+        self._pages[key] = page
+
+    @property
+    def full(self) -> bool:
+        """Whether the numbers are too far apart to remember more of them."""
+        return len(self._pages) >= MAX_PAGES
+
+    def clear(self) -> None:
+        """Forget all numbers."""
+        self._pages = {}
+        self.count = 0
+
+    def copy(self) -> Self:
+        """An independent copy."""
+        twin = type(self)()
+        twin._pages = self._pages.copy()
+        twin.count = self.count
+        return twin
