@@ -26,7 +26,7 @@ from slpstream.sets.corrections import (
 from slpstream.sets.crew_turns import Turn, stocks_left
 from slpstream.sets.crews import CREWS, CrewBattle
 from slpstream.sets.games import PlayedGame, Player, Rules, break_seconds
-from slpstream.sets.matching import REPLAY_NAMES, crew_places, folded, is_same_person, others, pair, places
+from slpstream.sets.matching import REPLAY_NAMES, crew_places, folded, is_same_person, others, paired, places
 from slpstream.sets.verdicts import Judgement, judge
 
 Place = tuple[str, str]
@@ -84,6 +84,8 @@ class Side:
         """Points added by the operator; may be negative."""
         self.carried: int | None = None
         """In a crew battle: the stocks of the player who stays; `None` when the next player enters."""
+        self.indices: dict[Place, frozenset[int]] = {}
+        """The player indices of its members at each place where a correction of the set can be stored."""
 
     @property
     def score(self) -> int:
@@ -279,11 +281,15 @@ class _Grouping:
         else:
             current = self.sets[-1]
             if current.crew_battle is not None:
-                _let_next_players_enter(current, teams, order)
+                _let_next_players_enter(current, teams, order, names)
         current.places.append(place)
-        for team, side in zip(teams, order, strict=True):
-            for member, player in pair(current.sides[side].members, team, names):
+        members = paired([side.members for side in current.sides], teams, order, names)
+        for team, side, playing in zip(teams, order, members, strict=True):
+            for member, player in zip(playing, team, strict=True):
                 member.plays(player, place, in_team=game.is_teams)
+            # Only an operator who joins the game to the set makes people change sides.
+            stayed = [member for member in current.sides[side].members if member in playing]
+            current.sides[side].members = [*stayed, *(member for member in playing if member not in stayed)]
         if not current.entries and current.previous_game_id in self._corrections.after:
             self._apply(current, ("after", current.previous_game_id))
         self._apply(current, place)
@@ -341,7 +347,7 @@ class _Grouping:
         if current.crew_battle is not None and order is None and sizes == [len(team) for team in teams]:
             members = [side.members[0] for side in current.sides]
             stays = [side.carried is not None for side in current.sides]
-            return crew_places(members, stays, [team[0] for team in teams])
+            return crew_places(members, stays, [team[0] for team in teams], names)
         if order is not None and sizes == [len(team) for _, team in sorted(zip(order, teams, strict=True))]:
             return order
         order = places([side.members for side in current.sides], teams, names)
@@ -395,6 +401,8 @@ class _Grouping:
             self._crew_battle_found(current, correction.crew_battle)
         for member in current.members:
             member.indices.setdefault(place, frozenset({member.index}))
+        for side in current.sides:
+            side.indices[place] = frozenset(member.index for member in side.members)
         for index, name in correction.names.items():
             named = current.member(index)
             if named is not None:
@@ -408,9 +416,9 @@ class _Grouping:
             if described is not None:
                 described.details = _merged(described.details, details)
         for index, added in correction.score.items():
-            side = current.side(index)
-            if side is not None:
-                side.added += added
+            scored = current.side(index)
+            if scored is not None:
+                scored.added += added
 
     def _crew_battle_found(self, current: Set, crews: CrewBattle) -> None:
         if not current.entries:
@@ -428,11 +436,13 @@ class _Grouping:
                 member.details = _merged(member.details, self._corrections.details[identity])
 
 
-def _let_next_players_enter(current: Set, teams: Sequence[Sequence[Player]], order: Sequence[int]) -> None:
+def _let_next_players_enter(
+    current: Set, teams: Sequence[Sequence[Player]], order: Sequence[int], names: Mapping[int, str]
+) -> None:
     """Put new members in the place of those who have left."""
     for team, place in zip(teams, order, strict=True):
         side = current.sides[place]
-        if side.carried is None or not is_same_person(side.members[0], team[0]):
+        if side.carried is None or not is_same_person(side.members[0], team[0], names):
             side.members = [Member(team[0].index)]
 
 

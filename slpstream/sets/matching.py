@@ -3,7 +3,7 @@
 People are recognised by their names, the most reliable kind first: connect code, netplay name, the name that the
 operator or they themselves gave, tag. The others are matched by port, and then by their place in the score. All ways to
 assign the sides of a game to the sides of the set are compared (at most 24); the first one that leaves the most people
-in their old place wins.
+in their old place wins. If even that one moves somebody to another side, the game belongs to another set.
 """
 
 from __future__ import annotations
@@ -18,8 +18,6 @@ from slpstream.sets.games import Player
 
 REPLAY_NAMES = ("connect_code", "netplay_name", "tag")
 """The kinds of names that replays have, the most reliable first."""
-
-_RELIABLE = ("connect_code", "netplay_name")
 
 
 class Member(Protocol):
@@ -65,8 +63,9 @@ def places(
 ) -> tuple[int, ...] | None:
     """The place in the set of each side of a game; `None` when the game cannot belong to the set.
 
-    That is the case when the sides have other sizes, or when players have changed teams. `names` are those that were
-    given for this game, by player index in it.
+    That is the case when the sides have other sizes, when somebody who is recognised has changed teams, and when a
+    member's name would go to somebody with another name. `names` are those that were given for this game, by player
+    index in it.
     """
     if len(sides) != len(teams):
         return None
@@ -81,55 +80,107 @@ def places(
         for of_member, of_player in _kinds(names)
     ]
     best = max(fitting, key=lambda assignment: _fit(known, assignment))  # the first of equals
-    for kind in _RELIABLE:
-        where = {key: place for place, side in enumerate(sides) for key in _known(kind, side)}
-        for team, place in zip(teams, best, strict=True):
-            if any(where.get(key, place) != place for key in _known(kind, team)):
+    members, players = [m for side in sides for m in side], [p for team in teams for p in team]
+    people = _recognised(members, players, names)
+    people |= _at_same_ports(members, players, names, people)
+    for team, place, playing in zip(teams, best, paired(sides, teams, best, names), strict=True):
+        for player, member in zip(team, playing, strict=True):
+            if people.get(player.index, member) not in sides[place] or not is_same_person(member, player, names):
                 return None
     return best
 
 
-def pair(
-    members: Sequence[AMember], players: Sequence[Player], names: Mapping[int, str]
-) -> list[tuple[AMember, Player]]:
-    """Pair each member of a side with the same person among the players of a game."""
-    if len(members) == len(players) == 1:
-        return [(members[0], players[0])]
+def paired(
+    sides: Sequence[Sequence[AMember]],
+    teams: Sequence[Sequence[Player]],
+    order: Sequence[int],
+    names: Mapping[int, str],
+) -> list[list[AMember]]:
+    """The member who each player of each team is. `order` has the place of each team, which is as large as its side.
+
+    Those who are recognised by name are the same person, on whichever side they play now. The others are the members of
+    their side who are left, arranged so that as few as possible get the name of somebody else, or change ports.
+    """
+    people = _recognised([m for side in sides for m in side], [p for team in teams for p in team], names)
+    taken = {id(member) for member in people.values()}
+    unknown = [[player for player in team if player.index not in people] for team in teams]
+    left = [[member for member in sides[place] if id(member) not in taken] for place in order]
+    spare = [member for members, players in zip(left, unknown, strict=True) for member in members[len(players) :]]
+    for members, players in zip(left, unknown, strict=True):
+        candidates = [*members[: len(players)], *(spare.pop(0) for _ in range(len(players) - len(members)))]
+        best = min(permutations(candidates), key=lambda found: _changes(found, players, names))
+        people |= {player.index: member for player, member in zip(players, best, strict=True)}
+    return [[people[player.index] for player in team] for team in teams]
+
+
+def _recognised(members: Sequence[AMember], players: Sequence[Player], names: Mapping[int, str]) -> dict[int, AMember]:
+    """The members who are recognised by a name among the players of a game, by player index in it."""
     left, free = list(members), list(players)
-    pairs: list[tuple[AMember, Player]] = []
-    for of_member, of_player in _kinds(names):
-        for player in list(free):
-            key = of_player(player)
-            found = next((member for member in left if key is not None and key in of_member(member)), None)
-            if found is not None:
-                pairs.append((found, player))
-                left.remove(found)
+    found: dict[int, AMember] = {}
+    for of_member, of_player in _kinds_of_names(names):
+        keys = [of_player(player) for player in free]
+        for player, key in zip(list(free), keys, strict=True):
+            same = [member for member in left if key is not None and key in of_member(member)]
+            # A more reliable name may show that it is somebody else with the same one.
+            if keys.count(key) == len(same) == 1 and is_same_person(same[0], player, names):
+                found[player.index] = same[0]
+                left.remove(same[0])
                 free.remove(player)
-    return [*pairs, *zip(left, free, strict=True)]
+    return found
 
 
-def crew_places(members: Sequence[Member], stays: Sequence[bool], players: Sequence[Player]) -> tuple[int, ...]:
+def _at_same_ports(
+    members: Sequence[AMember], players: Sequence[Player], names: Mapping[int, str], people: Mapping[int, AMember]
+) -> dict[int, AMember]:
+    """The further members who are recognised by their ports, by player index in a game.
+
+    `people` are those who are recognised by name. Ports identify nobody if one of these has changed ports.
+    """
+    if any(member.index != index for index, member in people.items()):
+        return {}
+    at_ports = {member.index: member for member in members}
+    return {
+        player.index: member
+        for player in players
+        if player.index not in people
+        and (member := at_ports.get(player.index)) is not None
+        and is_same_person(member, player, names)
+    }
+
+
+def _changes(members: Sequence[Member], players: Sequence[Player], names: Mapping[int, str]) -> tuple[int, int]:
+    """How many members would be other people, and how many would have changed ports."""
+    pairs = list(zip(members, players, strict=True))
+    strangers = sum(not is_same_person(member, player, names) for member, player in pairs)
+    return strangers, sum(member.index != player.index for member, player in pairs)
+
+
+def crew_places(
+    members: Sequence[Member], stays: Sequence[bool], players: Sequence[Player], names: Mapping[int, str]
+) -> tuple[int, ...]:
     """The crew of each player of a game. `members` played last, and `stays` has whether each of them has stocks left.
 
     A player who stays is recognised by name; without names by the port, which a player who stays keeps.
     """
     order = sorted(range(len(members)), key=lambda place: not stays[place])
-    for kind in REPLAY_NAMES:
-        names = [folded(getattr(player, kind)) for player in players]
+    for of_member, of_player in _kinds(names):
+        keys = [of_player(player) for player in players]
         for place in order:
-            name = folded(getattr(members[place], kind))
-            if name and names.count(name) == 1:
-                return (place, 1 - place) if names.index(name) == 0 else (1 - place, place)
-    for place in order:
-        for team, player in enumerate(players):
-            if player.index == members[place].index:
-                return (place, 1 - place) if team == 0 else (1 - place, place)
+            known = [key is not None and key in of_member(members[place]) for key in keys]
+            if known.count(True) == 1:
+                return (place, 1 - place) if known[0] else (1 - place, place)
     return (0, 1)
 
 
-def is_same_person(member: Member, player: Player) -> bool:
-    """Whether no name shows that a player is another person than a member."""
+def is_same_person(member: Member, player: Player, names: Mapping[int, str]) -> bool:
+    """Whether no name shows that a player is another person than a member.
+
+    A name that was given for this game shows who somebody is, but not who somebody is not: it may replace another one.
+    """
+    given = folded(names.get(player.index, ""))
     for kind in REPLAY_NAMES:
+        if kind == "tag" and given and given in _given_names(member):
+            return True
         before, now = folded(getattr(member, kind)), folded(getattr(player, kind))
         if before and now:
             return before == now
@@ -144,17 +195,25 @@ _Kind = tuple[Callable[[Member], set[str]], Callable[[Player], str | None]]
 
 
 def _kinds(names: Mapping[int, str]) -> Sequence[_Kind]:
+    """All kinds by which players are matched, the most reliable first."""
+    port: _Kind = (lambda m: {str(m.index)}), (lambda p: str(p.index))
+    return *_kinds_of_names(names), port
+
+
+def _kinds_of_names(names: Mapping[int, str]) -> Sequence[_Kind]:
     """The kinds of names, the most reliable first."""
 
     def in_replay(kind: str) -> _Kind:
         return (lambda m: {folded(getattr(m, kind))} - {""}), (lambda p: folded(getattr(p, kind)) or None)
 
-    given: _Kind = (
-        lambda m: {folded(text) for text in (m.name, m.netplay_name, m.tag, m.seat.name if m.seat else "")} - {""},
-        lambda p: folded(names[p.index]) or None if p.index in names else None,
-    )
-    port: _Kind = (lambda m: {str(m.index)}), (lambda p: str(p.index))
-    return in_replay("connect_code"), in_replay("netplay_name"), given, in_replay("tag"), port
+    given: _Kind = _given_names, (lambda p: folded(names.get(p.index, "")) or None)
+    return in_replay("connect_code"), in_replay("netplay_name"), given, in_replay("tag")
+
+
+def _given_names(member: Member) -> set[str]:
+    """The names by which somebody who gives a name can mean a member."""
+    seat = member.seat.name if member.seat else ""
+    return {folded(name) for name in (member.name, member.netplay_name, member.tag, seat)} - {""}
 
 
 def _fit(known: Sequence[_Keys], assignment: Sequence[int]) -> tuple[int, ...]:

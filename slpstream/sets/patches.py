@@ -392,11 +392,7 @@ def _with_score(corrections: Corrections, current: Set, patch: Mapping[str, int 
         side = current.side(index)
         if side is None:
             raise ImpossibleCorrection(f"no player {index} in this set")
-        indices = {
-            place: frozenset(i for member in side.members for i in member.indices.get(place, ()))
-            for place in current.places
-        }
-        corrections = _without(corrections, current, "score", indices)
+        corrections = _without(corrections, current, "score", side.indices)
         if score is not None and score != side.won:
             entry = _entry(corrections, current)
             entry = msgspec.structs.replace(entry, score={**entry.score, index: score - side.won})
