@@ -7,7 +7,7 @@ shows it. Whenever a set changes, its seats are compared with it again.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -26,6 +26,7 @@ from slpstream.system.metrics import Metrics
 from slpstream.tournament.expected_player import ExpectedPlayer
 from slpstream.tournament.seats import claims, people, tokens
 from slpstream.tournament.seats.claims import Claim, Person, Seats, SetNow, Step
+from slpstream.tournament.seats.people import RecentPerson
 from slpstream.tournament.seats.rate_limit import RateLimit
 from slpstream.web.seat_codes import SeatCode, SeatCodes, seat_url
 from slpstream.web.seats import SeatAct, SeatPerson, SeatPort, SeatRefused, StationSeats, TooMany
@@ -80,7 +81,7 @@ class DaemonSeats:
         self._expected = expected
         self._file = key_file
         self._keys = key_file.load()
-        self._recent: Sequence[Person] | None = None
+        self._recent: Sequence[RecentPerson] | None = None
         """Those whom a phone offers; `None` until the kept ones are loaded."""
         self._known: dict[str, StationNow] = {}
         self._version = time.time_ns() // 1_000_000  # a version of an earlier run is never the current one
@@ -113,7 +114,7 @@ class DaemonSeats:
     async def run(self) -> None:
         """Keeps the seats and the sets in step until cancelled."""
         if self._recent is None:
-            self._recent = _converted(await self._index.remembered(_PEOPLE_KEY), tuple[Person, ...]) or ()
+            self._recent = _converted(await self._index.remembered(_PEOPLE_KEY), tuple[RecentPerson, ...]) or ()
             address, address_from = self._address()
             if address_from == "loopback":
                 self._log.warning(
@@ -135,19 +136,25 @@ class DaemonSeats:
                         await trio.to_thread.run_sync(self._file.keep, self._keys)
 
     def _set_changed(self, station: str, payload: Mapping[str, Any]) -> None:
-        named = [
-            Person(player["name"], player.get("sponsor"), player.get("pronouns"))
-            for player in payload["players"]
-            if player.get("name")
-            and (player.get("namedByOperator") or player.get("seatName") or player.get("netplayName"))
-        ]
         if self._recent is not None:
-            recent = people.with_recent(self._recent, named)
+            recent = people.with_recent(self._recent, self._named(station, payload))
             if recent is not self._recent:
                 self._recent = recent
                 self._index.remember(_PEOPLE_KEY, msgspec.to_builtins(recent))
         self._dirty.add(station)
         self._work.set()
+
+    def _named(self, station: str, payload: Mapping[str, Any]) -> Iterator[RecentPerson]:
+        """The people in a set whose names somebody has given, or a replay."""
+        expected = {claims.folded(people.as_in_sets(player).name) for player in self._expected(station)}
+        for player in payload["players"]:
+            name: str | None = player.get("name")
+            if not name:
+                continue
+            by_phone = player.get("seatName") and not player.get("namedByOperator")
+            if by_phone or player.get("namedByOperator") or player.get("netplayName"):
+                claimed_at = station if by_phone and claims.folded(name) not in expected else None
+                yield RecentPerson(name, player.get("sponsor"), player.get("pronouns"), claimed_at)
 
     async def _follow(self, station: str) -> None:
         """Compares the seats of a station with its set, and the set with its seats."""

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Sequence
+
+import msgspec
 
 from slpstream.tournament.expected_player import ExpectedPlayer
 from slpstream.tournament.seats.claims import Person, folded
@@ -13,6 +16,8 @@ MAX_NAME, MAX_DETAIL = 60, 40
 """The longest name, and the longest sponsor and pronouns, of a person in a set."""
 MAX_RECENT = 200
 """People whom the daemon remembers. Those who were named longest ago are dropped first."""
+MAX_CLAIMED = 20
+"""People among them whom only phones with the code of one station have named."""
 
 _JOINER = "\u200d"
 """Part of many emoji."""
@@ -20,6 +25,13 @@ _BLANKS = "\u115f\u1160\u2800\u3164\uffa0"
 """Letters and symbols that show nothing: the fillers of the Korean script, and the empty cell of Braille."""
 _MAX_MARKS = 2
 """Combining marks in a row: enough for every language that is written with them."""
+
+
+class RecentPerson(Person, frozen=True, omit_defaults=True):
+    """A person who was named recently."""
+
+    claimed_at: str | None = None
+    """The station with whose code a phone named them first; `None` if an operator, the bracket or a replay has."""
 
 
 def as_in_sets(person: Person | ExpectedPlayer) -> Person:
@@ -56,10 +68,26 @@ def person_named(name: str, expected: Iterable[ExpectedPlayer], recent: Iterable
     return next((person for person in known if folded(person.name) == wanted), None)
 
 
-def with_recent(recent: Sequence[Person], named: Iterable[Person]) -> Sequence[Person]:
-    """The people who were named recently, newest first, after some were named again. The same list if they were the
-    newest already."""
-    newest = {folded(person.name): person for person in named}
-    if [*newest.values()] == [*recent[: len(newest)]]:
-        return recent
-    return [*newest.values(), *(person for person in recent if folded(person.name) not in newest)][:MAX_RECENT]
+def with_recent(recent: Sequence[RecentPerson], named: Iterable[RecentPerson]) -> Sequence[RecentPerson]:
+    """The people who were named recently, after some were named again. The same list if that changes nothing.
+
+    The newest come first, but those whom only phones have named after all others: anybody with a code can make up
+    people, who must neither come before the real ones nor push them out.
+    """
+    before = {folded(person.name): person for person in recent}
+    merged: dict[str, RecentPerson] = {}
+    for person in named:
+        name = folded(person.name)
+        known = merged.get(name) or before.get(name)
+        claimed_at = person.claimed_at if person.claimed_at is None or known is None else known.claimed_at
+        merged[name] = msgspec.structs.replace(person, claimed_at=claimed_at)
+    merged = {**merged, **{name: person for name, person in before.items() if name not in merged}}
+    real = [person for person in merged.values() if person.claimed_at is None]
+    claimed: list[RecentPerson] = []
+    at_station: Counter[str | None] = Counter()
+    for person in merged.values():
+        at_station[person.claimed_at] += 1
+        if person.claimed_at is not None and at_station[person.claimed_at] <= MAX_CLAIMED:
+            claimed.append(person)
+    found = [*real, *claimed][:MAX_RECENT]
+    return recent if found == [*recent] else found

@@ -8,19 +8,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import trio
+import trio.testing
 
 from slpstream.config import Seats as SeatsConfig
 from slpstream.daemon.tournament import seats
 from slpstream.daemon.tournament.seat_keys import KeyFile
 from slpstream.daemon.tournament.seats import DaemonSeats
+from slpstream.sets import SetPatch
 from slpstream.system.metrics import Metrics
 from slpstream.tournament.expected_player import ExpectedPlayer
+from slpstream.tournament.seats.people import MAX_CLAIMED
 from slpstream.web.seats import MAX_NAME as MAX_SENT_NAME
 from slpstream.web.seats import SeatAct, StationSeats
-from tests.daemons.sets import running_sets
+from tests.daemons.sets import Sets, running_sets
 
 PHONE = "a" * 32
-STATIONS = {"main": "Main stage"}
+STATIONS = {"main": "Main stage", "side": "Side stage"}
 
 
 @asynccontextmanager
@@ -29,10 +33,14 @@ async def running_seats(
 ) -> AsyncIterator[DaemonSeats]:
     """The seats of a daemon that listens everywhere. Its bracket expects some players at all stations."""
     async with running_sets(folder, *STATIONS) as sets:
-        yield DaemonSeats(
-            SeatsConfig(on=True, **config), sets.board, sets.index, KeyFile(folder), Metrics(),
-            stations=lambda: STATIONS, listening=lambda: ("0.0.0.0", 5151), expected=lambda station: expected,
-        )  # fmt: skip
+        yield seats_over(sets, folder, expected, **config)
+
+
+def seats_over(sets: Sets, folder: Path, expected: Sequence[ExpectedPlayer], **config: Any) -> DaemonSeats:
+    return DaemonSeats(
+        SeatsConfig(on=True, **config), sets.board, sets.index, KeyFile(folder), Metrics(),
+        stations=lambda: STATIONS, listening=lambda: ("0.0.0.0", 5151), expected=lambda station: expected,
+    )  # fmt: skip
 
 
 @pytest.mark.trio
@@ -47,7 +55,7 @@ async def test_codes_have_the_address_of_the_network_that_the_machine_is_in_now(
         address = "192.0.2.7"
         codes = running.codes()
         assert (codes.address, codes.address_from) == ("http://192.0.2.7:5151", "machine")
-        assert [code.url.partition("/seats/")[0] for code in codes.codes] == ["http://192.0.2.7:5151"]
+        assert [code.url.partition("/seats/")[0] for code in codes.codes] == ["http://192.0.2.7:5151"] * len(STATIONS)
 
 
 async def act(running: DaemonSeats, **wanted: Any) -> StationSeats:
@@ -87,3 +95,24 @@ async def test_known_name_that_is_typed_brings_its_details(tmp_path: Path) -> No
     async with running_seats(tmp_path, [ExpectedPlayer("Zain  B", "GG")]) as running:
         port = (await act(running, act="claim", name="zain\u200b b")).ports[0]
         assert (port.name, port.sponsor) == ("Zain B", "GG")
+
+
+@pytest.mark.trio
+async def test_made_up_people_of_one_phone_do_not_hide_the_real_ones(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock
+) -> None:
+    async with running_sets(tmp_path, *STATIONS) as sets, trio.open_nursery() as nursery:
+        running = seats_over(sets, tmp_path, [ExpectedPlayer("Zain")])
+        nursery.start_soon(running.run)
+        await trio.testing.wait_all_tasks_blocked()
+        await sets.board.correct("side", SetPatch(names={"0": "Operated"}))
+        await running.act("side", "b" * 32, "192.0.2.8", SeatAct(act="claim", player_index=1, name="Other phone"))
+        for each in range(MAX_CLAIMED + 2):
+            await act(running, act="claim", name=f"Made up {each}")
+            await trio.sleep(2)  # the limit for one address
+        offered = [person.name for person in (await running.seats("side", PHONE, -1)).people]
+        assert offered[:2] == ["Zain", "Operated"]
+        made_up = [name for name in offered if name.startswith("Made up")]
+        assert len(made_up) == MAX_CLAIMED
+        assert "Other phone" in offered
+        nursery.cancel_scope.cancel()

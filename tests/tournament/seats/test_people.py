@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 from slpstream.tournament.expected_player import ExpectedPlayer
 from slpstream.tournament.seats.claims import Person
 from slpstream.tournament.seats.people import (
+    MAX_CLAIMED,
     MAX_RECENT,
     MAX_TYPED_NAME,
+    RecentPerson,
     as_in_sets,
     clean_name,
     person_named,
@@ -65,12 +67,26 @@ def test_known_people_are_as_sets_have_them() -> None:
     assert person_named(" ", [ExpectedPlayer("")], []) is None
 
 
+def named(*names: str, claimed_at: str | None = None) -> list[RecentPerson]:
+    return [RecentPerson(name, claimed_at=claimed_at) for name in names]
+
+
 def test_recent_people_are_newest_first_and_bounded() -> None:
-    recent = with_recent((), [Person("Ann"), Person("Bob")])
-    assert with_recent(recent, [Person("Ann"), Person("Bob")]) is with_recent(recent, []) is recent
-    assert with_recent(recent, [Person("Bob")]) == [Person("Bob"), Person("Ann")]
-    assert with_recent(recent, [Person("bob", "XX")]) == [Person("bob", "XX"), Person("Ann")]
-    assert len(with_recent(recent, [Person(str(number)) for number in range(2 * MAX_RECENT)])) == MAX_RECENT
+    recent = with_recent((), named("Ann", "Bob"))
+    assert with_recent(recent, named("Ann", "Bob")) is with_recent(recent, []) is recent
+    assert with_recent(recent, named("Bob")) == named("Bob", "Ann")
+    assert with_recent(recent, [RecentPerson("bob", "XX")]) == [RecentPerson("bob", "XX"), RecentPerson("Ann")]
+    assert len(with_recent(recent, named(*(str(number) for number in range(2 * MAX_RECENT))))) == MAX_RECENT
+
+
+def test_people_whom_a_phone_makes_up_neither_precede_nor_push_out_others() -> None:
+    recent = with_recent(with_recent((), named("Ann", "Bob")), named("Cyd", claimed_at="side"))
+    for number in range(2 * MAX_RECENT):
+        recent = with_recent(recent, named("Ann", "Cyd", f"Made up {number}", claimed_at="main"))
+    assert [person.name for person in recent[:4]] == ["Ann", "Bob", "Cyd", f"Made up {2 * MAX_RECENT - 1}"]
+    assert recent[2].claimed_at == "side", "still of the station where Cyd was named first"
+    assert len(recent) == 3 + MAX_CLAIMED
+    assert with_recent(recent, named("Cyd"))[0] == RecentPerson("Cyd"), "an operator knows Cyd too"
 
 
 def test_tokens_differ_between_stations_installations_and_renewals() -> None:
