@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import msgspec
+from msgspec import UNSET
 
 from slpstream.daemon.game_log import links_of
 from slpstream.model.messages import timestamp
@@ -43,11 +44,12 @@ async def list_situations(
             names[row.game_id] = None if game is None else replay_name(game.row)
     items = []
     for row in page.situations:
-        links = links_of(row.game_id, row.station, names[row.game_id])
+        station = row.station if query.station is UNSET else query.station
+        links = links_of(row.game_id, station, names[row.game_id])
         items.append(
             schemas.SituationItem(
                 game_id=row.game_id,
-                station=row.station,
+                station=station,
                 at=timestamp(row.found_at_ms / 1000),
                 links=schemas.HighlightLinks(game=links.self, replay=links.replay, file=links.file),
                 **msgspec.structs.asdict(_decode(row.document)),

@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 import trio
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from slpstream.daemon.game_codes import GameCodes
 from slpstream.daemon.game_conditions import condition_of
@@ -71,7 +71,7 @@ class DaemonGames:
         page = await self._index.page(query, self._folders() if query.watched else (), only)
         running = self._running()
         return schemas.GameList(
-            games=[schemas.GameItem(**_item(row, running)) for row in page.games],
+            games=[schemas.GameItem(**_item(row, query.station, running)) for row in page.games],
             next=None if page.next is None else str(page.next),
         )
 
@@ -84,8 +84,7 @@ class DaemonGames:
         paths = [file.path for file in found.files]
         codes = await self._codes.codes(game_id, found.codes, paths, has_ended=found.row.reason is not None)
         return schemas.Game(
-            **_item(found.row, self._running()),
-            stations=list(dict.fromkeys(file.station for file in found.files)),
+            **_item(found.row, UNSET, self._running()),
             rate=msgspec.json.decode(details.rate),
             settings=_raw(details.settings),
             metadata=_raw(details.metadata),
@@ -156,7 +155,7 @@ class DaemonGames:
         The highlights of a game that the daemon did not see being played are computed from its file.
         """
         found = await self._find(game_id)
-        if found is None or found.details.highlights is not None or found.row.game_id in self._running():
+        if found is None or found.details.highlights is not None or self._may_grow(found):
             return found
         async with self._computing:
             found = await self._find(game_id) or found
@@ -180,9 +179,15 @@ class DaemonGames:
             through = next((frame for frame in (newest, row.last_frame) if frame is not None), 0)
         return launcher.replay_name(row.game_id, timestamp(row.started_at_ms / 1000), through)
 
-    def _running(self) -> set[str]:
+    def _running(self) -> set[tuple[str, str]]:
+        """The stations that play a game now, each with the id of that game."""
         channels = self._hub.channels.values()
-        return {game.game_id for channel in channels for game in channel.games if game.in_progress}
+        return {(channel.station, game.game_id) for channel in channels for game in channel.games if game.in_progress}
+
+    def _may_grow(self, found: StoredGame) -> bool:
+        """Whether a station plays a game now, and no file has all of it."""
+        whole = any(file.completeness == WHOLE for file in found.files)
+        return not whole and any(game_id == found.row.game_id for _, game_id in self._running())
 
     def _live(self, game_id: str) -> Game | None:
         """The game as a station has it in memory; `None` if none has."""
@@ -254,15 +259,21 @@ def _filter(condition: Condition, known: KnownFacts) -> Filter:
     return Filter(*to_sql(condition, known))
 
 
-def _item(row: GameRow, running: set[str]) -> dict[str, Any]:
+def _item(row: GameRow, asked: str | UnsetType, running: set[tuple[str, str]]) -> dict[str, Any]:
+    """The fields of a game in terms of the station that was asked for, or else of that of the file that counts.
+
+    `running` are the stations that play a game now, each with the id of that game.
+    """
+    station = row.station if asked is UNSET else asked
     return {
         "game_id": row.game_id,
         "format": row.format,
-        "station": row.station,
+        "station": station,
+        "stations": list(dict.fromkeys(msgspec.json.decode(row.stations, type=list[str]))),
         "started_at": timestamp(row.started_at_ms / 1000),
         "arrived_at": None if row.arrived_at_ms is None else timestamp(row.arrived_at_ms / 1000),
         "ended_at": None if row.ended_at_ms is None else timestamp(row.ended_at_ms / 1000),
-        "in_progress": row.game_id in running,
+        "in_progress": (station, row.game_id) in running,
         "reason": row.reason,
         "last_frame": row.last_frame,
         "duration_seconds": row.duration_seconds,

@@ -63,7 +63,11 @@ class DaemonHighlights:
         for row in page.highlights:
             if row.game_id not in found:
                 found[row.game_id] = await self._index.game(row.game_id)
-        items = [self._item(row, game) for row in page.highlights if (game := found[row.game_id]) is not None]
+        items = [
+            self._item(row, game, _station_of(game, query))
+            for row in page.highlights
+            if (game := found[row.game_id]) is not None
+        ]
         return schemas.HighlightList(highlights=items, next=None if page.next is None else str(page.next))
 
     async def combos(self, query: HighlightsQuery) -> bytes | None:
@@ -80,7 +84,7 @@ class DaemonHighlights:
             moment = row.highlight
             clip = None if path is None else around(path, moment.start_frame, moment.end_frame)
             if found is not None and clip is not None:
-                clips.append(clip._replace(station=found.row.station))
+                clips.append(clip._replace(station=_station_of(found, query)))
         return combos(clips)
 
     async def page(self, query: HighlightsQuery) -> HighlightPage | None:
@@ -104,17 +108,23 @@ class DaemonHighlights:
         score = await self._sets.score(station)
         return [game.game_id for game in score.games]
 
-    def _item(self, row: HighlightRow, game: StoredGame) -> schemas.HighlightItem:
+    def _item(self, row: HighlightRow, game: StoredGame, station: str) -> schemas.HighlightItem:
         summary = msgspec.json.decode(game.row.summary, type=GameSummary)
         players = {player.index: player for player in schemas.described(summary)["players"]}
-        highlight, links = row.highlight, links_of(row.game_id, game.row.station, self._replay_name(game.row))
+        highlight, links = row.highlight, links_of(row.game_id, station, self._replay_name(game.row))
         return schemas.HighlightItem(
             game_id=row.game_id,
             number=row.number,
-            station=game.row.station,
+            station=station,
             played_at=timestamp(row.listed_at_ms / 1000),
             player=players.get(highlight.player_index, schemas.Player(index=highlight.player_index)),
             opponent=players.get(highlight.opponent_index, schemas.Player(index=highlight.opponent_index)),
             highlight=highlight,
             links=schemas.HighlightLinks(game=links.self, replay=links.replay, file=links.file),
         )
+
+
+def _station_of(game: StoredGame, query: HighlightsQuery) -> str:
+    """The station of a game to show: the one that was asked for, if the game is there."""
+    asked = query.set if query.set is not UNSET else query.station
+    return game.row.station if asked is UNSET else asked

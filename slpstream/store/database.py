@@ -85,6 +85,8 @@ class GameRow(NamedTuple):
     """Stocks and percent at the end by player index, as JSON; `None` until then."""
     ended_at_ms: int | None
     """When the daemon saw it end, or else the last write to its file; `None` until it has ended."""
+    stations: str
+    """The stations of its files as a JSON list, that of the file that counts first; the same station may repeat."""
 
 
 class GameDetails(NamedTuple):
@@ -150,7 +152,13 @@ _MOST_FIRST = "ORDER BY completeness DESC, size_bytes DESC, mtime_ns DESC"
 """If several files hold the same game, the first one in this order counts: a copy that was cut off or is damaged does
 not hide the whole file, however new it is."""
 
-_ROW = ", ".join(f"e.{name}" if name == "ended_at_ms" else f"g.{name}" for name in GameRow._fields)
+_ELSEWHERE = {
+    "ended_at_ms": "e.ended_at_ms",
+    "stations": "(SELECT json_group_array(station) FROM"  # noqa: S608 -- a constant
+    f" (SELECT station FROM files WHERE game_id = g.game_id {_MOST_FIRST}))",
+}
+"""The columns of `GameRow` that are not columns of the table of games."""
+_ROW = ", ".join(_ELSEWHERE.get(name, f"g.{name}") for name in GameRow._fields)
 _PLAYED = ", ".join("f.mtime_ns" if name == "mtime_ns" else f"g.{name}" for name in IndexedGame._fields)
 _SETUPS = ", ".join(f"s.{name}" if name in ("codes", "pacing") else f"g.{name}" for name in SetupRow._fields)
 _DETAILS = ", ".join(f"g.{name}" for name in GameDetails._fields)

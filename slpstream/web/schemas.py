@@ -65,7 +65,10 @@ class GameItem(Schema, kw_only=True):
 
     game_id: GameId
     format: str
-    station: Annotated[str, Meta(description="The station of the first of the game's files.")]
+    station: Annotated[
+        str, Meta(description="The station that was asked for, or else that of the file with most of the game.")
+    ]
+    stations: Annotated[list[str], Meta(description="All stations that have a file of the game.")]
     started_at: Annotated[
         Moment, Meta(description="When it began by its own time: the clock of the console, or the file.")
     ]
@@ -83,7 +86,7 @@ class GameItem(Schema, kw_only=True):
             "write to the file. Left out until then. A gateway computes it from `startedAt`."
         ),
     ] = None
-    in_progress: Annotated[bool, Meta(description="The game is being played now.")]
+    in_progress: Annotated[bool, Meta(description="The game is being played now at `station`.")]
     players: list[Player]
     setup: Annotated[
         dict[str, Any], Meta(description="The settings that say where the game takes place: `stageId`, `track`, ...")
@@ -156,7 +159,6 @@ class GameLinks(Schema, kw_only=True):
 class Game(GameItem, kw_only=True):
     """One game in full."""
 
-    stations: Annotated[list[str], Meta(description="All stations that have a file of the game.")]
     rate: Annotated[list[int], Meta(description="Frames per second, as a fraction.", min_length=2, max_length=2)]
     settings: Annotated[Any, Meta(description="As in `game_start`.")]
     metadata: Annotated[Any, Meta(description="As in `metadata`.")] = None
@@ -203,7 +205,7 @@ class HighlightItem(Schema, kw_only=True):
             "in the order in which they were known."
         ),
     ]
-    station: Annotated[str, Meta(description="The station of the game.")]
+    station: Annotated[str, Meta(description="The station that was asked for, or else `station` of the game.")]
     played_at: Annotated[Moment, Meta(description="When the game arrived, or else began.")]
     player: Annotated[Player, Meta(description="The player whose moment it is.")]
     opponent: Annotated[Player, Meta(description="The player who was hit or lost the stock, or the other one.")]
@@ -222,7 +224,7 @@ class SituationItem(Schema, kw_only=True):
     """One situation in a list. All but the links is as in the `situation` message."""
 
     game_id: GameId
-    station: Annotated[str, Meta(description="The station in whose game it was found.")]
+    station: Annotated[str, Meta(description="The station that was asked for, or else the one where it was found.")]
     at: Annotated[Moment, Meta(description="When it was found.")]
     name: Annotated[str, Meta(description="Its name in the configuration.")]
     query: str

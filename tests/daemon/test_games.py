@@ -228,6 +228,38 @@ def test_replaced_file_is_not_served_and_a_newer_copy_that_was_cut_off_hides_no_
         daemon.until(lambda: daemon.status(f"{base}/frames") == daemon.status(f"{base}/stats") == 404)
 
 
+def test_game_that_was_recorded_at_two_stations_belongs_to_both(tmp_path: Path) -> None:
+    """The second console lost power, so its replay is a beginning that may still grow."""
+    whole, cut = tmp_path / "a", tmp_path / "b"
+    for folder in (whole, cut):
+        folder.mkdir()
+    data = synthetic_match(seed=4, frames=1500)
+    write_old(whole, "Game_1.slp", data)
+    (cut / "Game_1.slp").write_bytes(data[: len(data) // 2])
+    with running(whole, cut) as daemon:
+        daemon.wait_ready()
+        daemon.until(lambda: daemon.get("/v1/games?station=a")["games"] and daemon.get("/v1/games?station=b")["games"])
+        shown = {
+            query: [(game["station"], game["inProgress"], game["stations"]) for game in daemon.get(query)["games"]]
+            for query in ("/v1/games", "/v1/games?station=a", "/v1/games?station=b", "/v1/games?order=ended&station=b")
+        }
+        stations = ["a", "b"]
+        assert shown == {
+            "/v1/games": [("a", False, stations)],
+            "/v1/games?station=a": [("a", False, stations)],
+            "/v1/games?station=b": [("b", True, stations)],
+            "/v1/games?order=ended&station=b": [("b", True, stations)],
+        }
+        [item] = daemon.get("/v1/games")["games"]
+        game = daemon.get(f"/v1/games/{item['gameId']}")
+        assert (game["station"], game["inProgress"], game["stations"]) == ("a", False, stations)
+        assert daemon.get(f"/v1/highlights?game={item['gameId']}")["highlights"], "which computes them"
+        for station in stations:
+            for asked in ("station", "set"):
+                found = daemon.get(f"/v1/highlights?{asked}={station}")["highlights"]
+                assert {each["station"] for each in found} == {station}
+
+
 @pytest.mark.slow
 def test_games_of_other_formats_are_served(tmp_path: Path) -> None:
     with running(tmp_path) as daemon:

@@ -127,6 +127,9 @@ async def test_games_in_the_broker(broker: RedisProcess) -> None:
             listed = first.games + rest.games
             assert [item.game_id for item in listed] == [log.game_id for log in reversed(whole)]
             assert rest.next is None
+            at_two = BrokerGames(lambda: dict.fromkeys(("main", "side"), gateway.feed.stations["main"]))
+            both = await at_two.games(GamesQuery())
+            assert [item.game_id for item in both.games] == [log.game_id for log in reversed(whole)], "each game once"
             assert [item.in_progress for item in listed] == [True, False, False, False]
             assert [item.reason for item in listed] == [None, "game_end", "game_end", "game_end"]
             assert await games.games(GamesQuery(station="side")) == GameList(games=[])

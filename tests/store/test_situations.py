@@ -61,6 +61,14 @@ def test_each_is_listed_once_with_the_last_one_first(database: Database, limit: 
     assert listed(database, limit, name="none") == listed(database, limit, game=game_id(9)) == []
 
 
+def test_situations_of_a_game_at_two_stations_belong_to_both(database: Database) -> None:
+    entry = with_highlights(0, [])
+    database.put([entry, msgspec.structs.replace(entry, station="side", path=b"/copies/0.slp")])
+    database.keep_situations([found(0, 1)])
+    assert listed(database, station="main") == listed(database, station="side") == [(0, "kill", 1)]
+    assert listed(database, station="elsewhere") == []
+
+
 def test_another_query_of_the_same_name_replaces_what_was_found(database: Database) -> None:
     database.put([with_highlights(0, [])])
     database.keep_situations([found(0, 1, score=50), found(0, 2, score=50), found(0, 1, "hit"), found(1, 1)])

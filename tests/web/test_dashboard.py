@@ -219,9 +219,34 @@ def test_game_that_ended_before_the_page_was_opened(watched: WatchedPage, page: 
         watched.check(daemon.url)
 
 
+def test_game_at_two_stations_is_shown_at_the_one_where_it_has_ended(page: Page, tmp_path: Path) -> None:
+    """The other station has a beginning of its replay, which may still grow."""
+    whole, cut = tmp_path / "whole", tmp_path / "cut"
+    for folder in (whole, cut):
+        folder.mkdir()
+    data = synthetic_match(seed=3, stocks=1, stage_id=2)
+    (whole / "Game_1.slp").write_bytes(data)
+    (cut / "Game_1.slp").write_bytes(data[: len(data) // 2])
+    with running(whole, cut) as daemon:
+        daemon.wait_ready()
+        daemon.until(lambda: daemon.get("/v1/games?station=whole")["games"])
+        winner = f"{NAMES[setups.ending(whole / 'Game_1.slp').winners[0]]} wins"
+        page.goto(f"{daemon.url}/")
+        expect(page.locator("[data-station=whole]").first).to_contain_text(winner)
+        page.goto(f"{daemon.url}/scenes/game-result/whole")
+        expect(page.locator(".outcome")).to_have_text(winner)
+
+
 def test_recent_games_show_both_times_where_they_differ(page: Page, empty_daemon: DaemonProcess) -> None:
     described = msgspec.to_builtins(schemas.described(DescribedGame.of_payloads("0", {}, None).summary()))
-    item = {"format": "gci", "station": "main", "inProgress": False, "reason": "game_end", **described}
+    item = {
+        "format": "gci",
+        "station": "main",
+        "stations": ["main"],
+        "inProgress": False,
+        "reason": "game_end",
+        **described,
+    }
     times = {
         "0" * 32: {"arrivedAt": "2025-02-03T14:05:06Z", "startedAt": "2001-12-24T03:04:05Z"},
         "1" * 32: {"arrivedAt": "2025-02-03T14:05:06Z", "startedAt": "2025-02-03T14:05:00Z"},

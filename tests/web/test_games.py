@@ -29,6 +29,7 @@ def item(**values: Any) -> dict[str, Any]:
         "game_id": ID,
         "format": "slippi",
         "station": "main",
+        "stations": ["main"],
         "started_at": "2023-11-14T22:13:20.000Z",
         "in_progress": False,
         "players": [schemas.Player(index=0, name="Ann")],
@@ -45,7 +46,7 @@ def item(**values: Any) -> dict[str, Any]:
 def one_game(**values: Any) -> schemas.Game:
     links = schemas.GameLinks(self="/a", frames="/b", stats="/c", replay="/d", events="/e")
     settings = msgspec.Raw(b'{"stageId":3,"padding":"%s"}' % (b"x" * 3000))
-    return schemas.Game(**item(**values), stations=["main"], rate=[60, 1], settings=settings, files=[], links=links)
+    return schemas.Game(**item(**values), rate=[60, 1], settings=settings, files=[], links=links)
 
 
 def known(server: Served) -> None:

@@ -6,7 +6,7 @@ beginning was trimmed is not listed. Its start time comes from the replay, or el
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -34,6 +34,9 @@ _MAX_GAMES = 500
 
 Stations = Callable[[], Mapping[str, GatewayStation]]
 
+_AtStation = tuple[GatewayStation, Game]
+"""A game as a station has it."""
+
 
 class BrokerGames:
     """The games of a gateway, see `web.games.Games`."""
@@ -49,15 +52,19 @@ class BrokerGames:
         """A page of games. Raises `InvalidQuery`."""
         condition = None if query.query is UNSET else condition_of(query.query, self._context)
         found: list[tuple[GameKey, schemas.GameItem]] = []
-        for station, game in self._all():
-            if query.station in (UNSET, station.id):
-                known = await self._record(station, game)
-                moment_ms = None if known is None else _moment_ms(*known, query)
-                if known is not None and moment_ms is not None and _matches(known[0], moment_ms, query):
-                    if condition is not None and not matches(condition, _facts(station, known[0])):
-                        continue
-                    key = GameKey((moment_ms, game.game_id))
-                    found.append((key, schemas.GameItem(**_item(station, game, *known))))
+        for at_stations in self._by_game().values():
+            asked = [pair for pair in at_stations if query.station in (UNSET, pair[0].id)]
+            if not asked:
+                continue
+            station, game = _with_most(asked)
+            stations = [each.id for each, _ in at_stations]
+            known = await self._record(station, game)
+            moment_ms = None if known is None else _moment_ms(*known, query)
+            if known is not None and moment_ms is not None and _matches(known[0], moment_ms, query):
+                if condition is not None and not matches(condition, _facts(stations, known[0])):
+                    continue
+                key = GameKey((moment_ms, game.game_id))
+                found.append((key, schemas.GameItem(**_item(station, stations, game, *known))))
         found.sort(key=lambda row: row[0], reverse=True)
         page = [row for row in found if query.cursor is UNSET or row[0] < query.cursor]
         more = len(page) > query.limit
@@ -66,15 +73,15 @@ class BrokerGames:
 
     async def game(self, game_id: str) -> schemas.Game | None:
         """One game; `None` if it is unknown."""
-        found = self._find(game_id)
+        at_stations = self._by_game().get(game_id)
+        found = None if at_stations is None else _with_most(at_stations)
         known = None if found is None else await self._record(*found)
-        if found is None or known is None:
+        if at_stations is None or found is None or known is None:
             return None
         station, game = found
         record, began_ms = known
         return schemas.Game(
-            **_item(station, game, record, began_ms),
-            stations=[other.id for other, same in self._all() if same.game_id == game_id],
+            **_item(station, [each.id for each, _ in at_stations], game, record, began_ms),
             rate=msgspec.json.decode(record.rate),
             settings=_raw(record.settings),
             metadata=_raw(record.metadata),
@@ -111,15 +118,17 @@ class BrokerGames:
         """Always `None`: a gateway has no replay files."""
         return None
 
-    def _all(self) -> Iterable[tuple[GatewayStation, Game]]:
-        """Each game once per station that has it, newest first within a station."""
+    def _by_game(self) -> Mapping[str, list[_AtStation]]:
+        """The stations that have each game, by its id."""
+        found: dict[str, list[_AtStation]] = {}
         for station in self._stations().values():
             for game in list(reversed(station.channel.games))[:_MAX_GAMES]:
-                yield station, game
+                found.setdefault(game.game_id, []).append((station, game))
+        return found
 
-    def _find(self, game_id: str) -> tuple[GatewayStation, Game] | None:
-        found = [(station, game) for station, game in self._all() if game.game_id == game_id]
-        return max(found, key=lambda pair: (pair[1].in_progress, pair[1].order), default=None)
+    def _find(self, game_id: str) -> _AtStation | None:
+        at_stations = self._by_game().get(game_id)
+        return None if at_stations is None else _with_most(at_stations)
 
     async def _record(self, station: GatewayStation, game: Game) -> tuple[GameRecord, int] | None:
         """The record of a game and its start time in Unix milliseconds; `None` if its beginning was trimmed."""
@@ -148,11 +157,19 @@ class BrokerGames:
         return found
 
 
-def _item(station: GatewayStation, game: Game, record: GameRecord, began_ms: int) -> dict[str, Any]:
+def _with_most(at_stations: Sequence[_AtStation]) -> _AtStation:
+    """The station that has most of a game."""
+    return max(at_stations, key=lambda pair: (pair[1].in_progress, pair[1].order))
+
+
+def _item(
+    station: GatewayStation, stations: list[str], game: Game, record: GameRecord, began_ms: int
+) -> dict[str, Any]:
     return {
         "game_id": game.game_id,
         "format": record.format,
         "station": station.id,
+        "stations": stations,
         "started_at": timestamp(began_ms / 1000),
         "ended_at": None if record.reason is None else timestamp(_ended_ms(record, began_ms) / 1000),
         "in_progress": game.in_progress,
@@ -164,12 +181,12 @@ def _item(station: GatewayStation, game: Game, record: GameRecord, began_ms: int
     }
 
 
-def _facts(station: GatewayStation, record: GameRecord) -> GameFacts:
+def _facts(stations: Sequence[str], record: GameRecord) -> GameFacts:
     """The facts that queries ask for. A gateway knows no files."""
     return facts_of(
         record.summary,
         format=record.format,
-        stations=(station.id,),
+        stations=stations,
         file_name="",
         duration_seconds=record.duration_seconds,
         began_ms=record.said_at_ms,

@@ -196,7 +196,9 @@ export class Daemon {
       this.games = games.status === 200 ? (games.body.games ?? []) : null;
       this.#hasNoGames = games.status === NOT_FOUND;
       for (const item of [...(this.games ?? [])].reverse()) {
-        this.#last.set(item.station, item);
+        for (const station of item.inProgress ? [item.station] : item.stations) {
+          this.#last.set(station, item);
+        }
       }
       await this.#loadLastGames();
     }
