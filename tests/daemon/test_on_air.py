@@ -165,6 +165,30 @@ async def test_rule_follows_an_afternoon(autojump_clock: MockClock) -> None:
     assert set(venue.switches) == {"rule"}
 
 
+@pytest.mark.parametrize("ended", [False, True], ids=["playing", "result"])
+async def test_station_that_is_removed_leaves_the_air_at_once(autojump_clock: MockClock, ended: bool) -> None:
+    venue = Venue("a", "b", "c", config=RULE)
+    async with venue.open():
+        venue.play("a")
+        await trio.sleep(30)
+        venue.play("b")
+        await trio.sleep(30)
+        if ended:
+            venue.end("a")
+            await trio.sleep(1)
+        assert venue.on_air.station_id == "a"
+        venue.hub.remove(venue.fakes["a"].channel)
+        await wait_all_tasks_blocked()
+        assert venue.on_air.station_id == "b"
+        venue.end("b")
+        venue.hub.remove(venue.fakes["b"].channel)
+        await wait_all_tasks_blocked()
+        assert venue.on_air.station_id is None
+        venue.play("c")
+        await trio.sleep(2)
+        assert venue.on_air.station_id == "c"
+
+
 async def test_operator_overrules_the_rule_until_the_choice_is_withdrawn_or_ends(autojump_clock: MockClock) -> None:
     venue = Venue("a", "b", config=RULE)
     async with venue.open():

@@ -168,7 +168,12 @@ class StationOnAir:
         channels = self._hub.channels
         found = [rule.candidate_of(channel) for name, channel in channels.items() if not self._is_hidden(name)]
         candidates = [candidate for candidate in found if candidate is not None]
-        shown = self._on_air.station_id or self._state.shown
+        shown = self._on_air.station_id
+        if shown is not None and shown not in channels:  # it was removed, and has no result to show
+            shown, self._state.shown = None, None
+            self._switched_at = self._ended_at = -math.inf
+            self._was_playing = False
+        shown = shown or self._state.shown
         is_playing = any(candidate.station == shown for candidate in candidates)
         now = trio.current_time()
         if self._was_playing and not is_playing:
