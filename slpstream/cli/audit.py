@@ -210,7 +210,9 @@ def _print_table(setups: Sequence[AuditedSetup]) -> None:
         if setup.unknown and shown:
             cells[0] = setup.unknown
         differences = str(setup.differences or "")
-        table.add_row(*(Text(printable(cell)) for cell in (setup.setup, str(setup.games), *cells, differences)))
+        table.add_row(
+            *(Text(printable(cell)) for cell in (setup.name or setup.setup, str(setup.games), *cells, differences))
+        )
     table_console().print(table)
 
 

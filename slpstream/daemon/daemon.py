@@ -237,7 +237,9 @@ class Daemon:
                 limiter = trio.CapacityLimiter(_READER_THREADS)
                 self._replay_check = self._make_replay_check(background)
                 codes = GameCodes(index, read_codes)
-                games = DaemonGames(index, self.hub, limiter, self._folders, codes, config.search.me)
+                games = DaemonGames(
+                    index, self.hub, limiter, self._folders, codes, config.search.me, self.sets.names_of
+                )
                 self._audit = setup_audit = SetupAudit(index, codes, self._setups, self._records, config.audit)
                 if self.controllers is not None:
                     self.controllers.use(games.log, games.newest_of)
@@ -264,7 +266,7 @@ class Daemon:
                     *audit.endpoints(setup_audit),
                     *chapters.endpoints(DaemonClips(self.sets, lambda: list(self.running))),
                     *highlights.endpoints(found),
-                    situations.endpoint(partial(list_situations, index, games.replay_name)),
+                    situations.endpoint(partial(list_situations, index, games.replay_name, self.sets.names_of)),
                     *marks.endpoints(marked),
                     *instant_replay.endpoints(self.playback, self.running.__contains__),
                     *bracket_module.endpoints(self.bracket),
@@ -374,9 +376,9 @@ class Daemon:
         if self._handover is not None and station is not None:
             self._handover.games_changed(station)
 
-    def _setups(self) -> list[str]:
-        """The stations whose setups are compared."""
-        return [station.id for station in self.running.stations if station.id != self.demo.station]
+    def _setups(self) -> dict[str, str]:
+        """The names of the stations whose setups are compared, by their ids."""
+        return {station.id: station.name for station in self.running.stations if station.id != self.demo.station}
 
     def _records(self, station: str) -> bool:
         """Whether the games of a station come over the network, so that their replays are written here."""

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import trio
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET
 
 from slpstream.daemon.game_codes import GameCodes
 from slpstream.daemon.game_conditions import condition_of
@@ -40,6 +40,14 @@ _KEPT_STATS = 16
 _KEPT_DESCRIPTIONS = 512
 
 
+NamesOf = Callable[[Sequence[GameRow]], Awaitable[Mapping[str, Mapping[int, str]]]]
+"""Returns the names that were given to the players of games, by game id and player index."""
+
+
+async def _no_names(games: Sequence[GameRow]) -> Mapping[str, Mapping[int, str]]:
+    return {}
+
+
 class DaemonGames:
     """The games of one daemon, see `web.games.Games`."""
 
@@ -51,15 +59,17 @@ class DaemonGames:
         folders: Callable[[], Sequence[Path]],
         codes: GameCodes,
         me: Sequence[str] = (),
+        names_of: NamesOf = _no_names,
     ) -> None:
         """`limiter` limits the number of threads that read files; `folders` are those that are watched now. `me` are
-        the connect codes that `@me` in a query means."""
+        the connect codes that `@me` in a query means, and `names_of` returns the names that were given to players."""
         self._index = index
         self._hub = hub
         self._limiter = limiter
         self._folders = folders
         self._codes = codes
         self._context = Context(me)
+        self._names_of = names_of
         self._logs: OrderedDict[tuple[str, bytes, int], Game] = OrderedDict()
         self._stats: OrderedDict[tuple[str, bytes, int], bytes] = OrderedDict()
         self._computing = trio.Lock()
@@ -70,8 +80,10 @@ class DaemonGames:
         only = None if condition is None else partial(_filter, condition)
         page = await self._index.page(query, self._folders() if query.watched else (), only)
         running = self._running()
+        rows = [row if query.station is UNSET else row._replace(station=query.station) for row in page.games]
+        names = await self._names_of(rows)
         return schemas.GameList(
-            games=[schemas.GameItem(**_item(row, query.station, running)) for row in page.games],
+            games=[schemas.GameItem(**_item(row, running, names.get(row.game_id))) for row in rows],
             next=None if page.next is None else str(page.next),
         )
 
@@ -84,7 +96,7 @@ class DaemonGames:
         paths = [file.path for file in found.files]
         codes = await self._codes.codes(game_id, found.codes, paths, has_ended=found.row.reason is not None)
         return schemas.Game(
-            **_item(found.row, UNSET, self._running()),
+            **_item(found.row, self._running(), (await self._names_of([found.row])).get(game_id)),
             rate=msgspec.json.decode(details.rate),
             settings=_raw(details.settings),
             metadata=_raw(details.metadata),
@@ -259,33 +271,32 @@ def _filter(condition: Condition, known: KnownFacts) -> Filter:
     return Filter(*to_sql(condition, known))
 
 
-def _item(row: GameRow, asked: str | UnsetType, running: set[tuple[str, str]]) -> dict[str, Any]:
-    """The fields of a game in terms of the station that was asked for, or else of that of the file that counts.
+def _item(row: GameRow, running: set[tuple[str, str]], names: Mapping[int, str] | None) -> dict[str, Any]:
+    """The fields of a game, in terms of the station of the row.
 
-    `running` are the stations that play a game now, each with the id of that game.
+    `running` are the stations that play a game now, each with the id of that game. `names` were given to players.
     """
-    station = row.station if asked is UNSET else asked
     return {
         "game_id": row.game_id,
         "format": row.format,
-        "station": station,
+        "station": row.station,
         "stations": list(dict.fromkeys(msgspec.json.decode(row.stations, type=list[str]))),
         "started_at": timestamp(row.started_at_ms / 1000),
         "arrived_at": None if row.arrived_at_ms is None else timestamp(row.arrived_at_ms / 1000),
         "ended_at": None if row.ended_at_ms is None else timestamp(row.ended_at_ms / 1000),
-        "in_progress": (station, row.game_id) in running,
+        "in_progress": (row.station, row.game_id) in running,
         "reason": row.reason,
         "last_frame": row.last_frame,
         "duration_seconds": row.duration_seconds,
         "standings": None if row.standings in (None, "{}") else _raw(row.standings),
-        **_described(row.summary),
+        **_described(row.summary, tuple((names or {}).items())),
     }
 
 
 @lru_cache(maxsize=_KEPT_DESCRIPTIONS)
-def _described(summary: str) -> dict[str, msgspec.Raw]:
+def _described(summary: str, names: tuple[tuple[int, str], ...]) -> dict[str, msgspec.Raw]:
     """The fields of an item that come from the summary, encoded. Dashboards ask for the same games again and again."""
-    fields = schemas.described(msgspec.json.decode(summary, type=GameSummary))
+    fields = schemas.described(msgspec.json.decode(summary, type=GameSummary), dict(names))
     return {name: msgspec.Raw(msgspec.json.encode(value)) for name, value in fields.items()}
 
 

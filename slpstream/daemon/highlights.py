@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
 import msgspec
@@ -63,10 +63,16 @@ class DaemonHighlights:
         for row in page.highlights:
             if row.game_id not in found:
                 found[row.game_id] = await self._index.game(row.game_id)
+        games = {
+            game_id: game._replace(row=game.row._replace(station=_station_of(game, query)))
+            for game_id, game in found.items()
+            if game is not None
+        }
+        names = await self._sets.names_of(game.row for game in games.values())
         items = [
-            self._item(row, game, _station_of(game, query))
+            self._item(row, games[row.game_id], names.get(row.game_id, {}))
             for row in page.highlights
-            if (game := found[row.game_id]) is not None
+            if row.game_id in games
         ]
         return schemas.HighlightList(highlights=items, next=None if page.next is None else str(page.next))
 
@@ -108,14 +114,14 @@ class DaemonHighlights:
         score = await self._sets.score(station)
         return [game.game_id for game in score.games]
 
-    def _item(self, row: HighlightRow, game: StoredGame, station: str) -> schemas.HighlightItem:
+    def _item(self, row: HighlightRow, game: StoredGame, names: Mapping[int, str]) -> schemas.HighlightItem:
         summary = msgspec.json.decode(game.row.summary, type=GameSummary)
-        players = {player.index: player for player in schemas.described(summary)["players"]}
-        highlight, links = row.highlight, links_of(row.game_id, station, self._replay_name(game.row))
+        players = {player.index: player for player in schemas.described(summary, names)["players"]}
+        highlight, links = row.highlight, links_of(row.game_id, game.row.station, self._replay_name(game.row))
         return schemas.HighlightItem(
             game_id=row.game_id,
             number=row.number,
-            station=station,
+            station=game.row.station,
             played_at=timestamp(row.listed_at_ms / 1000),
             player=players.get(highlight.player_index, schemas.Player(index=highlight.player_index)),
             opponent=players.get(highlight.opponent_index, schemas.Player(index=highlight.opponent_index)),

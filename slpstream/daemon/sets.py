@@ -8,7 +8,7 @@ is the same after a restart.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -35,7 +35,7 @@ from slpstream.sets import (
 )
 from slpstream.sets.changes import decode, encode
 from slpstream.sets.corrections import Corrections
-from slpstream.store import GameIndex
+from slpstream.store import GameIndex, GameRow
 from slpstream.stream import Channel, Hub
 from slpstream.system.internal_errors import InternalErrors
 from slpstream.system.logs import get_logger
@@ -157,6 +157,22 @@ class StationSets:
         found = await self.sets_since(station, since_ms)
         ledger = await self._ledger(self._open_index(), station)
         return [_score(each, ledger) for each in found if each.entries and _began_at_ms(each.games[-1]) >= since_ms]
+
+    async def names_of(self, games: Iterable[GameRow]) -> Mapping[str, Mapping[int, str]]:
+        """The names to show that operators or phones have given to the players of games, by game id and player index.
+
+        Names are those of the station of each row. Games whose sets cannot be read have none.
+        """
+        since_ms: dict[str, int] = {}
+        for game in games:
+            since_ms[game.station] = min(game.listed_at_ms, since_ms.get(game.station, game.listed_at_ms))
+        names: dict[str, Mapping[int, str]] = {}
+        for station, since in since_ms.items():
+            if self._index is None or await self._ledger(self._index, station) == Ledger():
+                continue  # nobody has given a name there
+            for each in await self.sets_since(station, since):
+                names |= each.given_names()
+        return names
 
     async def score_of_set(self, station: str, set_id: str) -> SetScore | None:
         """A set of a station by its id or that of one of its games, with all its games; `None` if it has no such set.

@@ -8,7 +8,7 @@ point.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -168,6 +168,24 @@ class Set:
     def members(self) -> list[Member]:
         """The members of all sides, in the order of the sides."""
         return [member for side in self.sides for member in side.members]
+
+    def given_names(self) -> dict[str, dict[int, str]]:
+        """The names to show that an operator or a phone has given, by game id and player index in that game."""
+        found: dict[str, dict[int, str]] = {}
+        for game_id, names in self._given_names():
+            found.setdefault(game_id, {}).update(names)
+        return {each: found[game.game_id] for game in self.games if game.game_id in found for each in game.ids}
+
+    def _given_names(self) -> Iterator[tuple[str, dict[int, str]]]:
+        for entry in self.entries:  # in a crew battle, most have left by now
+            turns = zip(entry.game.sides(), entry.turns, strict=False)
+            yield entry.game.game_id, {team[0].index: turn.name for team, turn in turns if turn.name}
+        for member in self.members:
+            name = member.shown_name
+            if name is not None and (member.name or member.seat is not None):
+                for (kind, game_id), indices in member.indices.items():
+                    if kind == "since":
+                        yield game_id, dict.fromkeys(indices, name)
 
     def begin_crew_battle(self, crews: CrewBattle | None) -> None:
         """Make the set a crew battle, before its first game. Sets of other than two players stay as they are."""

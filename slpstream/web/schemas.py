@@ -6,6 +6,8 @@ so renaming one is a change of the API.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -50,7 +52,10 @@ class Player(Schema, kw_only=True):
     """A player. `character`, `color` and `team` have the values of the settings."""
 
     index: PlayerIndex
-    name: Annotated[str | None, Meta(description="Display name, tag, or another name that the format has.")] = None
+    name: Annotated[
+        str | None,
+        Meta(description="The name to show: the operator's, that of the seat, or that of the replay, as in the set."),
+    ] = None
     code: Annotated[str | None, Meta(description="Connect code.")] = None
     tag: Annotated[str | None, Meta(description="In-game name tag.")] = None
     port: int | None = None
@@ -101,12 +106,12 @@ class GameItem(Schema, kw_only=True):
     summary: Annotated[GameSummary, Meta(description="The game in words that are the same for every format.")]
 
 
-def described(summary: GameSummary) -> dict[str, Any]:
-    """The fields of `GameItem` that come from the summary."""
+def described(summary: GameSummary, names: Mapping[int, str] = MappingProxyType({})) -> dict[str, Any]:
+    """The fields of `GameItem` that come from the summary. `names` were given to players, by index."""
     players = [
         Player(
             index=player.index,
-            name=player.shown_name or None,
+            name=names.get(player.index) or player.shown_name or None,
             code=player.code or None,
             tag=player.tag or None,
             port=player.port,

@@ -16,7 +16,7 @@ import pytest
 from slpstream.api import messages
 from slpstream.daemon.highlights import replay_path
 from slpstream.store import StoredGame
-from tests.daemons.process import running
+from tests.daemons.process import configured, running
 from tests.synthetic.match import synthetic_match
 
 BEFORE = 1_700_000_000
@@ -27,6 +27,40 @@ FINISHED = synthetic_match(seed=4, frames=1500)
 def events(path: Path) -> list[dict[str, Any]]:
     found = [json.loads(message.json()) for message in messages(path, topics=("event",))]
     return [message for message in found if message["kind"] == "highlight"]
+
+
+def test_names_that_an_operator_gave_are_those_of_lists_and_highlights(tmp_path: Path) -> None:
+    """So pages that know no set show them too, in each game as the set has them there."""
+    folder = tmp_path / "setup-1"
+    folder.mkdir()
+    path = folder / "old.slp"
+    path.write_bytes(FINISHED)
+    os.utime(path, (BEFORE, BEFORE))
+    [event] = events(path)
+    index = event["playerIndex"]
+    with configured(tmp_path, f"[[stations]]\nid = 'setup-1'\nname = 'Main stage'\nfolder = '{folder}'\n") as daemon:
+        daemon.until(lambda: daemon.get("/v1/games")["games"])
+        game = f"/v1/games/{event['gameId']}"
+
+        def names() -> list[str | None]:
+            found = [
+                *daemon.get("/v1/games")["games"],
+                *daemon.get("/v1/games?station=setup-1")["games"],
+                daemon.get(game),
+            ]
+            shown = [player.get("name") for each in found for player in each["players"] if player["index"] == index]
+            [highlight] = daemon.get(f"/v1/highlights?game={event['gameId']}")["highlights"]
+            return [*shown, highlight["player"].get("name")]
+
+        [before] = set(names())
+        assert before != "Annabel"
+        status, _ = daemon.request("PATCH", "/v1/stations/setup-1/set", {"names": {str(index): "Annabel"}})
+        assert status == 200
+        assert names() == ["Annabel"] * 4
+        daemon.request("PATCH", "/v1/stations/setup-1/set", {"names": None})
+        assert set(names()) == {before}
+        [setup] = daemon.get("/v1/audit")["setups"]
+        assert (setup["setup"], setup["name"]) == ("setup-1", "Main stage")
 
 
 def test_highlights_of_games(tmp_path: Path) -> None:

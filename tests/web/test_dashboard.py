@@ -19,7 +19,7 @@ from slpstream.game.described import DescribedGame
 from slpstream.web import schemas
 from tests.browsers.pages import LONG_MS, PHONE, WIDE, WatchedPage, open_page
 from tests.daemons.demo import Demo, demo
-from tests.daemons.process import DaemonProcess, running
+from tests.daemons.process import DaemonProcess, configured, running
 from tests.synthetic.match import synthetic_match
 from tests.web import setups
 
@@ -235,6 +235,34 @@ def test_game_at_two_stations_is_shown_at_the_one_where_it_has_ended(page: Page,
         expect(page.locator("[data-station=whole]").first).to_contain_text(winner)
         page.goto(f"{daemon.url}/scenes/game-result/whole")
         expect(page.locator(".outcome")).to_have_text(winner)
+
+
+def test_names_and_order_of_the_operator_are_shown_everywhere(page: Page, tmp_path: Path) -> None:
+    folder, other = tmp_path / "setup-1", tmp_path / "setup-2"
+    stations = ""
+    for each, name in ((folder, "Main stage"), (other, "Side stage")):
+        each.mkdir()
+        stations += f"[[stations]]\nid = '{each.name}'\nname = '{name}'\nfolder = '{each}'\n"
+    with configured(tmp_path, stations) as daemon:
+        (folder / "Game_1.slp").write_bytes(synthetic_match(seed=3, stocks=1, stage_id=2))
+        daemon.until(lambda: any(game.get("reason") for game in daemon.get("/v1/games")["games"]))
+        [game] = daemon.get("/v1/games")["games"]
+        first, second = (player["index"] for player in game["players"])
+        patch = {"names": {str(first): "Annabel", str(second): "Bobby"}, "swapped": True}
+        assert daemon.request("PATCH", "/v1/stations/setup-1/set", patch)[0] == 200
+        page.goto(f"{daemon.url}/")
+        shown = ["Bobby", "Annabel"]
+        expect(page.locator("[data-station=setup-1]").first.locator(".players .name")).to_have_text(shown)
+        expect(page.locator(".games .game .open")).to_have_text("Annabel against Bobby")
+        page.goto(f"{daemon.url}/#game/{game['gameId']}")
+        expect(page.locator("#detail-title")).to_have_text("Annabel against Bobby")
+        page.goto(f"{daemon.url}/#station/setup-1")
+        expect(page.locator(".panel .players .name")).to_have_text(shown)
+        expect(page.locator(".panel .highlights .what").first).to_contain_text(re.compile("Annabel|Bobby"))
+        page.goto(f"{daemon.url}/scenes/ticker")
+        expect(page.locator(".items .station").first).to_have_text("Main stage")
+        page.goto(f"{daemon.url}/scenes/up-next/setup-2")
+        expect(page.locator(".queue .station").first).to_have_text("Main stage")
 
 
 def test_recent_games_show_both_times_where_they_differ(page: Page, empty_daemon: DaemonProcess) -> None:

@@ -41,12 +41,12 @@ class SetupAudit:
         self,
         index: GameIndex,
         codes: GameCodes,
-        stations: Callable[[], Sequence[str]],
+        stations: Callable[[], Mapping[str, str]],
         is_recorded: Callable[[str], bool],
         config: AuditConfig,
         gather_seconds: float = _GATHER_SECONDS,
     ) -> None:
-        """`stations` returns the ids of the stations to compare.
+        """`stations` returns the names of the stations to compare, by their ids.
 
         `is_recorded` tells of a station whether the daemon records its games itself: their times are those of the
         daemon's clock and show nothing about that of the console.
@@ -58,6 +58,7 @@ class SetupAudit:
         self._config = config
         self._gather_seconds = gather_seconds
         self._games: dict[str, list[PlayedGame]] = {}
+        self._names: Mapping[str, str] = {}
         self._changed: set[str] = set()
         self._all_changed = True
         self._work = trio.Event()
@@ -95,26 +96,27 @@ class SetupAudit:
     async def audit(self) -> Audit:
         """The comparison of all stations, as of now."""
         async with self._looking:
-            stations = list(self._stations())
+            names = dict(self._stations())
+            stations = list(names)
             changed, self._changed = self._changed, set()
             if self._all_changed:
                 changed = set(stations)
             stale = [station for station in stations if station in changed or station not in self._games]
             gone = self._games.keys() - set(stations)
             self._all_changed = False
-            if not stale and not gone:
+            if not stale and not gone and names == self._names:
                 return self._audit
             found: dict[str, list[PlayedGame]] = {}
             try:
                 for station in stale:
                     found[station] = await self._newest_games(station)
                 games = {station: (found if station in found else self._games)[station] for station in stations}
-                self._audit = await trio.to_thread.run_sync(audit, games, self._limits())
+                self._audit = await trio.to_thread.run_sync(audit, games, self._limits(), names)
             except BaseException:
                 self._changed |= set(stale)
                 self._work.set()
                 raise
-            self._games = games
+            self._games, self._names = games, names
             self._differences = {
                 (setup.setup, finding.name): 1.0
                 for setup in self._audit.setups

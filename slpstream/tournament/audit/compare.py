@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 import msgspec
@@ -76,8 +77,12 @@ class _Verdict(NamedTuple):
     groups: Sequence[Sequence[str]]
 
 
-def audit(setups: Mapping[str, Sequence[PlayedGame]], limits: Limits | None = None) -> Audit:
-    """Compare setups by their games, newest first."""
+def audit(
+    setups: Mapping[str, Sequence[PlayedGame]],
+    limits: Limits | None = None,
+    names: Mapping[str, str] = MappingProxyType({}),
+) -> Audit:
+    """Compare setups by their games, newest first. `names` are those of setups for people, where they have others."""
     limits = limits or Limits()
     since_ms = _since_ms((game.at_ms for games in setups.values() for game in games), limits)
     setups = {name: [game for game in games if game.at_ms >= since_ms] for name, games in setups.items()}
@@ -85,8 +90,8 @@ def audit(setups: Mapping[str, Sequence[PlayedGame]], limits: Limits | None = No
     shown = {name: _values(games, limits) for name, games in recent.items()}
     verdicts = {key: _compare(key, shown, limits) for key in _keys(shown.values())}
     findings = [
-        *(finding for key, verdict in verdicts.items() for finding in _findings(key, verdict, shown)),
-        *(finding for name, games in recent.items() for finding in _changes(name, games, shown[name], limits)),
+        *(finding for key, verdict in verdicts.items() for finding in _findings(key, verdict, shown, names)),
+        *(finding for name, games in recent.items() for finding in _changes(name, games, shown[name], limits, names)),
     ]
     marks: dict[tuple[str, _Key], Mark] = {
         (name, key): "split" if verdict.groups else "differs"
@@ -97,6 +102,7 @@ def audit(setups: Mapping[str, Sequence[PlayedGame]], limits: Limits | None = No
         setups=[
             _setup(
                 name,
+                names.get(name, name),
                 games,
                 recent[name],
                 {key: (values[key], marks.get((name, key), "")) for key in verdicts if key in values},
@@ -205,16 +211,18 @@ def _usual_of_all_ports(showing: Sequence[Sequence[_Shown]]) -> _Shown | None:
     return examples[first]
 
 
-def _findings(key: _Key, verdict: _Verdict, shown: Mapping[str, Mapping[_Key, _Shown]]) -> list[Finding]:
+def _findings(
+    key: _Key, verdict: _Verdict, shown: Mapping[str, Mapping[_Key, _Shown]], names: Mapping[str, str]
+) -> list[Finding]:
     if verdict.groups:
-        return [_split(key, verdict.groups, shown)]
+        return [_split(key, verdict.groups, shown, names)]
     usual = verdict.usual
     if usual is None:
         return []
-    return [_difference(name, shown[name][key], usual, verdict) for name in verdict.differing]
+    return [_difference(name, shown[name][key], usual, verdict, names) for name in verdict.differing]
 
 
-def _difference(name: str, shown: _Shown, usual: _Shown, verdict: _Verdict) -> Finding:
+def _difference(name: str, shown: _Shown, usual: _Shown, verdict: _Verdict, names: Mapping[str, str]) -> Finding:
     value, port = shown.measured.value, shown.measured.value.port
     others = verdict.compared - 1
     among = f"the other {others}" if verdict.agreeing == others else f"{verdict.agreeing} of the other {others}"
@@ -230,14 +238,22 @@ def _difference(name: str, shown: _Shown, usual: _Shown, verdict: _Verdict) -> F
         usual=usual.measured.value.text,
         game_id=shown.game_id,
         lasting=shown.lasting,
-        words=f"{setup_words(name)} differs from {among}: {what}",
+        words=f"{setup_words(names.get(name, name))} differs from {among}: {what}",
     )
 
 
-def _split(key: _Key, groups: Sequence[Sequence[str]], shown: Mapping[str, Mapping[_Key, _Shown]]) -> Finding:
+def _split(
+    key: _Key,
+    groups: Sequence[Sequence[str]],
+    shown: Mapping[str, Mapping[_Key, _Shown]],
+    names: Mapping[str, str],
+) -> Finding:
     first = shown[groups[0][0]][key]
     value = first.measured.value
-    sides = [f"{shown[group[0]][key].measured.value.text} on {', '.join(group)}" for group in groups]
+    sides = [
+        f"{shown[group[0]][key].measured.value.text} on {', '.join(names.get(each, each) for each in group)}"
+        for group in groups
+    ]
     where = "" if value.port is None else f" on port {value.port}"
     return Finding(
         kind="split",
@@ -250,7 +266,9 @@ def _split(key: _Key, groups: Sequence[Sequence[str]], shown: Mapping[str, Mappi
     )
 
 
-def _changes(name: str, games: Sequence[PlayedGame], shown: Mapping[_Key, _Shown], limits: Limits) -> Iterable[Finding]:
+def _changes(
+    name: str, games: Sequence[PlayedGame], shown: Mapping[_Key, _Shown], limits: Limits, names: Mapping[str, str]
+) -> Iterable[Finding]:
     """Differences among the games of one setup, which was changed between two of them."""
     for key, seen in _seen(games, limits).items():
         newest = shown[key]
@@ -260,6 +278,7 @@ def _changes(name: str, games: Sequence[PlayedGame], shown: Mapping[_Key, _Shown
         if before is None:
             continue
         value, (earlier, game) = newest.measured.value, before
+        who = setup_words(names.get(name, name))
         yield Finding(
             kind="changed",
             setups=[name],
@@ -269,11 +288,12 @@ def _changes(name: str, games: Sequence[PlayedGame], shown: Mapping[_Key, _Shown
             text=value.text,
             usual=earlier.value.text,
             game_id=game.game_id,
-            words=f"{setup_words(name)} has changed: {value_words(newest)}, before {earlier.value.text}",
+            words=f"{who} has changed: {value_words(newest)}, before {earlier.value.text}",
         )
 
 
 def _setup(
+    setup: str,
     name: str,
     games: Sequence[PlayedGame],
     recent: Sequence[PlayedGame],
@@ -284,7 +304,8 @@ def _setup(
         unknown = games[0].revealed.incomparable if games else "no recent games"
     audited = [_audited(shown, mark) for shown, mark in values.values()]
     return AuditedSetup(
-        setup=name,
+        setup=setup,
+        name="" if name == setup else name,
         games=len(recent),
         values=audited,
         differences=sum(bool(each.mark) for each in audited),

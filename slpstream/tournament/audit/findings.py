@@ -36,6 +36,7 @@ class AuditedSetup(_Shown, frozen=True, kw_only=True):
     """One setup."""
 
     setup: Annotated[str, Meta(description="Id of the station, or name of the folder.")]
+    name: Annotated[str, Meta(description="Name of the station for people; left out if it is the id.")] = ""
     games: Annotated[int, Meta(description="Number of games that were looked at.")]
     values: list[AuditedValue] = []
     differences: Annotated[int, Meta(description="Number of values with a mark.")] = 0

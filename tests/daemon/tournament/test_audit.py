@@ -67,7 +67,14 @@ def audit_of(
     """The audit of these stations. The daemon records the games of those in `recorded` itself."""
     is_recorded = recorded.__contains__
     codes = GameCodes(index, read_codes)
-    return SetupAudit(index, codes, lambda: stations, is_recorded, config or AuditConfig(), gather_seconds=0.01)
+    return SetupAudit(
+        index,
+        codes,
+        lambda: {each: each for each in stations},
+        is_recorded,
+        config or AuditConfig(),
+        gather_seconds=0.01,
+    )
 
 
 def clocks(found: Audit) -> list[str]:

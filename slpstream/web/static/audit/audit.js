@@ -9,7 +9,7 @@ import { takeToken } from "../token.js";
 
 /**
  * @typedef {{name: string, title: string, text: string, port?: number, mark?: string}} Value
- * @typedef {{setup: string, games: number, values?: Value[], differences?: number, unknown?: string}} Setup
+ * @typedef {{setup: string, name?: string, games: number, values?: Value[], differences?: number, unknown?: string}} Setup
  * @typedef {{kind: string, setups: string[], words: string, lasting?: boolean}} Finding
  * @typedef {{setups: Setup[], findings: Finding[]}} Audit
  */
@@ -107,8 +107,9 @@ function showSetup(card, setup) {
   const values = setup.values ?? [];
   const marked = values.filter(({ mark }) => mark);
   card.dataset.state = setup.unknown ? "unknown" : marked.length > 0 ? "differs" : "equal";
-  if (find("h3", card).textContent !== setup.setup) {
-    setText(find("h3", card), setup.setup);
+  const name = setup.name ?? setup.setup;
+  if (find("h3", card).textContent !== name) {
+    setText(find("h3", card), name);
     /** @type {HTMLDetailsElement} */ (find("details", card)).open = false;
   }
   setText(find(".state", card), setup.unknown || text(marked.length > 0 ? "audit.differs" : "audit.same", { count: marked.length }));

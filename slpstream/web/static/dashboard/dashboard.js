@@ -7,6 +7,7 @@
  * viewers.
  */
 
+import { setOfGame } from "../set_score.js";
 import { FIELDS, loadNames } from "../slippi.js";
 import { Stream } from "../slpstream.js";
 import { date, fillTexts, number, text } from "../texts/texts.js";
@@ -258,7 +259,7 @@ function wallStation(station) {
   const view = feed.station(id);
   const state = stateOf(station);
   const game = view.catchingUp ? null : (view.game ?? lastGame(station));
-  const set = view.game === null ? null : view.set;
+  const set = view.game === null ? setOfGame(view.set, game?.gameId) : view.set;
   const players = playersOf(game, set);
   const running = game !== null && game.end === null;
   const attention = attentionOf(station, state, daemon.lagSeconds.get(id));
@@ -323,7 +324,7 @@ function drawCard(card, station) {
   setText(find(".stage", card), game === null ? "" : placeName(game));
   setText(find(".clock", card), game === null ? "" : clockText(game));
   setText(find(".lag", card), lagText(station, state));
-  const set = view.game === null ? null : view.set;
+  const set = view.game === null ? setOfGame(view.set, game?.gameId) : view.set;
   showPlayers(find(".players", card), playersOf(game, set), winnersOf(game, set), set);
   const result = game === null ? "" : resultOf(game, set);
   setText(find(".note", card), [result, noteOf(station, game, state)].filter(Boolean).join(" · "));

@@ -26,6 +26,7 @@ export function gameOf(item, stats = null) {
     frame: item.lastFrame ?? stats?.lastFrame ?? null,
     players: new Map(stats !== null ? lastLives(stats) : item.standings ? lastValues(item.standings) : unknownValues(settings)),
     scores: new Map(scoresOf(item)),
+    names: new Map((item.players ?? []).map((/** @type {any} */ { index, name = "" }) => [index, name])),
     end: over
       ? { reason: item.reason, winners, gameEnd: item.end?.gameEnd ?? null, durationSeconds, tied: item.summary?.tied ?? false }
       : null,

@@ -2,6 +2,7 @@
 
 import { chosenWinners, scoreOf } from "../set_score.js";
 import { FORMAT, clock, gamePlayers, pointsText, resultText, stageName, stocksText } from "../slippi.js";
+import { inShownOrder } from "../scenes/people.js";
 import { outcomeText, summaryOutcome, summaryPlayers, thingText } from "../summary.js";
 import { number, text } from "../texts/texts.js";
 import { clone, colourOf, fill, find, setAttribute, setText } from "./dom.js";
@@ -86,11 +87,13 @@ export function clockText(game) {
 }
 
 /**
+ * The players of a game, in the order in which scenes show the sides of its set.
  * @param {Game | null} game
  * @param {SetScore | null} [set]  The set that the game belongs to.
  */
 export function playersOf(game, set = null) {
-  return isKnown(game) ? gamePlayers(game, set) : game === null ? [] : summaryPlayers(game, set);
+  const players = isKnown(game) ? gamePlayers(game, set) : game === null ? [] : summaryPlayers(game, set);
+  return inShownOrder(players, set);
 }
 
 /**

@@ -5,6 +5,7 @@
  * Changes by other operators appear as they are made, except in a field that is being edited.
  */
 
+import { setOfGame } from "../set_score.js";
 import { stageOf, teamOf } from "../slippi.js";
 import { fillTexts, text } from "../texts/texts.js";
 import { ChangeList } from "./change_list.js";
@@ -83,10 +84,7 @@ export class SetPanel {
    * @param {string | undefined} gameId
    */
   scoreOf(gameId) {
-    const set = this.#set;
-    const { games, gameId: newest } = set ?? {};
-    const ids = games?.flatMap((game) => [game, ...(game.suddenDeaths ?? [])]).map((game) => game.gameId);
-    return ids === undefined || newest === undefined || ids.includes(gameId ?? "") ? set : null;
+    return setOfGame(this.#set, gameId);
   }
 
   /** Whether the set has arrived. */

@@ -54,12 +54,20 @@ export function peopleOf(game, set) {
   const players = game === null
     ? (set?.players ?? []).map(playerOfSet)
     : game.format === FORMAT ? gamePlayers(game, set) : summaryPlayers(game, set);
-  const people = players.map((player) => person(player, set));
-  return set?.swapped ? swapped(people) : people;
+  return inShownOrder(players.map((player) => person(player, set)), set);
 }
 
-/** @param {Person[]} people */
-function swapped(people) {
+/**
+ * Players in the order in which the sides of their set are shown.
+ * @template {Player} T
+ * @param {T[]} people  In the order of their ports.
+ * @param {SetScore | null} set
+ * @returns {T[]}
+ */
+export function inShownOrder(people, set) {
+  if (!set?.swapped) {
+    return people;
+  }
   const left = people.filter((player, i) => isLeft(people, player, i));
   return [...people.filter((player) => !left.includes(player)), ...left];
 }

@@ -4,6 +4,8 @@ import { StationView } from "../slpstream.js";
 import { number, text } from "../texts/texts.js";
 import { find, make, openScene, preparePage, setText } from "./page.js";
 import { namesOf, peopleOf, sidesOf } from "./people.js";
+import { askDaemon } from "./results.js";
+import { StationNames } from "./station_names.js";
 
 /** @typedef {import("../slpstream_types.js").SetScore} SetScore */
 
@@ -18,6 +20,7 @@ const board = find(".board");
 const status = find(".status");
 /** @type {Map<string, StationView>} */
 const views = new Map();
+const names = new StationNames((path) => askDaemon(path, options.token), () => drawSoon());
 /** Newest last, by the id of the set. @type {Map<string, {station: string, set: SetScore}>} */
 const finished = new Map();
 const stands = !options.motion || matchMedia("(prefers-reduced-motion: reduce)").matches;
@@ -27,7 +30,7 @@ let turned = 0;
 let turnAt = 0;
 
 document.title = "slpstream ticker";
-openScene(options, { stations: "*", topics: ["game"], take, draw });
+const drawSoon = openScene(options, { stations: "*", topics: ["game"], take, draw });
 
 /** @param {Record<string, any>} message */
 function take(message) {
@@ -110,7 +113,7 @@ function itemOf(station, set) {
     score: score ?? 0,
     won: set.winner !== undefined && set.players.some(({ playerIndex, side }) => side === set.winner && playerIndex === people[0]?.index),
   }));
-  return { station, state: [text(key), set.round].filter(Boolean).join(" · "), sides };
+  return { station: names.of(station), state: [text(key), set.round].filter(Boolean).join(" · "), sides };
 }
 
 /**

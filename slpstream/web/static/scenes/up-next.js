@@ -5,6 +5,8 @@ import { text } from "../texts/texts.js";
 import { fitted, heading, plate, rebuild } from "./boards.js";
 import { find, make, openScene, preparePage, setText, station } from "./page.js";
 import { namesOf, peopleOf, sidesOf } from "./people.js";
+import { askDaemon } from "./results.js";
+import { StationNames } from "./station_names.js";
 import { lengthWords, scoreWords } from "./words.js";
 
 /** @typedef {import("../slpstream_types.js").SetScore} SetScore */
@@ -16,11 +18,12 @@ const board = find(".board");
 const status = find(".status");
 /** @type {Map<string, StationView>} */
 const views = new Map();
+const names = new StationNames((path) => askDaemon(path, options.token), () => drawSoon());
 let connection = "connecting";
 let problem = "";
 
 document.title = `${station} · slpstream up-next`;
-openScene(options, { stations: "*", topics: ["game"], take, draw });
+const drawSoon = openScene(options, { stations: "*", topics: ["game"], take, draw });
 
 /** @param {Record<string, any>} message */
 function take(message) {
@@ -48,7 +51,7 @@ function draw() {
   const queue = others.slice(0, MAX_QUEUE);
   board.hidden = next === null && queue.length === 0;
   root.dataset.phase = board.hidden ? "waiting" : "shown";
-  rebuild(board, [next, queue.map(({ station: name, set }) => [name, set])], () => {
+  rebuild(board, [next, queue.map(({ station: id, set }) => [names.of(id), set])], () => {
     const parts = [heading(next ?? own, lengthWords(next))];
     parts.push(make("p.kicker", text(next === null ? "scene.elsewhere" : "scene.up_next")));
     if (next !== null) {
@@ -58,7 +61,7 @@ function draw() {
       parts.push(make("div.sides", left, make("p.versus", text("scene.versus")), right));
     }
     if (queue.length > 0) {
-      parts.push(make("ol.queue", ...queue.map(({ station: name, set }) => queueRow(name, /** @type {SetScore} */ (set)))));
+      parts.push(make("ol.queue", ...queue.map(({ station: id, set }) => queueRow(names.of(id), /** @type {SetScore} */ (set)))));
     }
     return parts;
   });

@@ -1,0 +1,49 @@
+/** The names of stations for people. The daemon is asked again when a station appears that had no name, and every minute. */
+
+import { isExample } from "./page.js";
+
+/** @typedef {import("./results.js").Answer} Answer */
+
+const REFRESH_MS = 60_000;
+const RETRY_MS = 5000;
+
+export class StationNames {
+  #get;
+  #onChange;
+  /** @type {Map<string, string>} */ #names = new Map();
+  #askedAt = -Infinity;
+
+  /**
+   * @param {(path: string) => Promise<Answer>} get  Asks the daemon for a path relative to its address; see `askDaemon`.
+   * @param {() => void} onChange  Called when names have changed.
+   */
+  constructor(get, onChange) {
+    this.#get = get;
+    this.#onChange = onChange;
+  }
+
+  /**
+   * The name of a station; its id until the name is known.
+   * @param {string} station
+   */
+  of(station) {
+    const name = this.#names.get(station);
+    if (!isExample && performance.now() - this.#askedAt > (name === undefined ? RETRY_MS : REFRESH_MS)) {
+      this.#askedAt = performance.now();
+      this.#load();
+    }
+    return name ?? station;
+  }
+
+  async #load() {
+    try {
+      const { status, body } = await this.#get("v1/stations");
+      if (status === 200) {
+        this.#names = new Map(body.stations.map((/** @type {any} */ { id, name }) => [id, name]));
+        this.#onChange();
+      }
+    } catch {
+      // The daemon is unreachable at the moment.
+    }
+  }
+}
