@@ -183,10 +183,9 @@ async def test_station_that_is_removed_leaves_the_air_at_once(autojump_clock: Mo
         venue.end("b")
         venue.hub.remove(venue.fakes["b"].channel)
         await wait_all_tasks_blocked()
-        assert venue.on_air.station_id is None
         venue.play("c")
         await trio.sleep(2)
-        assert venue.on_air.station_id == "c"
+    assert [station for _, station in venue.log] == ["a", "b", None, "c"]
 
 
 async def test_operator_overrules_the_rule_until_the_choice_is_withdrawn_or_ends(autojump_clock: MockClock) -> None:
