@@ -15,13 +15,21 @@ from __future__ import annotations
 
 import hmac
 import ipaddress
+import re
 from collections.abc import Collection, Mapping
 from enum import Enum
 from typing import NamedTuple
-from urllib.parse import urlsplit
 
 _PROXY_HEADERS = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip")
 _LOCAL_ORIGIN = "file://"
+# RFC 9110, section 7.2: a host and an optional port, without user information. The brackets of an IPv6 address enclose
+# all of it (RFC 3986, section 3.2.2).
+_AUTHORITY = re.compile(
+    r"(?:\[(?P<ipv6>[0-9A-Fa-f:.]+(?:%[\w.~%-]+)?)\]|(?P<name>[\w.~-]+))(?::(?P<port>[0-9]{0,5}))?", re.A
+)
+_ORIGIN = re.compile(r"(?P<scheme>https?)://(?P<authority>[^/?#]+)", re.IGNORECASE)
+_MAX_PORT = 0xFFFF
+_DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 class Role(Enum):
@@ -58,6 +66,35 @@ class Denied(Enum):
         return {"www-authenticate": self.value[2]} if self.value[2] else {}
 
 
+class Authority(NamedTuple):
+    """A host, and the port if one is given."""
+
+    host: str
+    """An IPv6 address without brackets, an IPv4 address, or a name in lower case without the dot of the root."""
+    port: int | None
+
+    @property
+    def is_address(self) -> bool:
+        """Whether the host is an IP address."""
+        return _is_address(self.host)
+
+
+def parse_authority(text: str) -> Authority | None:
+    """The value of a `Host` header; `None` if it is invalid."""
+    match = _AUTHORITY.fullmatch(text)
+    if match is None:
+        return None
+    port = int(match["port"]) if match["port"] else None
+    if port is not None and port > _MAX_PORT:
+        return None
+    if match["ipv6"]:
+        host = match["ipv6"].lower()
+        return Authority(host, port) if ":" in host and _is_address(host) else None
+    name = match["name"].lower()
+    # `127.0.0.1.` is a name, although some programs take it for an address.
+    return Authority(name if _is_address(name.rstrip(".")) else name.removesuffix("."), port)
+
+
 class Access(NamedTuple):
     """The access rules of one server."""
 
@@ -88,9 +125,13 @@ class Access(NamedTuple):
         return refused if self._needs_token(headers, peer) and not (operates or reads) else None
 
     def _is_allowed_host(self, host: str) -> bool:
-        name = _host_name(host)
-        allowed = ("", "localhost", *(allowed.lower() for allowed in self.allowed_hosts))
-        return name in allowed or _is_address(name)
+        if not host:
+            return True  # HTTP/1.0, or a target without an authority; browsers always send one
+        found = parse_authority(host)
+        if found is None:
+            return False
+        allowed = ("localhost", *(name.lower().removesuffix(".") for name in self.allowed_hosts))
+        return found.host in allowed or found.is_address
 
     def _is_allowed_origin(self, origin: str | None, host: str) -> bool:
         if origin is None or origin == _LOCAL_ORIGIN or origin in self.allowed_origins:
@@ -105,7 +146,7 @@ class Access(NamedTuple):
 
 def is_loopback(peer: str) -> bool:
     """Whether an address of the other end is a loopback address."""
-    return _is_address(peer) and ipaddress.ip_address(peer.partition("%")[0]).is_loopback
+    return _is_address(peer) and ipaddress.ip_address(peer).is_loopback
 
 
 def _is_own_page(headers: Mapping[str, str]) -> bool:
@@ -117,11 +158,14 @@ def _is_own_page(headers: Mapping[str, str]) -> bool:
 
 
 def _is_own_origin(origin: str, host: str) -> bool:
-    try:
-        parts = urlsplit(origin)
-    except ValueError:
+    match = _ORIGIN.fullmatch(origin)
+    if match is None:
         return False
-    return parts.scheme in ("http", "https") and parts.netloc.lower() == host.lower() != ""
+    theirs, ours = parse_authority(match["authority"]), parse_authority(host)
+    if theirs is None or ours is None:
+        return False
+    default = _DEFAULT_PORTS[match["scheme"].lower()]
+    return (theirs.host, theirs.port or default) == (ours.host, ours.port or default)
 
 
 def _given_token(authorization: str, query_token: str | None) -> str:
@@ -134,17 +178,9 @@ def _is_token(given: str, token: str | None) -> bool:
     return token is not None and hmac.compare_digest(given.encode(), token.encode())
 
 
-def _host_name(host: str) -> str:
-    """The name in a Host header, in lower case and without the port."""
-    try:
-        return (urlsplit(f"//{host}").hostname or "").lower()
-    except ValueError:
-        return "?"
-
-
 def _is_address(text: str) -> bool:
     try:
-        ipaddress.ip_address(text.partition("%")[0])
+        ipaddress.ip_address(text)
     except ValueError:
         return False
     return True

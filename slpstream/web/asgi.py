@@ -80,7 +80,7 @@ class RequestResponseCycle:
 
     async def _receive(self) -> dict[str, Any]:
         if self._body_done:
-            # Only the end of the connection can follow, which the sending side notices.
+            # Only the end of the connection can follow, which `Departures` notices.
             await trio.sleep_forever()
         # The deadline is for the whole body, so that a trickle of bytes cannot hold the connection.
         with trio.move_on_at(self._body_deadline):

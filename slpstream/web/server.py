@@ -12,7 +12,7 @@ import socket
 import sys
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -32,6 +32,7 @@ from slpstream.web.access import Access, Denied, Role, is_loopback
 from slpstream.web.app import SECURITY_HEADERS, internal_error, make_app, problem, with_headers
 from slpstream.web.asgi import RequestResponseCycle, for_origin
 from slpstream.web.connection import Connection
+from slpstream.web.departures import Departures
 from slpstream.web.endpoint import OPERATING, Endpoint
 from slpstream.web.events import PATH as EVENTS_PATH
 from slpstream.web.events import EventsSession, find_channels, parse_events_query, status_of
@@ -50,6 +51,8 @@ _ASSETS = (b"/static/", b"/custom/")
 _NO_TOKEN_NEEDED = (Denied.TOKEN, Denied.WRONG_TOKEN, Denied.ORIGIN)
 _EMPTY_PAGES = (b"/", b"/audit", b"/bracket", b"/docs", seat_codes.PAGE.encode())
 """Pages that contain nothing private: they ask for the token themselves, to load what they show."""
+_SAFE_METHODS = (b"GET", b"HEAD")
+_BODY_HEADERS = frozenset((b"content-length", b"transfer-encoding"))
 HEAD_SECONDS = 10.0
 HEAD_BYTES = 16 * 1024
 _FULL_SECONDS = 0.002
@@ -138,6 +141,7 @@ class WebServer:
         """Number of open connections, by the address of the other end."""
         self._waiting: dict[Connection, trio.CancelScope] = {}
         """Connections that wait for a request, oldest first."""
+        self._departures = Departures()
         self._stopping = False
         self._sessions: set[WebsocketSession | EventsSession] = set()
         self._sessions_ended = trio.Event()
@@ -171,6 +175,7 @@ class WebServer:
     async def serve(self, listeners: list[socket.socket], stop: trio.Event, *, grace_seconds: float) -> None:
         """Serves until `stop`, then closes every websocket with code 1001 within `grace_seconds`."""
         async with trio.open_nursery() as connections:
+            await connections.start(self._departures.run)
             async with trio.open_nursery() as accepting:
                 for listener in listeners:
                     accepting.start_soon(self._accept, listener, connections)
@@ -319,7 +324,8 @@ class WebServer:
         app = self._app if denied is None else _finished(problem(denied.status, denied.reason, denied.headers))
         try:
             with self._errors.contain("request", expected=_EXPECTED, path=_path(request)) as contained:
-                await cycle.run(app)
+                async with self._watched(connection, http, request):
+                    await cycle.run(app)
             if contained.error_id is not None:
                 if http.our_state is not h11.SEND_RESPONSE:
                     return False  # the response has begun: that it breaks off is all that the client can notice
@@ -328,11 +334,20 @@ class WebServer:
             self._log.warning("response broken off", path=_path(request), what=str(error))
             return False
         finally:
-            self._observer.on_request(cycle.status)
+            if not connection.gone or http.our_state is not h11.SEND_RESPONSE:
+                self._observer.on_request(cycle.status)
         while http.their_state is h11.SEND_BODY:  # the application did not read the body
             if http.next_event() is h11.NEED_DATA:
                 return False
         return http.our_state is h11.DONE and http.their_state is h11.DONE and not connection.gone
+
+    def _watched(
+        self, connection: Connection, http: h11.Connection, request: h11.Request
+    ) -> AbstractAsyncContextManager[None]:
+        """Cancels its block if the client leaves before it has a response. Requests that may change something are
+        finished all the same."""
+        is_safe = request.method in _SAFE_METHODS and not {name for name, _ in request.headers} & _BODY_HEADERS
+        return self._departures.watched(connection, http) if is_safe else nullcontext()
 
     async def _refuse(
         self,
@@ -423,9 +438,12 @@ class WebServer:
         query = bytes(request.target).partition(b"?")[2].decode("utf-8", "replace")
         try:
             subscription = parse_events_query(query, headers, max_fields=MAX_QUERY_FIELDS)
-            channels = await find_channels(self._hub, subscription)
+            async with self._watched(connection, http, request):
+                channels = await find_channels(self._hub, subscription)
         except SubscriberError as error:
             await self._refuse(connection, http, status_of(error), error.what)
+            return
+        if connection.gone:
             return
         connection.limit_send_buffer(self._limits.socket_buffer_bytes)
         origin = _origin(headers)

@@ -170,6 +170,8 @@ class FakeStation:
         self.files: dict[str, FakeFile] = {}
         self.archive: list[FakeFile] = []
         """Games from before the daemon started, oldest first. The channel learns of them when one is looked up."""
+        self.search_seconds = 0.0
+        """How long a game from before is looked for."""
         self._ring_bytes = ring_bytes
 
     def begin(self, log: FakeLog, *, catching_up: bool = False, aside: bool = False) -> Game:
@@ -209,7 +211,7 @@ class FakeStation:
             self.archive.append(file)
 
     async def _locate(self, game_id: str) -> None:
-        await trio.lowlevel.checkpoint()
+        await trio.sleep(self.search_seconds)
         known = {game.game_id for game in self.channel.games if not game.archived}
         files = [file for file in (*self.archive, *self.files.values()) if file.log.game_id not in known]
         ids = [file.log.game_id for file in files]

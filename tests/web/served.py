@@ -43,6 +43,8 @@ class FakeStations:
         self.ledger = Ledger()
         self.now_ms = 1_700_000_000_000
         self.full = False
+        self.correction_seconds = 0.0
+        """How long a correction of a set takes."""
         self.reloaded: schemas.Reloaded | None = None
         self.refused: ConfigError | None = None
 
@@ -76,6 +78,7 @@ class FakeStations:
     async def correct_set(
         self, station: str, patch: SetPatch, is_current: Callable[[SetScore], bool], by: str
     ) -> SetScore | None:
+        await trio.sleep(self.correction_seconds)
         before = await self.set_of(station)
         assert before is not None
         if not is_current(before):
@@ -115,6 +118,8 @@ class FakeGames:
         self.file = b""
         self.opened: list[io.BytesIO] = []
         self.file_name = "Game_1.slp"
+        self.wait_seconds = 0.0
+        """How long a game is looked for."""
 
     async def games(self, query: GamesQuery) -> schemas.GameList:
         self.queries.append(query)
@@ -122,6 +127,7 @@ class FakeGames:
         return schemas.GameList(games=self.items[: query.limit], next=following)
 
     async def game(self, game_id: str) -> schemas.Game | None:
+        await trio.sleep(self.wait_seconds)
         return self.known.get(game_id)
 
     async def frames(self, game_id: str, query: FramesQuery) -> EncodedFrames | None:

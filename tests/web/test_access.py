@@ -30,20 +30,31 @@ LOCKED = Access(token="secret", require_token=True)
 
 ALLOWED_HOSTS = (
     "127.0.0.1:5151", "127.0.0.1", "localhost:5151", "LOCALHOST", "[::1]:5151", "192.168.1.7:80", "[fe80::1%25eth0]",
-    "stream-pc:5151", "STREAM-PC", "slp.example.org",
+    "[::1]", "[::ffff:127.0.0.1]:80", "[FE80::A%eth0]:5151", "127.0.0.1:", "localhost.", "localhost.:5151",
+    "stream-pc:5151", "STREAM-PC", "slp.example.org", "slp.example.org.:443", "laptop.local", "laptop.local.",
 )  # fmt: skip
 
 
 def test_allowed_hosts() -> None:
-    access = Access(allowed_hosts=("Stream-PC", "slp.example.org"))
+    access = Access(allowed_hosts=("Stream-PC", "slp.example.org", "laptop.local."))
     for headers in ({}, *({"host": host} for host in ALLOWED_HOSTS)):
         assert access.check(headers, "127.0.0.1", None) is None, headers
 
 
-@pytest.mark.parametrize(
-    "host",
-    ["evil.example", "evil.example:5151", "127.0.0.1.evil.example", "localhost.evil.example", "[::1", "[x]", "1.2.3"],
-)
+REFUSED_HOSTS = (
+    "evil.example", "evil.example:5151", "127.0.0.1.evil.example", "localhost.evil.example", "[::1", "[x]", "1.2.3",
+    # not a host with an optional port
+    "[::1]x", "[::1]x:80", "[::1].evil.example", "[::1]:80:80", "[::1]80", "x[::1]", "[[::1]]", "::1", "::1:5151",
+    "[127.0.0.1]", "[localhost]", "[]", ":5151", ":", "evil@127.0.0.1", "evil:x@127.0.0.1:5151", "@localhost",
+    "127.0.0.1:80x", "127.0.0.1:-1", "127.0.0.1:65536", "127.0.0.1:5151:5151", "127.0.0.1/", "127.0.0.1/x", "/",
+    "127.0.0.1?x", "127.0.0.1#x", "127.0.0.1\\x", "127.0.0.1,evil.example", "127.0.0.1 ", " localhost", "local\thost",
+    # neither an address nor an allowed name
+    "127.0.0.1%evil.example", "127.0.0.1%25eth0", "127.0.0.1.", "127.1", "0x7f.0.0.1", "127.0.0.01", "localhost..",
+    ".localhost", ".", "[::1%]", "[::1%25]x", "\uff11\uff12\uff17.0.0.1", "stream-pc.evil.example", "evil@stream-pc",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("host", REFUSED_HOSTS)
 def test_refused_hosts(host: str) -> None:
     """DNS rebinding: a page whose name was rebound to 127.0.0.1 sends its own name."""
     for access in (OPEN, Access(allowed_hosts=("stream-pc",))):
@@ -70,6 +81,16 @@ def test_refused_hosts(host: str) -> None:
         ("https://overlays.example.org", "127.0.0.1:5151", True),
         ("http://overlays.example.org", "127.0.0.1:5151", False),
         ("https://overlays.example.org.evil.example", "127.0.0.1:5151", False),
+        ("http://[::1]:5151", "[::1]:5151", True),
+        ("http://[::1]:5151", "[0::1]:5151", False),
+        ("http://localhost", "localhost:80", True),
+        ("https://localhost:443", "localhost", True),
+        ("https://localhost", "localhost:80", False),
+        ("http://localhost.:5151", "localhost.:5151", True),
+        ("http://evil@localhost:5151", "localhost:5151", False),
+        ("http://localhost:5151/x", "localhost:5151", False),
+        ("http://localhost:5151#x", "localhost:5151", False),
+        ("http://[::1]x", "[::1]", False),
     ],
 )
 def test_origins(origin: str, host: str, may: bool) -> None:

@@ -1,0 +1,72 @@
+"""Notices clients that leave while they wait for a response: a phone that waits for a change, a slow search.
+
+Without this, only a write would show that a client is gone, and a response that waits writes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import h11
+import trio
+
+from slpstream.web.connection import Connection
+
+LEFT_SECONDS = 1.0
+"""A client that only ends its sending side, which looks the same, gets its response within this time."""
+_MAX_AHEAD_BYTES = 16 * 1024
+"""Bytes of further requests that are read meanwhile. With more, the end of the connection is not noticed."""
+
+
+class Departures:
+    """Watches connections whose request is being answered. `run` it as long as the server runs."""
+
+    def __init__(self) -> None:
+        self._watchers: trio.Nursery
+
+    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Let connections be watched, until cancelled."""
+        async with trio.open_nursery() as self._watchers:
+            task_status.started()
+            await trio.sleep_forever()
+
+    @asynccontextmanager
+    async def watched(self, connection: Connection, http: h11.Connection) -> AsyncIterator[None]:
+        """Cancel the block if the client leaves before its response begins. The connection is gone then.
+
+        The request must have no body: nothing else may read from the connection meanwhile.
+        """
+        watching, ended = trio.CancelScope(), trio.Event()
+        with trio.CancelScope() as responding:
+            self._watchers.start_soon(_watch, connection, http, responding, watching, ended)
+            try:
+                yield
+            finally:
+                watching.cancel()
+                with trio.CancelScope(shield=True):
+                    await ended.wait()  # two tasks cannot wait for one socket
+
+
+async def _watch(
+    connection: Connection,
+    http: h11.Connection,
+    responding: trio.CancelScope,
+    watching: trio.CancelScope,
+    ended: trio.Event,
+) -> None:
+    try:
+        with watching:
+            ahead = 0
+            while data := await connection.read():
+                http.receive_data(data)
+                ahead += len(data)
+                if ahead > _MAX_AHEAD_BYTES:
+                    return
+            if not connection.gone:
+                await trio.sleep(LEFT_SECONDS)
+            if http.our_state is h11.SEND_RESPONSE:
+                connection.gone = True
+                responding.cancel()
+    finally:
+        ended.set()
