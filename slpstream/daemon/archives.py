@@ -69,6 +69,10 @@ class ArchiveSearch:
                 self._take(station, found)
             await trio.sleep(self._look_seconds)
 
+    def index_again(self) -> None:
+        """Tell the index about all archives at the next look, because it has lost the games in them."""
+        self._told.clear()
+
     def _take(self, station: str, found: Mapping[Path, OldFile]) -> None:
         """Tells the index about files that are new or have changed, once they have come to rest, or that are gone."""
         before, self._seen[station] = self._seen.get(station, {}), found

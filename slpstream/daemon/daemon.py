@@ -8,7 +8,7 @@ import sqlite3
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -60,6 +60,7 @@ from slpstream.stream import Hub, OnAir
 from slpstream.system import logs
 from slpstream.system.logs import get_logger
 from slpstream.system.metrics import Metrics
+from slpstream.system.private_files import private_folder
 from slpstream.web import (
     audit,
     chapters,
@@ -146,6 +147,7 @@ class Daemon:
         )
         self._subfolders = Subfolders(self.running, scan_seconds=config.watch.scan_seconds)
         self._index: GameIndex | None = None
+        self._archives: ArchiveSearch | None = None
         self._audit: SetupAudit | None = None
         self._web: WebServer | None = None
         self._replay_check: ReplayCheck | None = None
@@ -229,6 +231,7 @@ class Daemon:
                     (lambda path: record_of(read_game(path))) if config.store.index_old_files else None,
                     on_error=self.metrics.counter("slpstream_index_errors_total").inc,
                     on_change=self._games_changed,
+                    on_replaced=self._index_again,
                     temporary=trouble,
                     errors=self.errors,
                     read_archive=read_archive,
@@ -303,8 +306,8 @@ class Daemon:
                 retention = Retention(recordings_folder(config), index, self.hub, self.running, self.metrics)
                 background.start_soon(self.errors.keep_running, "retention", partial(retention.run, self._limits))
                 if config.store.index_old_files:
-                    archives = ArchiveSearch(index, self._folders_by_station, passed_over=handed_on.folder)
-                    background.start_soon(self.errors.keep_running, "archives", archives.run)
+                    self._archives = ArchiveSearch(index, self._folders_by_station, passed_over=handed_on.folder)
+                    background.start_soon(self.errors.keep_running, "archives", self._archives.run)
                 background.start_soon(self.errors.keep_running, "sets", partial(self.sets.run, index))
                 background.start_soon(self.errors.keep_running, "on_air", partial(self.on_air.run, index))
                 if self.bracket is not None:
@@ -375,6 +378,13 @@ class Daemon:
             self._audit.changed(station)
         if self._handover is not None and station is not None:
             self._handover.games_changed(station)
+
+    def _index_again(self) -> None:
+        """Reports all files to the index, which has lost the games in them."""
+        for station in self.running.stations:
+            station.index_again()
+        if self._archives is not None:
+            self._archives.index_again()
 
     def _setups(self) -> dict[str, str]:
         """The names of the stations whose setups are compared, by their ids."""
@@ -498,6 +508,12 @@ class Daemon:
         Returns also the folder for other state, and why the index is temporary. Raises `ConfigError`.
         """
         folder = state_folder(self._config.store.folder)
+        if any(Path(each.folder).expanduser().is_relative_to(folder) for each in self._station_configs if each.folder):
+            self._log.warning("state folder stays open to other users: it has watched folders", folder=str(folder))
+        else:
+            with suppress(OSError):  # opening the database fails in the same way
+                if private_folder(folder):
+                    self._log.warning("state folder was open to other users; it is closed now", folder=str(folder))
 
         def warn(aside: Path, what: str) -> None:
             self._log.warning(

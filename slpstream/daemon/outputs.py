@@ -10,6 +10,7 @@ import hashlib
 import sqlite3
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,7 +27,7 @@ from slpstream.model.version import __version__
 from slpstream.outputs import Deliverer, JsonLinesSink, ObsFiles, Receiver, WebhookSink
 from slpstream.outputs.post import target_of
 from slpstream.outputs.webhook import EventName
-from slpstream.store.deliveries import FILE_NAME, DeliveryStore, open_deliveries
+from slpstream.store.deliveries import FILE_NAME, DeliveryStore
 from slpstream.stream import Channel, OnAir
 from slpstream.system.internal_errors import InternalErrors, Part
 from slpstream.system.logs import get_logger
@@ -165,11 +166,14 @@ class Outputs:
             )
 
         try:
-            store = open_deliveries(path, on_damage=warn)
+            store = DeliveryStore(path, on_damage=warn)
         except (OSError, sqlite3.Error) as error:
             raise ConfigError("configuration", "store.folder", f"cannot be used for deliveries: {error}") from error
+        configured = {receiver.id for _, receiver in (*self._receivers, *self._chat_receivers)}
         try:
-            store.retain({receiver.id for _, receiver in (*self._receivers, *self._chat_receivers)})
+            with suppress(SinkError):  # damage that nothing before has found: the database is a new one now
+                store.retain(configured)
+            store.retain(configured)
         except SinkError as error:
             store.close()
             raise ConfigError("configuration", "store.folder", f"cannot be written to: {error.what}") from error

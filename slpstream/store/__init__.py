@@ -12,7 +12,7 @@ from slpstream.store.games_query import MAX_QUERY_CHARS, GameKey, GamesQuery, St
 from slpstream.store.highlights_query import HighlightKey, HighlightPage, HighlightRow, HighlightsQuery
 from slpstream.store.index import GameIndex
 from slpstream.store.known_facts import Filter, KnownFacts
-from slpstream.store.schema import FILE_NAME, NewerVersion, open_database
+from slpstream.store.schema import FILE_NAME, NewerVersion, open_database, set_aside
 from slpstream.store.situations_query import FoundSituation, SituationPage, SituationRow, SituationsQuery
 
 __all__ = [
@@ -44,4 +44,5 @@ __all__ = [
     "StoredGame",
     "open_database",
     "path_key",
+    "set_aside",
 ]

@@ -12,9 +12,10 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
 import msgspec
 from msgspec import UNSET
@@ -54,6 +55,8 @@ _EXPIRED_AT_ONCE = 200
 _EXPIRED = "left the index: too old, or the index too large"
 _SEPARATOR = os.sep.encode()
 _DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+_WRONG_CONTENT = ("Could not decode to UTF-8", "malformed JSON")
+"""How errors begin that Python's module and SQLite's functions for JSON raise. They have no code of their own."""
 _PRIMARY_CODE = 0xFF
 """The lowest byte of an extended result code of SQLite is the primary result code."""
 
@@ -176,9 +179,55 @@ def connect(path: Path, *pragmas: str) -> sqlite3.Connection:
     return connection
 
 
+class DamagedContent(sqlite3.DatabaseError):
+    """Damage that SQLite does not find: a value that no version of slpstream can have written."""
+
+    sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+
+
 def is_damage(error: sqlite3.Error) -> bool:
     """Whether the error means that the file is not a database or is damaged."""
-    return getattr(error, "sqlite_errorcode", 0) & _PRIMARY_CODE in _DAMAGE
+    return primary_code(error) in _DAMAGE or is_wrong_content(error)
+
+
+def is_wrong_content(error: sqlite3.Error) -> bool:
+    """Whether the error means that a stored value is not what slpstream writes."""
+    return isinstance(error, DamagedContent) or str(error).startswith(_WRONG_CONTENT)
+
+
+def still_readable(path: Path) -> tuple[dict[str, bytes], dict[str, bytes | None]]:
+    """The corrections and the remembered values of a damaged database, as far as they can be read. No file can restore
+    them. Changes nothing."""
+    found: list[dict[str, bytes]] = []
+    for statement in ("SELECT station, document FROM corrections", "SELECT key, value FROM remembered"):
+        found.append({})
+        with suppress(sqlite3.Error, ValueError), closing(_immutable(path)) as connection:
+            for key, document in connection.execute(statement):
+                with suppress(ValueError, AttributeError):
+                    _check_document(document)
+                    found[-1][key.decode()] = document
+    return found[0], dict(found[1])
+
+
+def _immutable(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(f"file:{quote(os.fsencode(path.absolute()))}?immutable=1", uri=True)
+    connection.text_factory = bytes
+    return connection
+
+
+def primary_code(error: Exception) -> int | None:
+    """The primary result code of SQLite's error; `None` for an error that is not SQLite's own."""
+    code: int | None = getattr(error, "sqlite_errorcode", None)
+    return None if code is None else code & _PRIMARY_CODE
+
+
+@contextmanager
+def finding_damage() -> Iterator[None]:
+    """Raises `DamagedContent` for a stored text that is not UTF-8 or not the JSON that it must be."""
+    try:
+        yield
+    except (UnicodeDecodeError, msgspec.DecodeError) as error:
+        raise DamagedContent(str(error)) from error
 
 
 class Database:
@@ -285,7 +334,11 @@ class Database:
                 " WHERE t.kind = 'station' AND t.value = ? ORDER BY t.listed_at_ms DESC, t.game_id DESC LIMIT ?",
                 (station, limit),
             )
-            return [SetupRow(*row) for row in rows]
+            setups = [SetupRow(*row) for row in rows]
+            for setup in setups:
+                _summary(setup.summary)
+                _check_json(setup.settings, setup.metadata, setup.pacing)
+            return setups
 
     def highlights(self, query: HighlightsQuery, game_ids: list[str] | None = None) -> HighlightPage:
         """A page of highlights; `game_ids` are the only games to search, and `None` searches all games."""
@@ -314,6 +367,7 @@ class Database:
         statement, values = situations_statement(query)
         with self._reader() as reader:
             rows = [SituationRow(*row) for row in reader.execute(statement, values)]
+            _check_json(*(row.document for row in rows))
         if len(rows) <= query.limit:
             return SituationPage(rows, None)
         return SituationPage(rows[: query.limit], SituationKey(rows[query.limit - 1].id))
@@ -377,7 +431,7 @@ class Database:
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
-        with self._writing:
+        with self._writing, finding_damage():
             writer = self._writer
             writer.execute("BEGIN IMMEDIATE")
             try:
@@ -399,6 +453,9 @@ class Database:
                 condition = None if only is None else _narrowed(only(KnownFacts(reader)), KnownFacts(reader))
                 statement, values = _page_statement(query, folders, condition)
                 rows = [GameRow(*row) for row in reader.execute(statement, values)]
+                for row in rows:
+                    _summary(row.summary)
+                    _check_json(row.standings)
             finally:
                 reader.execute("COMMIT")
         more = len(rows) > query.limit
@@ -419,12 +476,14 @@ class Database:
             ).fetchone()
             if found is None:
                 return None
+            width, end = len(GameRow._fields), len(GameRow._fields) + len(GameDetails._fields)
+            row, details = GameRow(*found[:width]), GameDetails(*found[width:end])
+            _summary(row.summary)
+            _check_json(row.standings, *details)
             files = reader.execute(
                 f"SELECT {', '.join(FileRow._fields)} FROM files WHERE game_id = ? {_MOST_FIRST}",  # noqa: S608 -- the names of our columns
                 (game_id,),
             ).fetchall()
-        width, end = len(GameRow._fields), len(GameRow._fields) + len(GameDetails._fields)
-        row, details = GameRow(*found[:width]), GameDetails(*found[width:end])
         return StoredGame(row, details, [FileRow(*file) for file in files], *found[end:])
 
     def known_files(self, station: str) -> dict[bytes, tuple[int, int]]:
@@ -476,13 +535,18 @@ class Database:
         """The corrections of operators, as JSON, by station."""
         with self._reader() as reader:
             rows = reader.execute("SELECT station, document FROM corrections")
-            return {station: document.encode() for station, document in rows}
+            found = dict(rows)
+            _check_json(*found.values())
+            return {station: document.encode() for station, document in found.items()}
 
     def remembered(self, key: str) -> bytes | None:
         """The value stored under a key, as JSON; `None` if there is none."""
         with self._reader() as reader:
             found = reader.execute("SELECT value FROM remembered WHERE key = ?", (key,)).fetchone()
-            return None if found is None else found[0].encode()
+            if found is None:
+                return None
+            _check_json(found[0])
+            return bytes(found[0].encode())
 
     def count(self) -> int:
         """Number of games."""
@@ -505,7 +569,7 @@ class Database:
                 raise sqlite3.ProgrammingError("the database is closed")
             self._readers += 1
         try:
-            with self._reading_connection() as reader:
+            with finding_damage(), self._reading_connection() as reader:
                 yield reader
         finally:
             with self._reading:
@@ -539,6 +603,14 @@ _TO_COLUMN: Mapping[type, Callable[[Any], str]] = {
 """How the values of a record that are no text or number become the values of columns, by their type."""
 _codes = msgspec.json.Decoder(CodeList).decode
 _standings = msgspec.json.Decoder(dict[int, Standing]).decode
+_check_document = msgspec.json.Decoder(msgspec.Raw).decode
+
+
+def _check_json(*documents: str | None) -> None:
+    """Raises `msgspec.DecodeError` if one of the texts is not JSON."""
+    for document in documents:
+        if document is not None:
+            _check_document(document)
 
 
 def _put(writer: sqlite3.Connection, entry: Entry) -> None:

@@ -9,12 +9,10 @@ current games.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Collection, Sequence
-from pathlib import Path
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from slpstream.store.queue_database import QueueDatabase
-from slpstream.store.schema import prepare
 
 FILE_NAME = "deliveries.sqlite3"
 
@@ -78,6 +76,7 @@ class DeliveryStore(QueueDatabase):
     """An open database of deliveries. All methods block, may be called from any thread and raise `SinkError`."""
 
     what = "deliveries"
+    migrations = MIGRATIONS
 
     def retain(self, webhooks: Collection[str]) -> None:
         """Delete everything about webhooks that are not in `webhooks`, which are no longer configured."""
@@ -206,13 +205,3 @@ def _insert(
         "INSERT OR IGNORE INTO deliveries (webhook, station, key, event, body, stored_at_ms) VALUES (?, ?, ?, ?, ?, ?)",
         [(webhook, station, delivery.key, delivery.event, delivery.body, now_ms) for delivery in deliveries],
     )
-
-
-def open_deliveries(path: Path, *, on_damage: Callable[[Path, str], None] = lambda aside, what: None) -> DeliveryStore:
-    """Open the database at a path like `open_database`. Blocks.
-
-    Deliveries contain names of players, so only the owner of the file may read it.
-    """
-    prepare(path, MIGRATIONS, on_damage=on_damage)
-    path.chmod(0o600)
-    return DeliveryStore(path)

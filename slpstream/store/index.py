@@ -36,12 +36,12 @@ from slpstream.store.backfill import (
     path_key,
     read_entry,
 )
-from slpstream.store.database import Database, Page, SetupRow, StoredGame, is_damage
+from slpstream.store.database import Database, Page, SetupRow, StoredGame, is_damage, is_wrong_content
 from slpstream.store.game_record import Entry, GameRecord
 from slpstream.store.games_query import GamesQuery
 from slpstream.store.highlights_query import HighlightPage, HighlightsQuery
 from slpstream.store.known_facts import MakeFilter
-from slpstream.store.schema import open_database, set_aside
+from slpstream.store.schema import open_database, restore, set_aside
 from slpstream.store.situations_query import FoundSituation, SituationPage, SituationsQuery
 from slpstream.system.files import is_placeholder
 from slpstream.system.internal_errors import InternalErrors
@@ -74,6 +74,7 @@ class GameIndex:
         *,
         on_error: Callable[[], None] = lambda: None,
         on_change: Callable[[str | None], None] = lambda station: None,
+        on_replaced: Callable[[], None] = lambda: None,
         temporary: str | None = None,
         arrivals: ArrivalTimes | None = None,
         errors: InternalErrors | None = None,
@@ -84,13 +85,15 @@ class GameIndex:
         those of the machine.
 
         `on_error` is called whenever SQLite fails. `on_change` is called with the station whose games have changed, or
-        with `None` if the station is not known. Neither call may block.
+        with `None` if the station is not known. `on_replaced` is called when an empty database has replaced a damaged
+        one, so that all files must be `listed` again. No call may block.
         """
         self._database = database
         self._read = read
         self._read_games = read_archive
         self._on_error = on_error
         self._on_change = on_change
+        self._on_replaced = on_replaced
         self.temporary = temporary
         """Why the index is lost at the end of this run; `None` if it is kept."""
         self._failing: str | None = None
@@ -106,6 +109,7 @@ class GameIndex:
         self._arrivals = arrivals or ArrivalTimes()
         self._limiter = trio.CapacityLimiter(_THREADS)
         self._recovery = trio.Lock()
+        self._had_wrong_content = False
         self._pending: dict[bytes, Entry | None] = {}
         self._work = trio.Event()
         self._idle = trio.Event()
@@ -386,11 +390,22 @@ class GameIndex:
             self._on_error()
             self._failing = str(error)
             self._log.error("game index failed", file=str(database.path), what=str(error))
-            if is_damage(error) or database.closed:
+            if database.closed or self._is_damaged(error):
                 async with self._recovery:  # several calls may fail at once
                     if self._database is database:
                         await self._replace_damaged()
             return None
+
+    def _is_damaged(self, error: sqlite3.Error) -> bool:
+        """Whether to replace the database. Wrong content is believed once: after that, a bug has written it, which
+        another database would not help."""
+        if not is_damage(error):
+            return False
+        if is_wrong_content(error):
+            if self._had_wrong_content:
+                return False
+            self._had_wrong_content = True
+        return True
 
     async def _replace_damaged(self) -> None:
         """Set the damaged database aside and begin a new one. If that fails, the next call tries again."""
@@ -402,6 +417,8 @@ class GameIndex:
             damaged.close()
             aside = None if tried_before else set_aside(path)
             database = open_database(path)
+            if aside is not None:
+                restore(database, aside)
             for station, document in corrections.items():
                 database.keep_corrections(station, document)
             database.remember(remembered)
@@ -414,7 +431,9 @@ class GameIndex:
             self._log.error("new game index cannot be created", file=str(path), what=str(error))
             return
         damaged_path = None if aside is None else str(aside)
-        self._log.warning("new game index created; `slpstream reindex` fills it", file=str(path), damaged=damaged_path)
+        self._log.warning("new game index created; all games are read again", file=str(path), damaged=damaged_path)
+        self._corrections = None
+        self._on_replaced()
 
     async def _read_old_files(self, read: Read) -> None:
         """Read one file at a time. Each is followed by a pause of the same length, to use at most half a core."""

@@ -4,43 +4,71 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import ClassVar
 
 from slpstream.model.errors import SinkError
-from slpstream.store.database import connect
+from slpstream.store.database import connect, finding_damage, is_damage
+from slpstream.store.schema import NewerVersion, prepare, set_aside
 
 
 class QueueDatabase:
-    """An open database. All methods block, may be called from any thread and raise `SinkError`."""
+    """An open database. All methods block, may be called from any thread and raise `SinkError`.
+
+    If it is found to be damaged, it is set aside and an empty one takes its place: the operation fails, and the next
+    one works.
+    """
 
     what: ClassVar[str]
     """The content, for errors: `deliveries`."""
+    migrations: ClassVar[tuple[tuple[str, ...], ...]]
 
-    def __init__(self, path: Path) -> None:
-        """The tables must exist."""
-        self._connection = connect(path)
+    def __init__(self, path: Path, *, on_damage: Callable[[Path, str], None] = lambda aside, what: None) -> None:
+        """Open the database at a path like `open_database`. `on_damage` is called from any thread."""
+        self._path = path
+        self._on_damage = on_damage
         self._lock = threading.Lock()
+        self._connection: sqlite3.Connection | None = self._open()
 
     def close(self) -> None:
         """Close the database. No other method may be called afterwards."""
         with self._lock:
-            self._connection.close()
+            if self._connection is not None:
+                self._connection.close()
+
+    def _open(self) -> sqlite3.Connection:
+        try:
+            prepare(self._path, self.migrations, on_damage=self._on_damage)
+        except NewerVersion as error:  # the daemon must start all the same
+            self._on_damage(set_aside(self._path), error.expected)
+            prepare(self._path, self.migrations, on_damage=self._on_damage)
+        return connect(self._path)
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         with self._lock:
-            connection = self._connection
             try:
-                connection.execute("BEGIN IMMEDIATE")
-                try:
-                    yield connection
-                    connection.execute("COMMIT")
-                except BaseException:
-                    if connection.in_transaction:
-                        connection.execute("ROLLBACK")
-                    raise
-            except sqlite3.Error as error:
+                connection = self._connection = self._connection or self._open()
+                with finding_damage():
+                    connection.execute("BEGIN IMMEDIATE")
+                    try:
+                        yield connection
+                        connection.execute("COMMIT")
+                    except BaseException:
+                        if connection.in_transaction:
+                            connection.execute("ROLLBACK")
+                        raise
+            except (OSError, sqlite3.Error) as error:
+                if isinstance(error, sqlite3.Error) and is_damage(error):
+                    self._set_aside(str(error))
                 raise SinkError(f"{self.what}: {error}") from error
+
+    def _set_aside(self, what: str) -> None:
+        """Set the damaged database aside. The next operation creates a new one."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+        with suppress(OSError):  # then the next operation finds the damage again
+            self._on_damage(set_aside(self._path), what)

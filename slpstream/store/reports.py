@@ -7,12 +7,10 @@ confirm.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from slpstream.store.queue_database import QueueDatabase
-from slpstream.store.schema import prepare
 
 FILE_NAME = "reports.sqlite3"
 
@@ -58,6 +56,7 @@ class ReportStore(QueueDatabase):
     """An open queue. All methods block, may be called from any thread and raise `SinkError`."""
 
     what = "reports"
+    migrations = MIGRATIONS
 
     def entries(self, bracket: str) -> list[bytes]:
         """The bodies of all entries of a bracket, oldest first."""
@@ -98,13 +97,3 @@ class ReportStore(QueueDatabase):
                 " WHERE bracket = ? AND waits = 0 ORDER BY id DESC LIMIT 1 OFFSET ?)",
                 (bracket, bracket, max_count),
             ).rowcount
-
-
-def open_reports(path: Path, *, on_damage: Callable[[Path, str], None] = lambda aside, what: None) -> ReportStore:
-    """Open the database at a path like `open_database`. Blocks.
-
-    Reports contain names of players, so only the owner of the file may read it.
-    """
-    prepare(path, MIGRATIONS, on_damage=on_damage)
-    path.chmod(0o600)
-    return ReportStore(path)

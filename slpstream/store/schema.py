@@ -8,13 +8,23 @@ because the index can be rebuilt from the files.
 from __future__ import annotations
 
 import contextlib
+import os
 import sqlite3
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
 from slpstream.model.errors import ConfigError
-from slpstream.store.database import Database, connect, is_damage, stored_facts, stored_lines, stored_terms
+from slpstream.store.database import (
+    Database,
+    connect,
+    primary_code,
+    still_readable,
+    stored_facts,
+    stored_lines,
+    stored_terms,
+)
+from slpstream.system.private_files import create_private_file, private_file
 
 FILE_NAME = "games.sqlite3"
 
@@ -254,6 +264,20 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     ),
 )
 VERSION = len(MIGRATIONS)
+_MAX_VERSION = 100
+"""A higher one is damage, not that of a newer slpstream."""
+_NO_ACCESS = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM)
+_ENVIRONMENT = (
+    sqlite3.SQLITE_BUSY,
+    sqlite3.SQLITE_LOCKED,
+    sqlite3.SQLITE_PROTOCOL,
+    sqlite3.SQLITE_INTERRUPT,
+    sqlite3.SQLITE_NOMEM,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_NOLFS,
+)
+"""Errors that another file in the same place would have too."""
 
 
 class NewerVersion(ConfigError):
@@ -286,11 +310,17 @@ def open_database(
     games of a database that is older than summaries. Raises `NewerVersion` for a database of a newer version, and
     `OSError` or `sqlite3.OperationalError` if the folder is not writable.
     """
-    prepare(path, migrations, on_damage=on_damage, describe=describe)
+    damaged: list[Path] = []
+
+    def note(aside: Path, what: str) -> None:
+        damaged.append(aside)
+        on_damage(aside, what)
+
+    prepare(path, migrations, on_damage=note, describe=describe)
     database = Database(path)
     try:
-        # A database on a full or read-only disk can be opened; only writing shows that nothing can be kept in it.
-        database.check_writable()
+        for aside in damaged:
+            restore(database, aside)
     except BaseException:
         database.close()
         raise
@@ -304,25 +334,65 @@ def prepare(
     on_damage: Callable[[Path, str], None],
     describe: DescribeStored = _describe_nothing,
 ) -> None:
-    """Create the database at a path or migrate it to the newest version. See `open_database`."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    """Create the database at a path or migrate it to the newest version. See `open_database`.
+
+    Only the owner of the file may read it: it has the names of players. Whatever is in its place and is no database,
+    or a damaged one, is set aside.
+    """
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for part in _parts(path):
+        private_file(part)
     try:
+        if not all(part.is_file() or not os.path.lexists(part) for part in _parts(path)):
+            raise _Damaged("it is not a file")
+        _create(path)
         _prepare(path, migrations, describe)
-    except sqlite3.DatabaseError as error:
-        if not is_damage(error):
+    except (sqlite3.Error, ValueError, OverflowError) as error:
+        if not _is_unusable(path, error):
             raise
+        _prepare(Path(":memory:"), migrations, describe)  # a bug in a migration must not set a good database aside
         on_damage(set_aside(path), str(error))
+        _create(path)
         _prepare(path, migrations, describe)
+
+
+def _create(path: Path) -> None:
+    """Create an empty file, unless there is one. SQLite would let others read it."""
+    with contextlib.suppress(FileExistsError):
+        os.close(create_private_file(path))
+
+
+def _is_unusable(path: Path, error: Exception) -> bool:
+    """Whether the fault is in the file, and not in the disk, the folder, or another process.
+
+    Damage shows in many ways, also as a wrong statement in the schema or as a text that is not UTF-8.
+    """
+    code = primary_code(error)
+    if code in _NO_ACCESS:
+        return any(os.path.lexists(part) and not os.access(part, os.R_OK | os.W_OK) for part in _parts(path))
+    return code not in _ENVIRONMENT
+
+
+def restore(database: Database, aside: Path) -> None:
+    """Copy what no file can restore from a damaged database into the new one, as far as it can be read."""
+    corrections, remembered = still_readable(aside)
+    for station, document in corrections.items():
+        database.keep_corrections(station, document)
+    database.remember(remembered)
+
+
+def _parts(path: Path) -> list[Path]:
+    """A database and the files that belong to it."""
+    return [path.with_name(path.name + suffix) for suffix in ("-wal", "-shm", "-journal", "")]
 
 
 def set_aside(path: Path) -> Path:
     """Rename a damaged database and the files that belong to it. Returns the new path."""
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
     aside = path.with_name(f"{path.name}.damaged-{stamp}")
-    for suffix in ("-wal", "-shm", ""):
-        part = path.with_name(path.name + suffix)
+    for part, target in zip(_parts(path), _parts(aside), strict=True):
         with contextlib.suppress(FileNotFoundError):  # SQLite removes -wal and -shm when the database is closed
-            part.rename(aside.with_name(aside.name + suffix))
+            part.rename(target)
     return aside
 
 
@@ -335,6 +405,8 @@ def _prepare(path: Path, migrations: tuple[tuple[str, ...], ...], describe: Desc
         connection.create_function("search_line_list", 1, stored_lines)
         connection.execute("PRAGMA journal_mode = WAL")
         version: int = connection.execute("PRAGMA user_version").fetchone()[0]
+        if not 0 <= version <= _MAX_VERSION:
+            raise _Damaged(f"it has version {version}")
         if version > len(migrations):
             raise NewerVersion(
                 str(path),
@@ -348,6 +420,8 @@ def _prepare(path: Path, migrations: tuple[tuple[str, ...], ...], describe: Desc
                 raise _Damaged(damage)
         for number in range(version, len(migrations)):
             _migrate(connection, number, migrations)
+        # A database on a full or read-only disk can be opened; only writing shows that nothing can be kept in it.
+        connection.execute(f"PRAGMA user_version = {len(migrations)}")
     finally:
         connection.close()
 

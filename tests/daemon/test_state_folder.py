@@ -1,11 +1,18 @@
-"""A state folder in which nothing can be kept: games are streamed, corrections are refused, and `/readyz` shows it."""
+"""A state folder in which nothing can be kept: games are streamed, corrections are refused, and `/readyz` shows it.
+
+A damaged one is replaced, whatever is in it.
+"""
 
 from __future__ import annotations
 
 import os
+import random
+import sqlite3
+import stat
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -117,3 +124,100 @@ def test_index_of_a_newer_version_is_left_alone(tmp_path: Path, replays: Path) -
         assert_nothing_is_kept(daemon, "use a newer slpstream, or move the file away")
         assert_streams(daemon, replays)
     assert (state / FILE_NAME).read_bytes() == before
+
+
+STATE_FILES = ("games.sqlite3", "deliveries.sqlite3", "reports.sqlite3", "secrets/seats.json")
+WARNINGS = (
+    "game index is damaged; starting a new one",
+    "deliveries are damaged; what waited is lost",
+    "the queue of the bracket is damaged; the sets of the last day are taken up again",
+    "codes of seats cannot be read; all codes are replaced",
+)
+
+
+def with_all_state(folder: Path) -> tuple[str, str]:
+    """A configuration with which the daemon has every file in its state folder."""
+    (folder / "key").write_text("k" * 32)
+    return configuration(
+        folder,
+        f"[seats]\non = true\n[bracket]\nkind = 'webhook'\nurl = 'http://127.0.0.1:9/'\n"
+        f"[[webhooks]]\nurl = 'http://127.0.0.1:9/'\nsecret_file = '{(folder / 'key').as_posix()}'\n",
+    )
+
+
+def replace_by_a_folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+DAMAGES: dict[str, Callable[[Path], object]] = {
+    "random bytes": lambda path: path.write_bytes(random.Random(path.name).randbytes(9000)),
+    "text": lambda path: path.write_bytes(b"hello" * 2000),
+    "cut": lambda path: path.write_bytes(path.read_bytes()[: path.stat().st_size // 3]),
+    "folder": replace_by_a_folder,
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_damaged_state_is_set_aside(damage: str, tmp_path: Path, replays: Path) -> None:
+    state, arguments = tmp_path / "state", with_all_state(tmp_path)
+    with running(replays, state=state, arguments=arguments) as daemon:
+        daemon.wait_ready()
+    for name in STATE_FILES:
+        DAMAGES[damage](state / name)
+    with running(replays, state=state, arguments=arguments) as daemon:
+        (replays / "Game_1.slp").write_bytes(synthetic_match(seed=1, frames=200))
+        daemon.until(lambda: [game.get("reason") for game in daemon.get("/v1/games")["games"]] == ["game_end"])
+        events = [line["event"] for line in daemon.lines]
+        assert [events.count(warning) for warning in WARNINGS] == [1, 1, 1, 1]
+        assert "index of games" not in str(daemon.missing())
+        assert "internal error" not in events
+    for name in STATE_FILES:
+        assert (state / name).is_file()
+        assert list((state / name).parent.glob(f"{Path(name).name}.damaged-*"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("column", ["summary", "settings"])
+def test_games_are_read_again_after_damage_that_a_request_finds(column: str, tmp_path: Path, replays: Path) -> None:
+    state = tmp_path / "state"
+    for seed in (1, 2):
+        (replays / f"Game_{seed}.slp").write_bytes(synthetic_match(seed=seed, frames=200))
+    with running(replays, state=state) as daemon:
+        daemon.until(lambda: len(daemon.get("/v1/games")["games"]) == 2)
+        [first, _] = daemon.get("/v1/games")["games"]
+    with closing(sqlite3.connect(state / FILE_NAME)) as connection:
+        connection.execute(f"UPDATE games SET {column} = CAST(X'7BFF' AS TEXT)")
+        connection.commit()
+    with running(replays, state=state) as daemon:
+        daemon.wait_ready()
+        daemon.request("GET", f"/v1/games/{first['gameId']}")
+        daemon.until(lambda: len(daemon.get("/v1/games")["games"]) == 2)
+        assert daemon.get(f"/v1/games/{first['gameId']}")["gameId"] == first["gameId"]
+        assert daemon.get("/readyz")["status"] == "ready"
+        assert "internal error" not in [line["event"] for line in daemon.lines]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="modes mean nothing there")
+def test_state_folder_of_an_earlier_version_is_closed(tmp_path: Path, replays: Path) -> None:
+    state, arguments = tmp_path / "state", with_all_state(tmp_path)
+    with running(replays, state=state, arguments=arguments) as daemon:
+        daemon.wait_ready()
+    (state / "secrets/seats.json").rename(state / "seats.json")
+    (state / "secrets").rmdir()
+    for path in (state, *state.iterdir()):
+        path.chmod(0o755 if path.is_dir() else 0o644)
+    with running(replays, state=state, arguments=arguments) as daemon:
+        daemon.wait_ready()
+        [line] = [line for line in daemon.lines if line["event"].startswith("state folder")]
+        assert line["level"] == "warning"
+        modes = {path: stat.S_IMODE(path.stat().st_mode) for path in (state, *state.rglob("*"))}
+        assert {mode for path, mode in modes.items() if path.is_dir()} == {0o700}, modes
+        assert {mode for path, mode in modes.items() if path.is_file()} == {0o600}, modes
+        assert (state / "secrets/seats.json").is_file()
+        assert not (state / "seats.json").exists()
+    with running(replays, state=state, arguments=arguments) as daemon:
+        daemon.wait_ready()
+        assert not [line for line in daemon.lines if line["event"].startswith("state folder")]

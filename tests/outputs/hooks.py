@@ -12,7 +12,7 @@ import trio
 from slpstream.model.summary import GameSummary
 from slpstream.outputs.delivery import Deliverer, Outcome, Receiver
 from slpstream.outputs.webhook import EventName, WebhookSink
-from slpstream.store.deliveries import DeliveryStore, open_deliveries
+from slpstream.store.deliveries import DeliveryStore
 from tests.outputs.receivers import SECRET, FakeReceiver
 from tests.stream.fakes import FakeLog, FakeStation
 from tests.virtual_time import now
@@ -71,7 +71,7 @@ class Hook:
 
 def open_store(folder: Path) -> DeliveryStore:
     """Open a store like the daemon."""
-    return open_deliveries(folder / "deliveries.sqlite3")
+    return DeliveryStore(folder / "deliveries.sqlite3")
 
 
 def keys_of(log: FakeLog) -> list[str]:

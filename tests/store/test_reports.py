@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from slpstream.model.errors import SinkError
-from slpstream.store.reports import FILE_NAME, MIGRATIONS, ReportEntry, ReportStore, open_reports
+from slpstream.store.reports import FILE_NAME, MIGRATIONS, ReportEntry, ReportStore
 from slpstream.store.schema import prepare
 
 
 @pytest.fixture
 def store(tmp_path: Path) -> ReportStore:
-    return open_reports(tmp_path / FILE_NAME)
+    return ReportStore(tmp_path / FILE_NAME)
 
 
 def test_an_entry_takes_the_place_of_the_one_before(store: ReportStore, tmp_path: Path) -> None:
@@ -26,7 +26,7 @@ def test_an_entry_takes_the_place_of_the_one_before(store: ReportStore, tmp_path
     store.note_alive("x", 12)
     store.note_alive("x", 17)
     store.close()
-    again = open_reports(tmp_path / FILE_NAME)
+    again = ReportStore(tmp_path / FILE_NAME)
     assert again.entries("x") == [b"three", b"two"]
     assert again.entries("y") == [b"other"]
     assert (again.at_work("x"), again.at_work("y")) == ((12, 17), None)
@@ -47,7 +47,7 @@ def test_a_damaged_queue_is_set_aside(tmp_path: Path) -> None:
     path = tmp_path / FILE_NAME
     path.write_bytes(b"this is no database" * 100)
     told: list[Path] = []
-    store = open_reports(path, on_damage=lambda aside, what: told.append(aside))
+    store = ReportStore(path, on_damage=lambda aside, what: told.append(aside))
     assert store.entries("x") == []
     assert len(told) == 1
     assert told[0].read_bytes().startswith(b"this is no database")
@@ -67,6 +67,6 @@ def test_a_queue_from_before_the_first_time_at_work_was_stored(tmp_path: Path) -
     prepare(path, MIGRATIONS[:1], on_damage=lambda aside, what: None)
     with contextlib.closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("INSERT INTO alive (bracket, at_ms) VALUES ('x', 17)")
-    store = open_reports(path)
+    store = ReportStore(path)
     assert store.at_work("x") == (0, 17)
     store.close()

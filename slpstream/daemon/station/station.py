@@ -236,6 +236,12 @@ class Station:
         """The newest files that are not followed, as `/v1/stations/{id}` lists them. Names only, never paths."""
         return self._archive.newest()
 
+    def index_again(self) -> None:
+        """Report all files to the index, which has lost the games in them."""
+        if self._shared.index is not None:
+            files = {*self._archived_files(), *self._followed}
+            self._shared.index.listed(self.id, [(file.path, file.mtime_ns, file.size_bytes) for file in files])
+
     async def run(self) -> None:
         """Follow the folder until cancelled. A bug outside of any file starts the work again, after a pause."""
         structlog.contextvars.bind_contextvars(station=self.id)

@@ -22,7 +22,7 @@ from slpstream.outputs.delivery import signature
 from slpstream.outputs.post import request, target_of
 from slpstream.sets import ImpossibleCorrection, SetPatch
 from slpstream.sets.patches import MAX_NAME
-from slpstream.store.reports import FILE_NAME, ReportStore, open_reports
+from slpstream.store.reports import FILE_NAME, ReportStore
 from slpstream.system.logs import get_logger
 from slpstream.system.metrics import Metrics
 from slpstream.tournament.bracket.desk import BracketDesk, StationSet, Surroundings, Wishes
@@ -101,7 +101,7 @@ class DaemonBracket:
             )  # fmt: skip
 
         try:
-            self._store = open_reports(state_folder / FILE_NAME, on_damage=warn)
+            self._store = ReportStore(state_folder / FILE_NAME, on_damage=warn)
         except (OSError, sqlite3.Error) as error:
             raise ConfigError("configuration", "store.folder", f"cannot be used for reports: {error}") from error
 

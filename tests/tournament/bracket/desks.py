@@ -10,7 +10,7 @@ from typing import Any
 
 import trio
 
-from slpstream.store.reports import open_reports
+from slpstream.store.reports import ReportStore
 from slpstream.tournament.bracket.desk import BracketDesk, StationSet, Surroundings, Wishes
 from slpstream.tournament.bracket.interface import BracketSet
 from slpstream.tournament.bracket.queue import Rules
@@ -73,7 +73,7 @@ async def at_work(
         await trio.lowlevel.checkpoint()
         return history(station, since_ms)
 
-    store = open_reports(folder / "reports.sqlite3")
+    store = ReportStore(folder / "reports.sqlite3")
     around = Surroundings(lambda: names, sets_since, describe)
     desk = BracketDesk(kind, reporting, reading, store, wishes(**wished), around, wall_clock=now, damaged=damaged)
     async with trio.open_nursery() as nursery:

@@ -13,7 +13,7 @@ from slpstream.config import check
 from slpstream.daemon.sets import StationSets
 from slpstream.daemon.tournament.bracket import DaemonBracket
 from slpstream.sets.scores import SetScore, SetSide
-from slpstream.store.reports import open_reports
+from slpstream.store.reports import ReportStore
 from slpstream.system.metrics import Metrics
 from slpstream.tournament.bracket.desk import BracketDesk, StationSet, entries
 from tests.tournament.bracket.desks import event, play, played, reports, running, until
@@ -90,7 +90,7 @@ async def test_sets_whose_games_are_read_later_do_not_damage_the_current_set(tmp
 
 async def test_a_clock_that_was_set_back_hides_no_set(tmp_path: Path) -> None:
     double, history = event(), History()
-    store = open_reports(tmp_path / "reports.sqlite3")
+    store = ReportStore(tmp_path / "reports.sqlite3")
     store.note_alive("start.gg", int(now() * 1000) - 60 * MINUTE_MS)
     store.note_alive("start.gg", int(now() * 1000) + 10_000 * MINUTE_MS)
     store.close()

@@ -1,0 +1,51 @@
+"""Files and folders that only their owner may use, such as those with secrets and with names of players.
+
+On Windows, the folders below a user's profile are private anyway, and modes mean nothing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from pathlib import Path
+
+_FOLDER_MODE, _FILE_MODE = 0o700, 0o600
+
+
+def private_folder(path: Path) -> bool:
+    """Create a folder that only its owner can enter, or make an existing one such.
+
+    Returns whether others could enter it before. Raises `OSError` if it cannot be created.
+    """
+    path.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
+    return _restrict(path, _FOLDER_MODE)
+
+
+def private_file(path: Path) -> bool:
+    """Take the access to a file away from all but its owner, who gets it. Returns whether it was changed."""
+    return _restrict(path, _FILE_MODE)
+
+
+def create_private_file(path: Path) -> int:
+    """Create a file for writing, which must not exist, and return its descriptor. Raises `OSError`."""
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _FILE_MODE)
+
+
+def write_private_file(path: Path, content: bytes) -> None:
+    """Create or replace a file that only its owner can read. Raises `OSError`."""
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, _FILE_MODE), "wb") as file:  # noqa: PTH123 -- a descriptor
+        private_file(path)
+        file.write(content)
+
+
+def _restrict(path: Path, mode: int) -> bool:
+    """Change a mode, unless the file belongs to somebody else, or is a folder for all users, such as `/tmp`."""
+    if os.name != "posix":
+        return False
+    with contextlib.suppress(OSError):
+        now = path.stat().st_mode
+        if now & 0o777 != mode and not now & stat.S_ISVTX:
+            path.chmod(mode)
+            return True
+    return False
