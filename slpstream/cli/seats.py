@@ -18,6 +18,7 @@ from slpstream import config as configuration
 from slpstream.cli import EXIT_CONFIG, EXIT_INPUT_OUTPUT, fail
 from slpstream.cli.addresses import base_address
 from slpstream.cli.service_options import config_option
+from slpstream.system.private_files import write_private_file
 from slpstream.system.text import printable
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def command(
         fail("there are no stations" if wanted is None else f"no such station: {wanted}", EXIT_INPUT_OUTPUT)
     try:
         if sheet is not None:
-            sheet.write_text(_sheet(chosen), encoding="utf-8")
+            write_private_file(sheet, _sheet(chosen).encode())
             click.echo(f"written: {printable(sheet)}")
         if folder is not None:
             _write_pictures(chosen, folder)
@@ -142,5 +143,5 @@ def _write_pictures(codes: list[SeatCode], folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for code in codes:
         path = folder / f"{quote(code.station, safe='')}.svg"
-        path.write_bytes(draw_svg(code.url))
+        write_private_file(path, draw_svg(code.url))
         click.echo(f"written: {printable(path)}")

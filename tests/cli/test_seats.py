@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -49,6 +50,8 @@ def test_page_and_pictures(daemon: DaemonProcess, tmp_path: Path) -> None:
     page = sheet.read_text(encoding="utf-8")
     assert (page.count("<svg"), re.findall(r"<h2>(\w+)</h2>", page)) == (2, ["main", "side"])
     assert sorted(path.name for path in folder.iterdir()) == ["main.svg", "side.svg"]
+    if sys.platform != "win32":
+        assert [path.stat().st_mode & 0o077 for path in (sheet, *folder.iterdir())] == [0, 0, 0]
     assert daemon.text("/v1/seat-codes/main").encode() == (folder / "main.svg").read_bytes()
 
 

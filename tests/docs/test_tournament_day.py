@@ -235,11 +235,13 @@ def test_every_step(organiser: Organiser, double: StartggDouble) -> None:
     assert re.search(r"\d+\.\d+\.\d+", version)
     assert len(list((tournament / "setups").iterdir())) == SETUPS
 
-    (tournament / "token").write_text("a password\n")  # step 2
-    (tournament / "startgg_token").write_text(f"{TOKEN}\n")
+    secrets = tournament / "secrets"
+    (secrets / "token").write_text("a password\n")  # step 2
+    (secrets / "startgg_token").write_text(f"{TOKEN}\n")
     permissions, check = blocks(2, "sh")
     organiser.shell(permissions)
-    assert (tournament / "startgg_token").stat().st_mode & 0o777 == 0o600
+    assert (secrets / "startgg_token").stat().st_mode & 0o077 == 0
+    assert secrets.stat().st_mode & 0o077 == 0
     [configuration] = blocks(2, "toml")
     organiser.configure(configuration)
     assert "good" in organiser.shell(check)
@@ -280,7 +282,7 @@ def _print_codes(organiser: Organiser) -> None:
     """Step 5. The phones of step 9 have the same address: the page of the bracket asks them for the token."""
     address = organiser.running.get("/v1/seat-codes")["address"]
     assert address in organiser.run(5)
-    page = (organiser.tournament / "codes.html").read_text()
+    page = (organiser.tournament / "secrets/codes.html").read_text()
     assert page.count("<svg") == SETUPS
     with urllib.request.urlopen(f"{address}/bracket", timeout=20) as response:
         assert b"bracket.js" in response.read()
@@ -423,5 +425,11 @@ def _end(organiser: Organiser) -> None:
     organiser.shell(pack)
     with tarfile.open(organiser.home / "tournament.tar.gz") as archive:
         names = set(archive.getnames())
+        content = b"".join(file.read() for each in archive if (file := archive.extractfile(each)) is not None)
     assert {"tournament/slpstream.toml", "tournament/state/reports.sqlite3", "tournament/setups/05/Game_2.slp"} <= names
-    assert not [name for name in names if "token" in name]
+    kept = [path for path in organiser.tournament.rglob("*") if path.is_file() and "secrets" in path.parts]
+    assert {"token", "startgg_token", "codes.html", "seats.json"} == {path.name for path in kept}
+    assert not [name for name in names if "secrets" in name or "token" in name]
+    keys = json.loads((organiser.tournament / "state/secrets/seats.json").read_bytes())
+    for secret in ("a password", TOKEN, keys["secret"]):
+        assert secret.encode() not in content

@@ -218,16 +218,20 @@ def test_nothing_can_be_claimed_without_the_token(folder: Path) -> None:
         assert names(daemon) == [None, None]
 
 
-def test_codes_that_are_damaged_or_cannot_be_kept(folder: Path) -> None:
-    kept = folder / "state/seats.json"
+def test_damaged_codes_are_set_aside(folder: Path) -> None:
+    kept = folder / "state/secrets/seats.json"
+    kept.parent.mkdir()
     kept.write_text('{"secret": "00"}')
     with daemon_in(folder) as daemon:
         daemon.wait_ready()
         assert claim(daemon, codes(daemon)["main"], "Ann")[0] == 200
         [line] = [line for line in daemon.lines if line["event"].startswith("codes of seats cannot be read")]
         assert line["level"] == "error"
-    kept.unlink()
-    kept.mkdir()
+        assert Path(line["damaged"]).read_text() == '{"secret": "00"}'
+
+
+def test_codes_that_cannot_be_kept(folder: Path) -> None:
+    (folder / "state/secrets").write_bytes(b"")
     with daemon_in(folder) as daemon:
         daemon.until(lambda: "seats: the codes cannot be kept" in json.dumps(ask(daemon, "/readyz").body))
         assert claim(daemon, codes(daemon)["main"], "Ann")[0] == 200, "players notice nothing"
@@ -242,12 +246,16 @@ def test_codes_and_claims_survive_a_restart(folder: Path) -> None:
         before = codes(daemon)
         assert claim(daemon, before["main"], "Ann")[0] == 200
         assert daemon.terminate() == 0
-    kept = folder / "state/seats.json"
+    kept = folder / "state/secrets/seats.json"
     if sys.platform != "win32":
-        assert kept.stat().st_mode & 0o777 == 0o600
+        modes = {path: path.stat().st_mode & 0o777 for path in (kept, kept.parent, kept.parent.parent)}
+        assert list(modes.values()) == [0o600, 0o700, 0o700]
+    kept.rename(folder / "state/seats.json")  # where earlier versions kept it
     with daemon_in(folder) as daemon:
         daemon.wait_ready()
         assert codes(daemon) == before
+        assert kept.is_file()
+        assert not (folder / "state/seats.json").exists()
         status, problem = claim(daemon, before["main"], "Bob", phone=BOB)
         assert (status, problem["detail"]) == (409, "Ann sits at port 1")
         assert ask(daemon, "/v1/seat-codes", {})[0] == 200

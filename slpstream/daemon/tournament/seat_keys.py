@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 from pathlib import Path
@@ -9,9 +10,14 @@ from pathlib import Path
 import msgspec
 
 from slpstream.model.prepared import prepared
+from slpstream.store import set_aside
+from slpstream.system.files import read_regular
 from slpstream.system.logs import get_logger
+from slpstream.system.private_files import create_private_file, private_file, private_folder
 from slpstream.tournament.seats.tokens import SECRET_BYTES, Keys
 
+FOLDER_NAME = "secrets"
+"""The only place in the state folder that has secrets. No recipe of the documentation copies it."""
 FILE_NAME = "seats.json"
 
 
@@ -23,26 +29,40 @@ class _File(Keys, frozen=True):
 class KeyFile:
     """Keeps the keys in a file that only its owner can read."""
 
-    def __init__(self, folder: Path) -> None:
-        self._path = folder / FILE_NAME
+    def __init__(self, state_folder: Path) -> None:
+        self._folder = state_folder / FOLDER_NAME
+        self._path = self._folder / FILE_NAME
+        self._former_path = state_folder / FILE_NAME
+        """Where earlier versions kept it."""
         self.trouble: str | None = None
         """Why the keys would not survive a restart."""
         self._log = get_logger()
 
     def load(self) -> Keys:
-        """The kept keys, or new ones, which are kept. Blocks."""
+        """The kept keys, or new ones, which are kept. What cannot be read is set aside. Blocks."""
+        with contextlib.suppress(OSError):  # `keep` reports it
+            private_folder(self._folder)
+            if self._former_path.is_file():  # an older version ran here last
+                self._former_path.replace(self._path)
+            self._former_path.with_name(f".{FILE_NAME}.new").unlink(missing_ok=True)
+            private_file(self._path)
         try:
-            kept = msgspec.json.decode(self._path.read_bytes(), type=_File)
+            kept = msgspec.json.decode(read_regular(self._path), type=_File)
             if len(bytes.fromhex(kept.secret)) == SECRET_BYTES:
                 return kept
             what = "the secret has another length"
         except FileNotFoundError:
             return self.renew()
         except OSError as error:
-            what = str(error.strerror)
+            what = str(error.strerror or error)
         except ValueError as error:  # not JSON, or not hexadecimal
             what = str(error)
-        self._log.error("codes of seats cannot be read; all codes are replaced", file=str(self._path), what=what)
+        aside: str | None = None
+        with contextlib.suppress(OSError):
+            aside = str(set_aside(self._path))
+        self._log.error(
+            "codes of seats cannot be read; all codes are replaced", file=str(self._path), damaged=aside, what=what
+        )
         return self.renew()
 
     def renew(self) -> Keys:
@@ -55,9 +75,9 @@ class KeyFile:
         """Write the keys to the file. A failure is in `trouble`. Blocks."""
         new = self._path.with_name(f".{FILE_NAME}.new")
         try:
+            private_folder(self._folder)
             new.unlink(missing_ok=True)
-            descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with open(descriptor, "wb") as file:  # noqa: PTH123 -- a descriptor
+            with open(create_private_file(new), "wb") as file:  # noqa: PTH123 -- a descriptor
                 file.write(msgspec.json.encode(keys))
                 file.flush()
                 os.fsync(file.fileno())
