@@ -179,7 +179,7 @@ class FrameDecoder(FrameLayout):
         return self._entry(self._unpack(frame, 0), revision)
 
     def template(self, form: Form, fields: tuple[str, ...] | None) -> Any:
-        """The kernel's template of a message, whole or cut down to some fields; `None` without the kernel."""
+        """The kernel's template of a message, see `FrameForms.template`."""
         return self._forms.template(form, fields, self._entry)
 
     def _entry(self, values: Sequence[Any], revision: Any) -> FrameEntry:

@@ -8,6 +8,7 @@ same classes as without the kernel, also for a message that is cut down to some 
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -22,8 +23,11 @@ _KINDS = frozenset("BbHhIif?")
 _NUMBER, _NOTHING = b"n", b"."
 _VALUE_BYTES = 20
 """About as many as a value takes as JSON, with its name."""
-_MAX_TEMPLATES = 8
-"""Of one layout. A subscriber can ask for any choice of fields."""
+MAX_CUT_TEMPLATES = 16
+"""Of one layout, for messages that are cut down to some fields. A subscriber can ask for any choice of fields."""
+_MISSES_PER_TEMPLATE = 64
+"""Making a template takes as long as cutting down five messages without one, and as rendering fifty with it. If there
+are more choices than templates, a new template replaces the oldest one only this often."""
 
 _Part = tuple[bytes, bytes, int]
 
@@ -44,17 +48,26 @@ class FrameForms:
     def __init__(self, values: Sequence[Value]) -> None:
         self._values = values
         self._templates: dict[tuple[Form, tuple[str, ...] | None], Any] = {}
+        self._cut: deque[tuple[Form, tuple[str, ...]]] = deque()
+        """The keys of the templates for some fields, oldest first."""
+        self._misses = 0
         self.json_bytes = _VALUE_BYTES * len(values)
         """About as many bytes as a message has."""
 
     def template(self, form: Form, fields: tuple[str, ...] | None, entry: MakeEntry) -> Any:
-        """The template of a message, whole or cut down to some fields; `None` without the kernel."""
-        key = form, fields
-        template = self._templates.get(key)  # sixty times a second
-        if template is None and kernel is not None and all(value.code in _KINDS for value in self._values):
-            if len(self._templates) >= _MAX_TEMPLATES:
-                del self._templates[next(iter(self._templates))]
-            template = self._templates[key] = kernel.Template(form, self._parts(form, fields, entry))
+        """The template of a message, whole or cut down to some fields; `None` without the kernel, and for a choice of
+        fields that has no template at the moment."""
+        template = self._templates.get((form, fields))  # sixty times a second
+        if template is not None or kernel is None or not all(value.code in _KINDS for value in self._values):
+            return template
+        if fields is not None:
+            if len(self._cut) >= MAX_CUT_TEMPLATES:
+                self._misses += 1
+                if self._misses % _MISSES_PER_TEMPLATE:
+                    return None
+                del self._templates[self._cut.popleft()]
+            self._cut.append((form, fields))
+        template = self._templates[form, fields] = kernel.Template(form, self._parts(form, fields, entry))
         return template
 
     def _parts(self, form: Form, fields: tuple[str, ...] | None, entry: MakeEntry) -> tuple[_Part, ...]:

@@ -47,7 +47,7 @@ class Decoder(Protocol):
         """Decode the bytes of a frame."""
 
     def template(self, form: Form, fields: tuple[str, ...] | None) -> Any:
-        """The kernel's template of a message, whole or cut down to some fields; `None` without the kernel."""
+        """The kernel's template of a message, see `FrameForms.template`."""
 
 
 class PackedFrame(PackedEntry, gc=False):
@@ -62,7 +62,7 @@ class PackedFrame(PackedEntry, gc=False):
         return self.decoder.decode(self.data, self.revision)
 
     def form(self, form: Form, fields: tuple[str, ...] | None = None) -> bytes | None:
-        """The payload of the message, made by the kernel; `None` without one."""
+        """The payload of the message, made by the kernel; `None` without a template for it."""
         template = self.decoder.template(form, fields)
         return None if template is None else template.render(self.data, 0, self.revision)
 

@@ -164,6 +164,31 @@ def check_forms(frames: list[Frame]) -> int:
     return len(packed)
 
 
+@pytest.mark.parametrize("choices", [9, 40])
+def test_many_choices_of_fields_make_few_templates(choices: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Making a template takes fifty times as long as rendering it."""
+    assert kernel is not None
+    made: list[Form] = []
+
+    def make(form: Form, parts: Any) -> Any:
+        made.append(form)
+        return template(form, parts)
+
+    template = kernel.Template
+    monkeypatch.setattr(kernel, "Template", make)
+    built = frames_in(Built((3, 17, 0)).frames(-123, 0).end().closed())
+    frames = [frame for frame in built if isinstance(frame.content, PackedFrame)]
+    assert len(frames) > 100
+    selections = [("post.percent", f"choice{number}", "items") for number in range(choices)]
+    for frame in frames:
+        entry = msgspec.json.encode(frame.entry)
+        packed = LogMessage("frame", GAME, "live", 9, 0, frame.content, frame.number)
+        plain = LogMessage("frame", GAME, "live", 9, 0, b'"frame":%b}' % entry, frame.number)
+        for fields in selections:
+            assert packed.json("main", fields) == plain.json("main", fields)
+    assert len(made) < choices + len(frames) * choices // 50
+
+
 @pytest.mark.parametrize("version", [(0, 1, 0), (2, 2, 0), (3, 0, 0), (3, 7, 0), (3, 13, 0), (3, 18, 0)], ids=str)
 def test_frames_are_written_as_msgspec_writes_their_fields(version: tuple[int, int, int]) -> None:
     game = (
