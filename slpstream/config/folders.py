@@ -34,6 +34,8 @@ def address(text: str, default_port: int) -> tuple[str, int]:
         return str(ipaddress.IPv6Address(text)), default_port
     parts = urlsplit(f"//{text}")
     host = parts.hostname
+    if text.startswith("[") and not re.match(r"\[[^\]]*\](:|$)", text):
+        raise ValueError(f"not an address: {text!r}")
     if not host or parts.path or parts.query or parts.fragment or parts.username is not None or re.search(r"\s", text):
         raise ValueError(f"not an address: {text!r}")
     return resolvable(host), default_port if parts.port is None else parts.port

@@ -198,21 +198,17 @@ def is_wrong_content(error: sqlite3.Error) -> bool:
 def still_readable(path: Path) -> tuple[dict[str, bytes], dict[str, bytes | None]]:
     """The corrections and the remembered values of a damaged database, as far as they can be read. No file can restore
     them. Changes nothing."""
+    file = f"file:{quote(os.fsencode(path.absolute()))}?immutable=1"
     found: list[dict[str, bytes]] = []
-    for statement in ("SELECT station, document FROM corrections", "SELECT key, value FROM remembered"):
+    for key_column, column, table in (("station", "document", "corrections"), ("key", "value", "remembered")):
         found.append({})
-        with suppress(sqlite3.Error, ValueError), closing(_immutable(path)) as connection:
+        statement = f"SELECT CAST({key_column} AS BLOB), CAST({column} AS BLOB) FROM {table}"  # noqa: S608 -- our names
+        with suppress(sqlite3.Error, ValueError), closing(sqlite3.connect(file, uri=True)) as connection:
             for key, document in connection.execute(statement):
                 with suppress(ValueError, AttributeError):
                     _check_document(document)
                     found[-1][key.decode()] = document
     return found[0], dict(found[1])
-
-
-def _immutable(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(f"file:{quote(os.fsencode(path.absolute()))}?immutable=1", uri=True)
-    connection.text_factory = bytes
-    return connection
 
 
 def primary_code(error: Exception) -> int | None:

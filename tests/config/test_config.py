@@ -424,3 +424,9 @@ def test_address_of_an_event(address: str, tmp_path: Path) -> None:
     (tmp_path / "token").write_text("t")
     made = {"kind": "start.gg", "events": [address], "token_file": str(tmp_path / "token"), "report": True}
     assert config.check({"bracket": made}).bracket.confirm
+
+
+@pytest.mark.parametrize("address", ["[::1]x", "[::1]x:51441", "[::1]51441", "[::1", "::1]", "me@192.0.2.7", "[x]"])
+def test_address_of_a_console_is_parsed_whole(address: str) -> None:
+    with pytest.raises(ConfigError, match="expected host or host:port"):
+        config.check({"stations": [{"id": "a", "console": address}]})
