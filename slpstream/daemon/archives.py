@@ -35,7 +35,7 @@ _PAUSE_SECONDS = 0.001
 
 
 class ArchiveSearch:
-    """Finds archives in the folders of stations. Call `run` once."""
+    """Finds archives in the folders of stations. Call `run` in one task, again after a bug."""
 
     def __init__(
         self,
@@ -84,12 +84,12 @@ class ArchiveSearch:
             if told.get(path) != file and (before.get(path) == file or now - file.mtime_ns / 1e9 > _REST_SECONDS)
         ]
         gone = [path for path in told if path not in found]
-        for path in gone:
-            del told[path]
-        told.update((file.path, file) for file in at_rest)
         if at_rest or gone:
             files = [(file.path, file.mtime_ns, file.size_bytes) for file in at_rest if not file.is_archive]
             self._index.listed(station, files, [file for file in at_rest if file.is_archive])
+        for path in gone:
+            del told[path]
+        told.update((file.path, file) for file in at_rest)
 
 
 def find_archives(folder: Path, passed_over: Path | None = None) -> dict[Path, OldFile]:

@@ -26,7 +26,7 @@ _SHOWN_SECONDS = 20.0
 
 
 class Demo:
-    """The demo of one daemon. `run` once."""
+    """The demo of one daemon. `run` in one task; after a bug, run it again."""
 
     def __init__(self, running: RunningStations, *, speed: float = 1.0) -> None:
         """`speed` is relative to real time."""
@@ -43,8 +43,11 @@ class Demo:
 
     async def run(self) -> None:
         """Let demos run until cancelled."""
-        async with trio.open_nursery() as self._nursery:
-            await trio.sleep_forever()
+        try:
+            async with trio.open_nursery() as self._nursery:
+                await trio.sleep_forever()
+        finally:
+            self._nursery = None
 
     async def start(self) -> None:
         """Start a demo and wait until its station exists. Do nothing while one runs. Raises `DemoRefused`."""

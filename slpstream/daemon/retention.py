@@ -63,7 +63,7 @@ class Sweep(NamedTuple):
 
 
 class Retention:
-    """Enforces the limits of one daemon. Call `run` once."""
+    """Enforces the limits of one daemon. Call `run` in one task; after a bug, call it again."""
 
     def __init__(
         self,

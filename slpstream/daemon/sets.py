@@ -57,7 +57,7 @@ _MAX_LISTED_GAMES = 4096
 
 
 class StationSets:
-    """The newest set of each station. `run` it once; it ends only by cancellation."""
+    """The newest set of each station. `run` it in one task; after a bug, run it again."""
 
     def __init__(self, hub: Hub, rules: Rules, errors: InternalErrors | None = None) -> None:
         self._hub = hub

@@ -122,7 +122,7 @@ class _FolderIds:
 
 
 class Subfolders:
-    """Keeps the stations of the entries `*` equal to their subfolders. Call `run` once."""
+    """Keeps the stations of the entries `*` equal to their subfolders. Call `run` in one task, again after a bug."""
 
     def __init__(
         self,
@@ -161,6 +161,7 @@ class Subfolders:
 
     async def run(self) -> None:
         """Watches the folders until cancelled."""
+        self._configured.set()  # a bug can have kept the stations from following their folders
         while True:
             if self._configured.is_set():
                 self._configured = trio.Event()

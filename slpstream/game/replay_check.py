@@ -40,7 +40,7 @@ class _FinishedGame(NamedTuple):
 
 
 class ReplayCheck:
-    """Checks games as they finish. `run` it once; it ends only by cancellation."""
+    """Checks games as they finish. `run` it in one task; after a bug, run it again."""
 
     def __init__(self, count: Count) -> None:
         self._count = count

@@ -56,7 +56,7 @@ class Receiver(NamedTuple):
 
 
 class Deliverer:
-    """Posts the deliveries of one webhook. `run` it once."""
+    """Posts the deliveries of one webhook. `run` it in one task; after a bug, run it again."""
 
     def __init__(
         self,
@@ -85,7 +85,6 @@ class Deliverer:
         self._tried_at: dict[str, float] = {}
         self._refusals: dict[int, int] = {}
         self._oldest_ms: int | None = None
-        self._scope = trio.CancelScope()
         self._log = get_logger()
         self.gone = trio.Event()
         """Set once the receiver has answered 410."""
@@ -118,13 +117,13 @@ class Deliverer:
     async def run(self) -> None:
         """Post deliveries until cancelled, or until the receiver is gone."""
         tls = await trio.to_thread.run_sync(ssl.create_default_context) if self._target.secure else None
-        with self._scope:
-            async with trio.open_nursery() as nursery:
-                nursery.start_soon(self._expire)
-                await self._deliver(tls)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._expire)
+            await self._deliver(tls)
+            nursery.cancel_scope.cancel()
 
     async def _deliver(self, tls: ssl.SSLContext | None) -> None:
-        while True:
+        while not self.gone.is_set():
             self._work = trio.Event()
             heads = await self.call_store(lambda: self._store.oldest_per_station(self._receiver.id))
             self.waiting = await self.call_store(lambda: self._store.count(self._receiver.id))
@@ -225,7 +224,6 @@ class Deliverer:
             waiting=self.waiting,
             station=head.station,
         )
-        self._scope.cancel()
 
     async def _expire(self) -> None:
         while True:

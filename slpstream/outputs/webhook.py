@@ -49,7 +49,7 @@ class _Game(msgspec.Struct):
 
 
 class WebhookSink:
-    """One webhook. `run` it once, and start `follow` for each station."""
+    """One webhook. `run` it in one task, again after a bug, and start `follow` for each station."""
 
     def __init__(
         self,
@@ -221,16 +221,18 @@ class WebhookSink:
         return Delivery(message.cursor or "", message.type, body)
 
     async def _deliver_sets(self) -> None:
+        self._sets_changed.set()  # there can be sets from before a bug
         while True:
             await self._sets_changed.wait()
             await trio.sleep(_SET_COLLECT_SECONDS)
             self._sets_changed = trio.Event()
-            changed, self._sets = self._sets, {}
-            for (station, set_id), payload in changed.items():
-                if await self._deliverer.call_store(
-                    partial(self._store_set, station, set_id, payload, self._wall_clock())
-                ):
+            for key in list(self._sets):
+                # A set that cannot be stored because of a bug is kept, and is tried again after all others.
+                payload = self._sets[key] = self._sets.pop(key)
+                if await self._deliverer.call_store(partial(self._store_set, *key, payload, self._wall_clock())):
                     self._deliverer.wake()
+                if self._sets[key] is payload:
+                    del self._sets[key]
 
     def _store_set(self, station: str, set_id: str, payload: Mapping[str, Any], now: float) -> bool:
         """Store a delivery of a set unless its state was the last one delivered. Returns whether it was stored. Blocks.

@@ -444,28 +444,39 @@ class GameIndex:
             self._to_read = trio.Event()
             for station in list(self._listed):
                 files = self._listed.pop(station)
-                self._waiting = len(files)
-                unknown = await self._unknown(station, files)
-                self._waiting = len(unknown)
-                for first in range(0, len(unknown), _FILES_PER_BATCH):
-                    for file in unknown[first : first + _FILES_PER_BATCH]:
-                        began = trio.current_time()
-                        if file.is_archive:
-                            with self._errors.contain("index", file=str(file.path)):
-                                await self._read_archive(station, file, limiter)
-                            self._waiting -= 1
-                            continue
-                        with self._errors.contain("index", file=str(file.path)):
-                            entry = await trio.to_thread.run_sync(read_entry, read, station, file, limiter=limiter)
-                            if entry.path not in self._reported and entry.path not in self._pending:
-                                self._put(entry)
-                        self._waiting -= 1
-                        await trio.sleep(max(_MIN_PAUSE_SECONDS, trio.current_time() - began))
-                    await self.written()
-                if unknown:
-                    self._log.info("old games indexed", station=station, files=len(unknown))
+                try:
+                    await self._read_files(station, files, read, limiter)
+                    files = []
+                finally:
+                    self._waiting = 0
+                    if files:  # a bug has ended the search: it begins again
+                        self._listed[station] = [*files, *self._listed.get(station, ())]
             if not self._listed:
                 self._reported.clear()
+
+    async def _read_files(
+        self, station: str, files: Sequence[OldFile], read: Read, limiter: trio.CapacityLimiter
+    ) -> None:
+        self._waiting = len(files)
+        unknown = await self._unknown(station, files)
+        self._waiting = len(unknown)
+        for first in range(0, len(unknown), _FILES_PER_BATCH):
+            for file in unknown[first : first + _FILES_PER_BATCH]:
+                began = trio.current_time()
+                if file.is_archive:
+                    with self._errors.contain("index", file=str(file.path)):
+                        await self._read_archive(station, file, limiter)
+                    self._waiting -= 1
+                    continue
+                with self._errors.contain("index", file=str(file.path)):
+                    entry = await trio.to_thread.run_sync(read_entry, read, station, file, limiter=limiter)
+                    if entry.path not in self._reported and entry.path not in self._pending:
+                        self._put(entry)
+                self._waiting -= 1
+                await trio.sleep(max(_MIN_PAUSE_SECONDS, trio.current_time() - began))
+            await self.written()
+        if unknown:
+            self._log.info("old games indexed", station=station, files=len(unknown))
 
     async def _read_archive(self, station: str, archive: OldFile, limiter: trio.CapacityLimiter) -> None:
         """Read the games in an archive, one at a time, with the same pauses. Forgets those that are not in it any

@@ -10,8 +10,9 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
+import json
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -45,6 +46,7 @@ from slpstream.simulate.bundled import as_another_game
 from slpstream.system import logs
 from tests.daemons.played_game import PlayedGame
 from tests.faults.scene import TOPICS, log_lines
+from tests.outputs.http_server import Response, serving
 from tests.synthetic.match import synthetic_match
 
 STATIONS = 16
@@ -131,9 +133,10 @@ response and in the middle of it), in streams, for every kind of tail event, in 
 JSON lines, OBS files, webhooks, chats, scoreboards, the broker sink, sets and their zips, situations, announcements,
 the index and the check of finished games, while 16 stations played games: each time, the subscribers of the other 15
 stations received every message, byte for byte and in order. `uv run pytest --all tests/faults/test_blast_radius.py`
-does it again. The other parts of the table are contained in the same way, but no
-exceptions were raised in them. Only what all parts share can end the daemon: the listening sockets, the event loop,
-signals and the watchdog. With `--strict`, as in the tests, every bug does.
+does it again. Every part that is started again was also made to fail in the middle of its work, all of them at the
+same moment: afterwards each of them worked again (`tests/faults/test_restarts.py`). The other parts of the table are
+contained in the same way, but no exceptions were raised in them. Only what all parts share can end the daemon: the
+listening sockets, the event loop, signals and the watchdog. With `--strict`, as in the tests, every bug does.
 """
 
 
@@ -234,13 +237,26 @@ def bug_in(
         yield raised
 
 
+class Receiver:
+    """A chat, a webhook and a bracket on one HTTP server, which keep the bodies that they are sent."""
+
+    def __init__(self) -> None:
+        self.received: dict[str, list[Any]] = {"/chat": [], "/hook": [], "/bracket": []}
+
+    def respond(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Response:
+        """Keeps a body, by the path that it was posted to."""
+        self.received[path].append(json.loads(body))
+        return Response(204)
+
+
 class Venue:
     """A daemon with 16 stations, each with a player."""
 
-    def __init__(self, folder: Path, daemon: Daemon, players: list[Player]) -> None:
+    def __init__(self, folder: Path, daemon: Daemon, players: list[Player], receiver: Receiver) -> None:
         self.folder = folder
         self.daemon = daemon
         self.players = players
+        self.receiver = receiver
         self.port = 0
         self._games = 0
         self._bugs = 0
@@ -318,6 +334,7 @@ class Venue:
 @asynccontextmanager
 async def venue(folder: Path, **changes: Any) -> AsyncIterator[Venue]:
     """Runs a daemon with 16 stations and all outputs, and a subscriber for each."""
+    temporary = contextlib.ExitStack()
     stations: list[StationConfig] = []
     players: list[Player] = []
     for number in range(STATIONS):
@@ -327,8 +344,9 @@ async def venue(folder: Path, **changes: Any) -> AsyncIterator[Venue]:
         players.append(Player(name, folder / name))
     secret = folder / "secret"
     secret.write_text("x" * 32)
-    url = folder / "url"
-    url.write_text("http://127.0.0.1:9/chat")
+    url, receiver = folder / "url", Receiver()
+    address = temporary.enter_context(serving(receiver.respond))
+    url.write_text(f"{address}/chat")
     config = Config(
         server=Server(port=0),
         store=Store(folder=str(folder / "state")),
@@ -338,9 +356,9 @@ async def venue(folder: Path, **changes: Any) -> AsyncIterator[Venue]:
         obs=Obs(folder=str(folder / "obs")),
         situations=[Situation(name="kill", query="kill")],
         playback=Playback(file=str(folder / "playback.txt"), station="s00"),
-        bracket=Bracket(kind="webhook", url="http://127.0.0.1:9/", token_file=str(secret), report=True),
+        bracket=Bracket(kind="webhook", url=f"{address}/bracket", token_file=str(secret), report=True),
         handover=Handover(folder=str(folder / "zips")),
-        webhooks=[Webhook(url="http://127.0.0.1:9/", secret_file=str(secret))],
+        webhooks=[Webhook(url=f"{address}/hook", secret_file=str(secret))],
         chat=[Chat(url_file=str(url))],
         scoreboards=[Scoreboard(kind="text", station="s00", path=str(folder / "scoreboard"))],
         verify=Verify(finished_games=True),
@@ -348,8 +366,8 @@ async def venue(folder: Path, **changes: Any) -> AsyncIterator[Venue]:
         **changes,
     )
     daemon = Daemon(config, stations, strict=False)
-    here = Venue(folder, daemon, players)
-    with (folder / "log").open("w") as log:
+    here = Venue(folder, daemon, players, receiver)
+    with temporary, (folder / "log").open("w") as log:
         logs.configure("json", "info", log)
         try:
             async with trio.open_nursery() as nursery:

@@ -336,7 +336,16 @@ async def test_bug_in_any_output_and_shared_task(tmp_path: Path) -> None:
         await here.play("index.read_entry", "index", partial(once, index_module, "read_entry"), add_old_file)
         for player in here.players:
             jsonl = tmp_path / "jsonl" / player.station / f"{player.game_id}.jsonl"
-            await here.until(jsonl.exists, "outputs go on")
+            state, hook = tmp_path / "obs" / player.station / "state.json", here.receiver.received["/hook"]
+            works: dict[str, Callable[[], bool]] = {
+                "jsonl": jsonl.exists,
+                "obs": lambda state=state, player=player: player.game_id in state.read_text(),  # type: ignore[misc]
+                "webhook": lambda hook=hook, player=player: any(  # type: ignore[misc]
+                    (each["type"], each["gameId"]) == ("game_end", player.game_id) for each in hook
+                ),
+            }
+            for part, is_working in works.items():
+                await here.until(is_working, f"{part} works again, also for {player.station}")
 
 
 @pytest.mark.release

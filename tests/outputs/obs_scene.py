@@ -15,6 +15,7 @@ from slpstream.model.messages import LogMessage
 from slpstream.model.summary import GameSummary, PlayerSummary, Thing
 from slpstream.outputs.obs_websocket import Actions, ObsControl, Rule
 from slpstream.stream import Hub, OnAir
+from slpstream.system.internal_errors import InternalErrors
 from tests.outputs.obs_double import FakeObs
 from tests.stream.fakes import FakeLog, FakeStation
 from tests.virtual_time import now
@@ -48,6 +49,7 @@ class Production:
         self.outcomes: Counter[str] = Counter()
         self.reconnects = 0
         self.control: ObsControl | None = None
+        self.errors = InternalErrors()
         self._games: dict[str, list[FakeLog]] = {}
         self._offset = 10_000
         self.restart_stations()
@@ -83,6 +85,7 @@ class Production:
             on_reconnect=reconnected,
             is_hidden=lambda station: station == "demo",
             wall_clock=now,
+            errors=self.errors,
             open_stream=self.obs.connect,
         )
         async with trio.open_nursery() as nursery:

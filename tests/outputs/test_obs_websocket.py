@@ -9,6 +9,7 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 from slpstream.outputs.obs_websocket import Actions, Rule
 from slpstream.outputs.obs_websocket.desk import Desk, WishKey
 from slpstream.outputs.obs_websocket.session import Answer, ObsEvent
+from slpstream.system.internal_errors import InternalErrors
 from tests.outputs.obs_scene import RESPECT_SECONDS, RULES, Production
 
 pytestmark = pytest.mark.trio
@@ -88,6 +89,26 @@ async def test_obs_that_is_away_gets_what_is_still_true(clock: MockClock) -> Non
         assert production.obs.saved_replays == 0, "that moment is over"
         assert production.outcomes["missed"] == 1
         assert production.reconnects == 1
+
+
+async def test_obs_is_driven_again_after_a_bug(clock: MockClock, monkeypatch: pytest.MonkeyPatch) -> None:
+    production, failures, answered = Production(), [KeyError("a bug")], Desk.answered
+    production.errors = InternalErrors(strict=False)
+
+    def fail_once(desk: Desk, answer: Answer) -> None:
+        if failures:
+            raise failures.pop()
+        answered(desk, answer)
+
+    monkeypatch.setattr(Desk, "answered", fail_once)
+    async with production.running() as control:
+        await production.play(1)
+        await trio.sleep(60)
+        await production.end()
+        await trio.sleep(20)
+        assert production.obs.shown == ["Game", "Break"]
+        assert control.not_ready() == []
+        assert control.is_connected
 
 
 async def test_lost_connection_to_the_same_obs_changes_nothing(clock: MockClock) -> None:

@@ -18,6 +18,7 @@ from slpstream.model.errors import SinkError
 from slpstream.outputs.delivery import MAX_REFUSALS, MAX_WAITING, signature
 from slpstream.outputs.post import PostResponse, post, target_of
 from slpstream.store.deliveries import Delivery, DeliveryStore
+from slpstream.system.internal_errors import InternalErrors
 from tests.outputs.hooks import ALL, Hook, keys_of, unique
 from tests.outputs.receivers import OK, SECRET, FakeReceiver, Request, real_receiver, verified
 from tests.project import IN_CI
@@ -53,6 +54,31 @@ async def test_start_and_end_of_a_game_are_delivered(store: DeliveryStore, clock
     assert all(verified(request) for request in receiver.accepted)
     assert {request.headers["x-slpstream-event"] for request in receiver.accepted} == {"game_start", "game_end"}
     assert not store.count("hook")
+
+
+@pytest.mark.parametrize("times", [1, 3])
+async def test_webhook_delivers_again_after_bugs(times: int, store: DeliveryStore, clock: MockClock) -> None:
+    station, failures = FakeStation(), [KeyError("a bug")] * times
+
+    def respond(_: Request) -> PostResponse:
+        if failures:
+            raise failures.pop()
+        return OK
+
+    receiver = FakeReceiver(respond)
+    hook = Hook(store, receiver)
+    errors = InternalErrors(strict=False)
+    logs = [FakeLog(1), FakeLog(2)]
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(errors.keep_running, "webhook", hook.sink.run)
+        nursery.start_soon(hook.sink.follow, station.channel)
+        for number, log in enumerate(logs, 1):
+            station.play(log)
+            hook.sink.set_changed("main", {"setId": log.game_id})
+            await until_accepted(receiver, 3 * number)
+        nursery.cancel_scope.cancel()
+    assert unique(receiver.keys) == receiver.keys
+    assert set(receiver.keys) >= {key for log in logs for key in keys_of(log)}
 
 
 async def test_game_end_has_the_last_stats(store: DeliveryStore, clock: MockClock) -> None:

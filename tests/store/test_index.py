@@ -16,6 +16,7 @@ from slpstream.model.errors import FormatError, Unreadable
 from slpstream.model.events import Event
 from slpstream.store import FILE_NAME, Database, GameIndex, GameRecord, GamesQuery, open_database
 from slpstream.store.arrival_times import ArrivalTimes
+from slpstream.system.internal_errors import InternalErrors
 from tests.store import samples
 
 pytestmark = pytest.mark.trio
@@ -78,6 +79,27 @@ async def test_files_that_are_in_the_cloud_are_not_read(tmp_path: Path, monkeypa
         while index.games < 2:
             await trio.sleep(0.01)
         assert opened == ["2.slp", "1.slp"]
+
+
+@pytest.mark.slow
+async def test_old_files_are_read_after_a_bug(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    failures, known_files = [KeyError("a bug")], Database.known_files
+
+    def fail_once(database: Database, station: str) -> Any:
+        if failures:
+            raise failures.pop()
+        return known_files(database, station)
+
+    monkeypatch.setattr(Database, "known_files", fail_once)
+    index = GameIndex(open_database(tmp_path / FILE_NAME), Disk(), errors=InternalErrors(strict=False))
+    with trio.fail_after(10):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(index.run)
+            index.listed("main", [(tmp_path / "1.slp", samples.DAY_ONE * samples.SECOND, 10)])
+            while index.games < 1 or index.waiting_files:
+                await trio.sleep(0.01)
+            assert not failures
+            nursery.cancel_scope.cancel()
 
 
 async def test_played_games_are_indexed(tmp_path: Path) -> None:

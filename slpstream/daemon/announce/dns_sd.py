@@ -29,7 +29,7 @@ _LOOPBACK = "127.0.0.1"
 
 
 class DnsSd:
-    """The announcement of one daemon. `run` it once."""
+    """The announcement of one daemon. `run` it in one task; after a bug, run it again."""
 
     def __init__(self, name: str, host: str, port: int, facts: Callable[[], Mapping[str, str]]) -> None:
         """`name` is that of the daemon for people; empty for one with the name of the machine. `host` is the address on

@@ -19,7 +19,7 @@ _LOOK_SECONDS = 1.0
 
 
 class RelayCall:
-    """The broadcasts for one relayed station. `run` it once."""
+    """The broadcasts for one relayed station. `run` it in one task; after a bug, run it again."""
 
     def __init__(
         self, station: str, nick: str, source: str, target: tuple[str, int], clients: Callable[[], int | None]

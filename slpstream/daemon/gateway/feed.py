@@ -45,7 +45,7 @@ class _Failure(NamedTuple):
 
 
 class Feed:
-    """The stations of an event, kept up to date from the broker. Call `run` once."""
+    """The stations of an event, kept up to date from the broker. Call `run` in one task; after a bug, call it again."""
 
     def __init__(
         self,

@@ -45,7 +45,7 @@ class _Remembered(msgspec.Struct):
 
 
 class StationOnAir:
-    """Chooses the station on air of one daemon. `run` it once."""
+    """Chooses the station on air of one daemon. `run` it in one task; after a bug, run it again."""
 
     def __init__(
         self,

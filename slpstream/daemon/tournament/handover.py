@@ -96,6 +96,7 @@ class Handover:
         self._folder = Path(config.folder).expanduser()
         self._limiter = trio.CapacityLimiter(1)
         self._remembered = _Remembered()
+        self._loaded = False
         self._over: dict[str, str] = {}
         """Sets that were over before `run` began, with their stations."""
         self._due: dict[str, float] = {}
@@ -169,7 +170,9 @@ class Handover:
         """Write a zip for each set that ends, until cancelled."""
         if not self._config.folder:
             return
-        self._remembered = _decoded(await self._index.remembered(_KEY))
+        if not self._loaded:  # after a bug, what this run knows is newer
+            self._remembered = _decoded(await self._index.remembered(_KEY))
+            self._loaded = True
         for set_id in self._remembered.waiting:
             self._due.setdefault(set_id, trio.current_time())
         with trio.move_on_after(_PATIENT_SECONDS):  # a set of which some games are not known yet looks like another one

@@ -56,7 +56,10 @@ class StationNow(msgspec.Struct):
 
 
 class DaemonSeats:
-    """The seats of one daemon, see `web.seats.Seats` and `web.seat_codes.Codes`. `run` it once."""
+    """The seats of one daemon, see `web.seats.Seats` and `web.seat_codes.Codes`.
+
+    `run` it in one task; after a bug, run it again.
+    """
 
     def __init__(
         self,

@@ -51,7 +51,7 @@ class _Error(msgspec.Struct):
 
 
 class ChatSink:
-    """One chat. `run` it once, and start `follow` for each station."""
+    """One chat. `run` it in one task, again after a bug, and start `follow` for each station."""
 
     def __init__(
         self,
@@ -122,16 +122,20 @@ class ChatSink:
                 del self._channels[channel.station]
 
     async def _make_messages(self) -> None:
+        self._changed.set()  # there can be news from before a bug
         while True:
             await self._changed.wait()
             await trio.sleep(_COLLECT_SECONDS)
             self._changed = trio.Event()
-            news, self._news = self._news, {}
-            for (station, set_id), each in news.items():
+            for key in list(self._news):
+                # News that cannot be stored because of a bug are kept, and are tried again after all others.
+                each = self._news[key] = self._news.pop(key)
                 if await self._deliverer.call_store(
-                    partial(self._store_news, station, set_id, each, int(self._wall_clock() * 1000))
+                    partial(self._store_news, *key, each, int(self._wall_clock() * 1000))
                 ):
                     self._deliverer.wake()
+                if self._news[key] is each:
+                    del self._news[key]
 
     def _store_news(self, station: str, set_id: str, news: _News, now_ms: int) -> bool:
         """Store messages about the results that are new. Returns whether there are any. Blocks."""

@@ -60,7 +60,7 @@ class _Watched(NamedTuple):
 
 
 class ObsControl:
-    """One OBS of a daemon. `run` it once."""
+    """One OBS of a daemon. `run` it in one task; after a bug, run it again."""
 
     def __init__(
         self,
@@ -102,6 +102,7 @@ class ObsControl:
             open_stream=open_stream,
         )
         self._handled: dict[str, _Handled] = {}
+        self._loaded = False
         self._remember: Callable[[Remembered], None] = lambda remembered: None
         self._kept: bytes = b""
         self._readers: dict[_Watched, StationReader] = {}
@@ -142,7 +143,9 @@ class ObsControl:
 
     async def run(self, remembered: Any, remember: Callable[[Remembered], None]) -> None:
         """Drive OBS until cancelled. `remembered` is what an earlier run gave to `remember`; `None` without one."""
-        self._load(remembered)
+        if not self._loaded:  # after a bug, what this run knows is newer
+            self._load(remembered)
+            self._loaded = True
         self._remember = remember
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._errors.keep_running, "obs", self._link.run)

@@ -49,7 +49,7 @@ OpenStream = Callable[[str, int], Awaitable[trio.abc.Stream]]
 
 
 class ObsLink:
-    """Keeps a desk connected to its OBS. `run` it once."""
+    """Keeps a desk connected to its OBS. `run` it in one task; after a bug, run it again."""
 
     def __init__(
         self,
@@ -90,6 +90,13 @@ class ObsLink:
 
     async def run(self) -> None:
         """Stay connected until cancelled."""
+        try:
+            await self._stay_connected()
+        finally:  # the requests of a connection that a bug has ended are answered by nobody
+            self._desk.disconnected()
+            self.problem = self.problem or "the connection was closed"
+
+    async def _stay_connected(self) -> None:
         failures = 0
         while True:
             code, reason = None, ""

@@ -60,7 +60,7 @@ def around(
 
 
 class PlaybackDolphin:
-    """One Playback Dolphin. `run` it once."""
+    """One Playback Dolphin. `run` it in one task; after a bug, run it again."""
 
     def __init__(
         self,

@@ -165,7 +165,7 @@ class DataLost(ResponseError):
 
 
 class RedisSink:
-    """Sends all stations of one daemon. `run` it once."""
+    """Sends all stations of one daemon. `run` it in one task; after a bug, run it again."""
 
     def __init__(
         self,

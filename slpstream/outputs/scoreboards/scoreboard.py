@@ -24,7 +24,7 @@ _COLLECT_SECONDS = 0.1
 
 
 class Scoreboard:
-    """One scoreboard. `run` it once."""
+    """One scoreboard. `run` it in one task; after a bug, run it again."""
 
     def __init__(
         self,

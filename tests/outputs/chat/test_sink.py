@@ -15,9 +15,10 @@ from slpstream.config import CHAT_PLACEHOLDERS
 from slpstream.model.template import Template
 from slpstream.outputs.chat.messages import Templates
 from slpstream.outputs.chat.sink import ChatEvent, ChatSink, discord_post
-from slpstream.outputs.delivery import Deliverer, Receiver
+from slpstream.outputs.delivery import Deliverer, Post, Receiver
 from slpstream.outputs.post import PostResponse
 from slpstream.store.deliveries import DeliveryStore
+from slpstream.system.internal_errors import InternalErrors
 from tests.outputs.chat.discord_double import DiscordDouble, answer
 from tests.outputs.scoreboards.sets import Station, game, player
 from tests.stream.fakes import FakeLog, FakeStation
@@ -36,9 +37,16 @@ TEMPLATES = Templates(
 class Room:
     """One run of a chat, and the station whose results it posts."""
 
-    def __init__(self, store: DeliveryStore, double: DiscordDouble, events: frozenset[ChatEvent] = ALL) -> None:
+    def __init__(
+        self,
+        store: DeliveryStore,
+        double: DiscordDouble,
+        events: frozenset[ChatEvent] = ALL,
+        *,
+        post: Post | None = None,
+    ) -> None:
         receiver = Receiver("chat", "discord.com", "http://discord.com/api/webhooks/1/x", b"", 10.0, 6 * 3600.0, "x")
-        deliverer = Deliverer(receiver, store, post=discord_post(double), wall_clock=now, rng=random.Random(1))
+        deliverer = Deliverer(receiver, store, post=discord_post(post or double), wall_clock=now, rng=random.Random(1))
         self.sink = ChatSink(
             deliverer, store, id="chat", name="discord.com", templates=TEMPLATES, events=events, stations=None,
             wall_clock=now,
@@ -116,6 +124,51 @@ async def test_restart_posts_what_ended_meanwhile_and_nothing_twice(store: Deliv
     async with room(store, double) as here:
         await here.show(station.payload)
     assert double.contents == ["game 1: Altea", "game 2: Altea", "set: Altea 2-0"]
+
+
+@pytest.mark.parametrize("times", [1, 3])
+async def test_chat_posts_again_after_bugs(times: int, store: DeliveryStore, clock: MockClock) -> None:
+    double, station, failures = DiscordDouble(), Station(), [KeyError("a bug")] * times
+
+    async def post(*arguments: Any) -> PostResponse:
+        if failures:
+            raise failures.pop()
+        return await double(*arguments)
+
+    here = Room(store, double, post=post)
+    errors = InternalErrors(strict=False)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(errors.keep_running, "chat", here.sink.run)
+        nursery.start_soon(here.sink.follow, here.station.channel)
+        await trio.testing.wait_all_tasks_blocked()
+        here.begin(1)
+        await here.show(station.play(game(1, VIXEN, ALTEA, winners=[1])), seconds=60.0)
+        assert double.contents == ["game 1: Altea"]
+        here.begin(2)
+        await here.show(station.play(game(2, VIXEN, ALTEA, winners=[1])))
+        assert double.contents[1:] == ["game 2: Altea", "set: Altea 2-0"]
+        nursery.cancel_scope.cancel()
+
+
+async def test_bug_in_making_a_message_loses_none(
+    store: DeliveryStore, clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    double, station = DiscordDouble(), Station()
+    here = Room(store, double)
+    errors = InternalErrors(strict=False)
+    with monkeypatch.context() as patch:
+        patch.setattr(DeliveryStore, "last_of_set", lambda *_: {}["a bug"])
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(errors.keep_running, "chat", here.sink.run)
+            nursery.start_soon(here.sink.follow, here.station.channel)
+            await trio.testing.wait_all_tasks_blocked()
+            here.begin(1)
+            await here.show(station.play(game(1, VIXEN, ALTEA, winners=[1])))
+            assert double.contents == []
+            patch.undo()
+            await trio.sleep(60)
+            assert double.contents == ["game 1: Altea"]
+            nursery.cancel_scope.cancel()
 
 
 @pytest.mark.parametrize(

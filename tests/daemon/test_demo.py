@@ -1,0 +1,53 @@
+"""The demo of a daemon after a bug."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from slpstream.config import StationConfig
+from slpstream.daemon import demo as demo_module
+from slpstream.daemon.demo import Demo
+from slpstream.daemon.stations import RunningStations
+from slpstream.model.errors import DemoRefused
+from slpstream.system.internal_errors import InternalErrors
+from tests.virtual_time import inline
+
+
+class Running(dict[str, Any]):
+    """Stations that are only names."""
+
+    stations = ()
+
+    async def add(self, config: StationConfig, origin: str) -> bool:
+        await trio.lowlevel.checkpoint()
+        return True
+
+
+@pytest.mark.trio
+async def test_demo_can_be_started_again_after_a_bug(
+    autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trio.to_thread, "run_sync", inline)
+    monkeypatch.setattr(demo_module, "bundled_match", lambda *_, **__: {}["a bug"])
+    demo = Demo(cast(RunningStations, Running()))
+    errors = InternalErrors(strict=False)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(errors.keep_running, "station", demo.run)
+        await trio.testing.wait_all_tasks_blocked()
+        await demo.start()
+        await trio.sleep(0.5)
+        assert demo.station is None
+        with pytest.raises(DemoRefused):
+            await demo.start()
+        assert demo.station is None
+        await trio.sleep(1)
+        monkeypatch.setattr(demo_module, "bundled_match", lambda *_, **__: b"")
+        monkeypatch.setattr(demo_module, "write_replay", lambda *_, **__: trio.sleep(60))
+        await demo.start()
+        assert demo.station == "demo"
+        await demo.stop()
+        nursery.cancel_scope.cancel()

@@ -1,0 +1,184 @@
+"""Every part that is started again after a bug works again: all of them fail at the same moment, and then all work."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import structlog
+import trio
+
+from slpstream.config import (
+    Bracket,
+    Chat,
+    Config,
+    Handover,
+    JsonLines,
+    Obs,
+    Playback,
+    Recordings,
+    Relay,
+    Scoreboard,
+    Server,
+    Situation,
+    StationConfig,
+    Store,
+    Watch,
+)
+from slpstream.config.sections import Controllers, ObsRule, Seats, Verify, Webhook
+from slpstream.daemon.daemon import Daemon
+from slpstream.sources.console.discovery import write_call
+from slpstream.system import logs
+from slpstream.system.internal_errors import InternalErrors
+from tests.daemons.station import TIMEOUT_SECONDS, until
+from tests.faults.blast_radius import Bug, Receiver
+from tests.formats.slippi.built import Built
+from tests.outputs.http_server import serving
+from tests.sets.games import ANN_AND_BOB, replay
+from tests.sources.console.daemons import free_port
+from tests.sources.console.wii import Wii, raw_of
+
+pytestmark = [pytest.mark.trio, pytest.mark.slow]
+
+
+class Failures:
+    """Lets each part that `InternalErrors.keep_running` runs fail once, in the middle of its work."""
+
+    def __init__(self) -> None:
+        self.now = trio.Event()
+        self.ran = Counter[str]()
+        """How often each kind of part has failed here."""
+
+    @contextlib.contextmanager
+    def injected(self) -> Iterator[None]:
+        original = InternalErrors.keep_running
+
+        async def keep_running(
+            errors: InternalErrors, part: Any, run: Callable[[], Awaitable[object]], **options: Any
+        ) -> None:
+            async def fail_once() -> None:
+                if self.now.is_set():
+                    await run()
+                    return
+                async with trio.open_nursery() as nursery:
+                    nursery.start_soon(run)
+                    await self.now.wait()
+                    self.ran[part] += 1
+                    raise Bug(part)
+
+            await original(errors, part, fail_once, **options)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(InternalErrors, "keep_running", keep_running)
+            yield
+
+
+def counted(daemon: Daemon) -> Counter[str]:
+    """The internal errors of a daemon by part."""
+    page = daemon.metrics.render(["slpstream_internal_errors_total"]).decode()
+    rows = [line.partition("}") for line in page.splitlines() if line.startswith("slpstream_internal_errors_total{")]
+    return Counter({head.split('"')[1]: int(float(value)) for head, _, value in rows if float(value)})
+
+
+def config_of(folder: Path, url: str, relay: Relay) -> Config:
+    """A configuration with every part that needs no other program."""
+    secret, chat = folder / "secret", folder / "chat"
+    secret.write_text("x" * 32)
+    chat.write_text(f"{url}/chat")
+    return Config(
+        server=Server(port=0),
+        store=Store(folder=str(folder / "state")),
+        recordings=Recordings(folder=str(folder / "recordings")),
+        relay=relay,
+        watch=Watch(scan_seconds=0.2),
+        jsonl=[JsonLines(folder=str(folder / "jsonl"))],
+        obs=Obs(folder=str(folder / "obs"), url=f"ws://127.0.0.1:{free_port()}"),
+        obs_rules=[ObsRule(on="game_start", station="main", scene="Game")],
+        situations=[Situation(name="kill", query="kill")],
+        playback=Playback(file=str(folder / "playback.txt"), station="main"),
+        bracket=Bracket(
+            kind="webhook", url=f"{url}/bracket", token_file=str(secret), report=True, confirm=False, hold_seconds=0.0
+        ),
+        handover=Handover(folder=str(folder / "zips"), delay_seconds=0.0),
+        webhooks=[Webhook(url=f"{url}/hook", secret_file=str(secret))],
+        chat=[Chat(url_file=str(chat))],
+        scoreboards=[Scoreboard(kind="text", station="main", path=str(folder / "scoreboard"))],
+        seats=Seats(on=True, address="http://127.0.0.1:5151"),
+        verify=Verify(finished_games=True),
+        controllers=Controllers(check=True),
+    )
+
+
+async def test_every_part_that_is_started_again_works_again(tmp_path: Path) -> None:
+    receiver, failures = Receiver(), Failures()
+    calls, relay_port = free_port(), free_port()
+    relay = Relay(discovery=True, discovery_host="127.0.0.1", discovery_port=calls)
+    stations = tmp_path / "stations"
+    (stations / "first").mkdir(parents=True)
+    (tmp_path / "main").mkdir()
+    wii = Wii(2, nick="Wii")
+    recorded = Built().frames(-123, 60).end().closed()
+    with serving(receiver.respond) as url, failures.injected(), trio.fail_after(TIMEOUT_SECONDS):
+        async with trio.open_nursery() as nursery:
+            listeners = await trio.open_tcp_listeners(0, host="127.0.0.1")
+            nursery.start_soon(trio.serve_listeners, wii.serve, listeners)
+            console = f"127.0.0.1:{listeners[0].socket.getsockname()[1]}"
+            daemon = Daemon(
+                config_of(tmp_path, url, relay),
+                [
+                    StationConfig(id="main", folder=str(tmp_path / "main"), relay_port=relay_port),
+                    StationConfig(id="wii", console=console),
+                    StationConfig(id="*", folder=str(stations)),
+                ],
+                strict=False,
+            )
+            with (tmp_path / "log").open("w") as log:
+                logs.configure("json", "info", log)
+                await nursery.start(lambda task_status: daemon.run(handle_signals=False, task_status=task_status))
+                await until(lambda: all(station.ready for station in daemon.running.stations))
+                await trio.sleep(0.5)
+                failures.now.set()
+                await until(lambda: counted(daemon) == failures.ran)
+                await trio.sleep(1.5)  # parts are started again after a second
+
+                wii.begin_game()
+                wii.write(raw_of(recorded))
+                wii.end_game()
+                (stations / "second").mkdir()
+                for number in range(2):
+                    data = replay(ANN_AND_BOB, {0: 2, 1: 0}, seconds=40, minute=5 * number)
+                    (tmp_path / "main" / f"Game_{number}.slp").write_bytes(data)
+                with trio.socket.socket(trio.socket.AF_INET, trio.socket.SOCK_DGRAM) as caller:
+                    await caller.bind(("127.0.0.2", 0))  # 127.0.0.1 has a station already
+                    await caller.sendto(write_call("Console", "02:00:00:00:00:09"), ("127.0.0.1", calls))
+
+                    def is_written(path: str, count: int = 1) -> Callable[[], bool]:
+                        return lambda: len(list(tmp_path.glob(path))) == count
+
+                    hook = receiver.received["/hook"]
+                    works: dict[str, Callable[[], object]] = {
+                        "chat": lambda: len(receiver.received["/chat"]) == 3,
+                        "webhook": lambda: {"game_end", "set"} <= {each["type"] for each in hook},
+                        "bracket": lambda: receiver.received["/bracket"],
+                        "jsonl": is_written("jsonl/main/*.jsonl", 2),
+                        "obs": lambda: json.loads((tmp_path / "obs/main/state.json").read_text())["players"],
+                        "scoreboard": lambda: (tmp_path / "scoreboard/score1.txt").read_text() == "2",
+                        "handover": is_written("zips/*.zip"),
+                        "console": is_written("recordings/wii/*.slp"),
+                        "subfolders": lambda: "second" in daemon.running,
+                        "discovery": lambda: any(each.origin == "discovered" for each in daemon.running.values()),
+                    }
+                    for part, is_working in works.items():
+                        with trio.move_on_after(20) as waited:
+                            await until(is_working)
+                        assert not waited.cancelled_caught, f"{part} does not work again"
+                assert counted(daemon) == failures.ran
+                assert len(failures.ran) > 20, failures.ran
+                daemon.stop()
+            nursery.cancel_scope.cancel()
+    structlog.reset_defaults()
