@@ -205,9 +205,10 @@ def _line(game: dict[str, Any], name: str) -> str:
 
 def _of_daemon(base: str, text: str, token_file: Path | None) -> Iterator[dict[str, Any]]:
     """Yield the games of a daemon that match, newest first."""
-    import msgspec
+    import http.client
 
     from slpstream.cli.access_token import read_token
+    from slpstream.system.foreign_data import MAX_BYTES, read_json
 
     headers = {} if token_file is None else {"Authorization": f"Bearer {read_token(token_file)}"}
     parameters = {"query": text, "limit": str(_GAMES_PER_PAGE)}
@@ -215,26 +216,29 @@ def _of_daemon(base: str, text: str, token_file: Path | None) -> Iterator[dict[s
         request = urllib.request.Request(f"{base}/v1/games?{urlencode(parameters)}", headers=headers)
         try:
             with urllib.request.urlopen(request, timeout=_RESPONSE_SECONDS) as response:
-                page = msgspec.json.decode(response.read())
+                page = read_json(response.read(MAX_BYTES + 1), dict[str, Any], ValueError)
+                games, cursor = list(page["games"]), page.get("next")
         except urllib.error.HTTPError as error:
             with error:
                 _fail_with(base, text, error)
-        except (OSError, ValueError, UnicodeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, http.client.HTTPException) as error:
             fail(f"{base}: {error}", EXIT_INPUT_OUTPUT)
-        yield from page["games"]
-        if page.get("next") is None:
+        yield from games
+        if cursor is None:
             return
-        parameters["cursor"] = page["next"]
+        parameters["cursor"] = cursor
 
 
 def _fail_with(base: str, text: str, error: urllib.error.HTTPError) -> NoReturn:
-    import msgspec
+    import http.client
+
+    from slpstream.system.foreign_data import MAX_BYTES, converted, read_json
 
     try:
-        body = msgspec.json.decode(error.read())
-        problems = msgspec.convert(body.get("problems", []), list[QueryProblem])
+        body = read_json(error.read(MAX_BYTES + 1), dict[str, Any], ValueError)
+        problems = converted(body.get("problems", []), list[QueryProblem], ValueError)
         detail = str(body["detail"])
-    except (msgspec.DecodeError, msgspec.ValidationError, KeyError, AttributeError, OSError):
+    except (KeyError, ValueError, OSError, http.client.HTTPException):
         fail(f"{base}: {error}", EXIT_INPUT_OUTPUT)
     if error.code == _UNPROCESSABLE:
         exit_with_problems(text, problems)

@@ -6,7 +6,6 @@ from collections import Counter
 from pathlib import Path
 
 import click
-import msgspec
 
 from slpstream.cli import EXIT_INPUT_OUTPUT, EXIT_NO, fail
 from slpstream.cli.atomic_file import write_atomically
@@ -32,7 +31,7 @@ def command(folder: Path, tool: str | None, into: Path, overwrite: bool) -> None
     try:
         chosen = tool or tool_of(folder)
         found = [] if chosen is None else pictures(folder, chosen)
-    except (OSError, msgspec.DecodeError) as error:
+    except (OSError, ValueError) as error:
         fail(f"{folder} cannot be read: {error}", EXIT_INPUT_OUTPUT)
     if chosen is None:
         fail(f"{folder} is not a folder of Melee Stream Tool or TournamentStreamHelper", EXIT_NO)

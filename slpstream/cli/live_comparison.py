@@ -25,6 +25,7 @@ from slpstream.cli.access_token import read_token
 from slpstream.cli.log_comparison import Message, compare, log_of
 from slpstream.model.messages import FramesMode
 from slpstream.model.topics import TOPIC_OF_TYPE
+from slpstream.system.foreign_data import read_json
 
 _RESPONSE_SECONDS = 10.0
 """After this long without a message, the daemon is assumed to have sent all it has."""
@@ -84,10 +85,10 @@ def _received(connection: ClientConnection) -> Iterator[Message]:
     """Yield log messages without their `station`. Exit when the daemon sends an error."""
     while True:
         try:
-            line = connection.recv(timeout=_RESPONSE_SECONDS)
+            line = connection.recv(timeout=_RESPONSE_SECONDS, decode=False)
         except TimeoutError:
             return
-        message: dict[str, Any] = msgspec.json.decode(line)
+        message: dict[str, Any] = read_json(line, dict[str, Any], ValueError)
         if message.get("type") == "error":
             fail(f"the daemon refused: {message.get('message')}", EXIT_INPUT_OUTPUT)
         if TOPIC_OF_TYPE.get(str(message.get("type"))) is not None and "gameId" in message:
@@ -124,7 +125,7 @@ def compare_live(
                 file = station.save_replay(first["gameId"], folder)
             ahead, expected = tee(_file_log(file, frames, topics))  # a growing file must not be read twice
             count = compare(_limited(chain((first,), received), ahead), expected)
-    except (urllib.error.URLError, http.client.HTTPException, WebSocketException, OSError, UnicodeError) as error:
+    except (urllib.error.URLError, http.client.HTTPException, WebSocketException, OSError, ValueError) as error:
         fail(f"{url}: {error}", EXIT_INPUT_OUTPUT)
     if not count:
         fail(f"{file}: has no messages to compare", EXIT_NO)

@@ -20,6 +20,7 @@ from slpstream.formats.slplog.open_log import is_log
 from slpstream.model.errors import WrongFormat
 from slpstream.model.messages import FramesMode
 from slpstream.model.topics import TOPIC_OF_TYPE
+from slpstream.system.foreign_data import read_json
 
 _MISSING = object()
 _POSITION_KEYS = {"gameId", "cursor"}
@@ -90,10 +91,7 @@ def _json_lines(path: Path, topics: frozenset[str]) -> Iterator[Message]:
 
 
 def _json_line(line: bytes, offset: int, topics: frozenset[str]) -> Iterator[Message]:
-    try:
-        values = msgspec.json.decode(line, type=dict[str, Any])
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raise WrongFormat("not a JSON line", offset=offset) from None
+    values = read_json(line, dict[str, Any], lambda _: WrongFormat("not a JSON line", offset=offset))
     values.pop("station", None)
     kind = values.get("type")
     if isinstance(kind, str) and TOPIC_OF_TYPE.get(kind) in topics:

@@ -33,7 +33,7 @@ def command(file: Path, address: str | None, dry_run: bool) -> None:
     as browser sources. OBS must run, with its websocket server. Nothing that exists is changed."""
     from slpstream.daemon.obs_websocket import rule_of
     from slpstream.outputs.obs_websocket.client import connected
-    from slpstream.outputs.obs_websocket.scene_collection import InObs, plan
+    from slpstream.outputs.obs_websocket.scene_collection import in_obs, plan
 
     config = configuration.load(file)
     if not config.obs_rules:
@@ -47,13 +47,7 @@ def command(file: Path, address: str | None, dry_run: bool) -> None:
     password = configuration.read_secret(Path(password_file), "obs.password_file") if password_file else None
     try:
         with connected(config.obs.url, password) as obs:
-            size = obs.ask("GetVideoSettings")
-            found = InObs(
-                scenes={each["sceneName"] for each in obs.ask("GetSceneList")["scenes"]},
-                inputs={each["inputName"] for each in obs.ask("GetInputList")["inputs"]},
-                input_kinds=set(obs.ask("GetInputKindList")["inputKinds"]),
-                size=(int(size["baseWidth"]), int(size["baseHeight"])),
-            )
+            found = in_obs(obs)
             needed = plan([rule_of(rule) for rule in config.obs_rules], found, page)
             for request in needed.requests:
                 if not dry_run:
@@ -71,5 +65,5 @@ def _make(obs: ObsClient, request: Request) -> None:
     answer = obs.ask(request.type, request.data)
     if request.place is not None:
         x, y = request.place
-        item = {"sceneName": request.data["sceneName"], "sceneItemId": answer["sceneItemId"]}
+        item = {"sceneName": request.data["sceneName"], "sceneItemId": answer.get("sceneItemId")}
         obs.ask("SetSceneItemTransform", {**item, "sceneItemTransform": {"positionX": x, "positionY": y}})

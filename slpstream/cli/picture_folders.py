@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 import msgspec
 
@@ -20,6 +20,9 @@ from slpstream.model.prepared import prepared
 from slpstream.outputs.scoreboards.characters import characters as scoreboard_characters
 from slpstream.outputs.scoreboards.characters import stream_tool_names
 from slpstream.system.files import read_regular
+from slpstream.system.foreign_data import read_json
+
+T = TypeVar("T")
 
 MELEE_STREAM_TOOL: Final = "melee-stream-tool"
 TOURNAMENT_STREAM_HELPER: Final = "tournament-stream-helper"
@@ -139,10 +142,10 @@ def _of_tsh(folder: Path) -> Iterator[Picture]:
     if root is None:
         return
     ids = {character.name: id for id, character in characters().items()}
-    game = msgspec.json.decode(read_regular(root / "base_files/config.json"), type=_Game)
+    game = _read(root / "base_files/config.json", _Game)
     codenames = {each.codename: ids[name] for name, each in game.character_to_codename.items() if name in ids}
     packs = [
-        (config.parent, msgspec.json.decode(read_regular(config), type=_Pack))
+        (config.parent, _read(config, _Pack))
         for config in [*sorted(root.glob("base_files/*/config.json")), *sorted(root.glob("*/config.json"))]
         if config.parent.name != "base_files"
     ]
@@ -154,6 +157,11 @@ def _of_tsh(folder: Path) -> Iterator[Picture]:
             if chosen:
                 yield from (Picture(source, target) for target, source in chosen.items())
                 break
+
+
+def _read(file: Path, kind: type[T]) -> T:
+    """The content of a JSON file. Raises `OSError`, and `ValueError` with its name."""
+    return read_json(read_regular(file), kind, lambda what: ValueError(f"{file}: {what}"))
 
 
 def _of_pack(kind: str, folder: Path, pack: _Pack, codenames: Mapping[str, int]) -> dict[str, Path]:

@@ -18,6 +18,7 @@ from slpstream import config as configuration
 from slpstream.cli import EXIT_CONFIG, EXIT_INPUT_OUTPUT, fail
 from slpstream.cli.addresses import base_address
 from slpstream.cli.service_options import config_option
+from slpstream.system.foreign_data import MAX_BYTES, read_json
 from slpstream.system.private_files import write_private_file
 from slpstream.system.text import printable
 
@@ -103,18 +104,18 @@ def _codes(base: str, token: str | None, station: str | None, *, renew: bool) ->
     body = msgspec.json.encode({} if station is None else {"station": station}) if renew else None
     try:
         with urlopen(Request(base + _PATH, body, headers), timeout=_TIMEOUT_SECONDS) as response:
-            return msgspec.json.decode(response.read(), type=SeatCodes)
+            return read_json(response.read(MAX_BYTES + 1), SeatCodes, ValueError)
     except HTTPError as error:
         with error:
             _refused(base, error)
-    except (URLError, OSError, http.client.HTTPException, msgspec.DecodeError) as error:
+    except (URLError, OSError, http.client.HTTPException, ValueError) as error:
         fail(f"{base}: {getattr(error, 'reason', error)}", EXIT_INPUT_OUTPUT)
 
 
 def _refused(base: str, error: HTTPError) -> NoReturn:
     try:
-        what = msgspec.json.decode(error.read(), type=dict[str, object]).get("detail", error.reason)
-    except (OSError, http.client.HTTPException, msgspec.DecodeError):
+        what = read_json(error.read(MAX_BYTES + 1), dict[str, object], ValueError).get("detail", error.reason)
+    except (OSError, http.client.HTTPException, ValueError):
         what = error.reason
     fail(f"{base}: {what}", EXIT_CONFIG if error.code in (401, 403, 409) else EXIT_INPUT_OUTPUT)
 

@@ -82,7 +82,7 @@ def _layout_of(file: Path) -> str:
     """The layout of the export that has written this plan or index; empty if none has."""
     try:
         content = json.loads(file.read_bytes())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return ""
     if not isinstance(content, dict) or not isinstance(content.get("form"), int):
         return ""

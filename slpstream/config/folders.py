@@ -16,6 +16,8 @@ from slpstream.config.sections import Config, StationConfig
 from slpstream.model.messages import ON_AIR
 from slpstream.model.prepared import prepared
 from slpstream.system import systemd
+from slpstream.system.files import read_regular
+from slpstream.system.foreign_data import json_or_none
 
 
 def is_loopback(host: str) -> bool:
@@ -104,9 +106,10 @@ def launcher_folder(settings: Path) -> Path | None:
     the folder is `settings.rootSlpPath`. A folder that was never changed is not in the file.
     """
     try:
-        folder = msgspec.json.decode(settings.read_bytes(), type=_LauncherSettings).settings.root_slp_path
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        found = json_or_none(read_regular(settings), _LauncherSettings)
+    except OSError:
         return None
+    folder = None if found is None else found.settings.root_slp_path
     return Path(folder) if folder and "\0" not in folder else None
 
 

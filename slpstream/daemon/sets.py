@@ -270,7 +270,7 @@ class StationSets:
             return Ledger()
         try:
             return decode(document)
-        except msgspec.DecodeError as error:
+        except StoreError as error:
             self._log.error("corrections of sets cannot be read", station=station, what=str(error))
             return Ledger()
 

@@ -192,7 +192,7 @@ def _over(offsets: ConsumerOffsets) -> ConsumerOffsets:
 def _offsets(remembered: Any) -> ConsumerOffsets:
     try:
         return ConsumerOffsets.parse(remembered) if isinstance(remembered, str) else ConsumerOffsets()
-    except (msgspec.DecodeError, ProtocolViolation):
+    except ProtocolViolation:
         return ConsumerOffsets()
 
 

@@ -33,6 +33,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from slpstream.model.errors import ProtocolViolation
+from slpstream.system.foreign_data import read_messagepack
 
 SUBPROTOCOL = "slpstream.v1.delta"
 DELTA_TYPES = ("frame", "finalized", "stats")
@@ -305,10 +306,7 @@ class DeltaDecoder:
 
     def decode(self, data: bytes) -> dict[str, Any]:
         """The whole message. Raises `ProtocolViolation` for invalid data, and for a delta without its predecessor."""
-        try:
-            message = msgspec.msgpack.decode(data)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise ProtocolViolation(f"not a message: {error}") from None
+        message = read_messagepack(data, lambda what: ProtocolViolation(f"not a message: {what}"))
         if isinstance(message, list):
             return self._apply(message)
         if not isinstance(message, dict) or "type" not in message:

@@ -23,6 +23,7 @@ from slpstream.model.messages import START, Cursor, FramesMode, parse_cursor
 from slpstream.model.prepared import prepared
 from slpstream.model.topics import Topic
 from slpstream.stream import Channel, ConsumedBatch, ConsumerOffset, LogConsumer
+from slpstream.system.foreign_data import read_json
 from slpstream.system.logs import get_logger
 
 SUFFIX = ".jsonl"
@@ -181,9 +182,9 @@ def _resume_file(path: Path, frames: FramesMode) -> ConsumerOffset | None:
             file.seek(start)
             line = file.read(end - start)
             try:
-                last = msgspec.json.decode(line, type=_LastLine)
+                last = read_json(line, _LastLine, ProtocolViolation)
                 cursor = parse_cursor(last.cursor)
-            except (msgspec.DecodeError, UnicodeDecodeError, ProtocolViolation):
+            except ProtocolViolation:
                 end = start  # a power failure can leave arbitrary bytes
                 continue
             if cursor.game_id == game_id and cursor.mode == frames:

@@ -24,6 +24,7 @@ from slpstream.model.topics import Topic
 from slpstream.outputs.delivery import Deliverer
 from slpstream.store.deliveries import Delivery, DeliveryStore
 from slpstream.stream import Channel, ConsumedBatch, ConsumerOffsets, LogConsumer
+from slpstream.system.foreign_data import read_json
 from slpstream.system.logs import get_logger
 
 EventName = Literal["game_start", "game_end", "set", "situation"]
@@ -266,7 +267,7 @@ def _parse_progress(progress: tuple[str, str] | None) -> tuple[ConsumerOffsets, 
         return ConsumerOffsets(), {}
     offsets, running_games = progress
     try:
-        starts = msgspec.json.decode(running_games, type=dict[str, msgspec.Raw])
+        starts = read_json(running_games.encode(), dict[str, msgspec.Raw], ProtocolViolation)
         return ConsumerOffsets.parse(offsets), {game_id: _Game(start.copy()) for game_id, start in starts.items()}
-    except (msgspec.DecodeError, ProtocolViolation):
+    except ProtocolViolation:
         return ConsumerOffsets(), {}

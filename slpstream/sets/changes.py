@@ -15,11 +15,13 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta
 
+from slpstream.model.errors import StoreError
 from slpstream.model.prepared import prepared
 from slpstream.sets.corrections import NOTHING, Corrections
 from slpstream.sets.crews import CrewBattle
 from slpstream.sets.grouping import Member, Set
 from slpstream.sets.patches import ImpossibleCorrection, SetPatch, corrected_set, regrouped
+from slpstream.system.foreign_data import read_json
 
 MAX_CHANGES = 200
 """Changes that are kept for each station. The oldest are dropped first."""
@@ -120,8 +122,8 @@ class _Document(Corrections, frozen=True, rename="camel", omit_defaults=True):
 
 
 def decode(document: bytes) -> Ledger:
-    """Decode a stored ledger. Raises `msgspec.DecodeError`."""
-    stored = msgspec.json.decode(document, type=_Document)
+    """Decode a stored ledger. Raises `StoreError`."""
+    stored = read_json(document, _Document, StoreError)
     return Ledger(Corrections(*(getattr(stored, name) for name in Corrections.__struct_fields__)), stored.changes)
 
 

@@ -44,6 +44,7 @@ from slpstream.store.known_facts import MakeFilter
 from slpstream.store.schema import open_database, restore, set_aside
 from slpstream.store.situations_query import FoundSituation, SituationPage, SituationsQuery
 from slpstream.system.files import is_placeholder
+from slpstream.system.foreign_data import json_or_none
 from slpstream.system.internal_errors import InternalErrors
 from slpstream.system.logs import get_logger
 from slpstream.system.member_paths import missing
@@ -307,7 +308,7 @@ class GameIndex:
                 return None
             self._remembered.setdefault(key, *found)  # a newer value may have come meanwhile
         value = self._remembered[key]
-        return None if value is None else msgspec.json.decode(value)
+        return None if value is None else json_or_none(value, object)
 
     async def written(self) -> None:
         """Wait until everything reported so far is in the database."""

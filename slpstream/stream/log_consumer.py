@@ -15,12 +15,13 @@ from typing import NamedTuple
 import msgspec
 import trio
 
-from slpstream.model.errors import CursorGone, NoSuchGame
+from slpstream.model.errors import CursorGone, NoSuchGame, ProtocolViolation
 from slpstream.model.messages import Cursor, FramesMode, LogMessage, parse_cursor
 from slpstream.model.topics import TOPIC_OF_TYPE, TOPICS, Topic
 from slpstream.stream.game import Game
 from slpstream.stream.games import StationGames, StationReader, Unread
 from slpstream.stream.subscription import Start
+from slpstream.system.foreign_data import read_json
 
 _KEPT_OFFSETS = 16
 _REMEMBERED_GAMES = 256
@@ -80,8 +81,8 @@ class ConsumerOffsets:
 
     @classmethod
     def parse(cls, text: str) -> ConsumerOffsets:
-        """The offsets that `dump` wrote. Raises `msgspec.DecodeError` or `ProtocolViolation` for any other text."""
-        pairs = msgspec.json.decode(text, type=list[tuple[str, bool]])
+        """The offsets that `dump` wrote. Raises `ProtocolViolation` for any other text."""
+        pairs = read_json(text.encode(), list[tuple[str, bool]], ProtocolViolation)
         return cls([ConsumerOffset(parse_cursor(cursor), over) for cursor, over in pairs])
 
 

@@ -13,6 +13,7 @@ from slpstream.model.errors import ProtocolViolation
 from slpstream.model.messages import Cursor, FramesMode, parse_cursor
 from slpstream.model.prepared import prepared
 from slpstream.model.topics import TOPICS, Topic
+from slpstream.system.foreign_data import converted
 
 MAX_NAMES = 256
 MAX_FIELDS = 64
@@ -102,10 +103,7 @@ _LIST_KEYS = ("stations", "topics", "fields")
 
 def parse_subscription(request: Mapping[str, Any]) -> Subscription:
     """Check a decoded `subscribe` message. Raises `ProtocolViolation`, which names the key and what was expected."""
-    try:
-        wanted = msgspec.convert(request, SubscribeRequest)
-    except msgspec.ValidationError as error:
-        raise ProtocolViolation(f"subscribe: {error}") from None
+    wanted = converted(request, SubscribeRequest, lambda what: ProtocolViolation(f"subscribe: {what}"))
     if wanted.rate is not None and not 1 <= wanted.rate <= MAX_RATE:
         raise ProtocolViolation(f"subscribe: rate is from 1 to {MAX_RATE}")
     stations = None if wanted.stations in (None, "*", ["*"]) else tuple(dict.fromkeys(wanted.stations or ()))

@@ -17,6 +17,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from slpstream.system.foreign_data import converted, read_json
 from slpstream.web.access import Denied
 
 JSON = "application/json"
@@ -107,12 +108,7 @@ async def read_body(request: Request, kind: Any) -> Any:
         raise HTTPException(408, "the body did not arrive in time") from None
     except (h11.RemoteProtocolError, ClientDisconnect):
         raise HTTPException(400, "the body is incomplete") from None
-    try:
-        return msgspec.convert(_integral(msgspec.json.decode(bytes(body))), kind)
-    except RecursionError:
-        raise HTTPException(422, "the body is nested too deeply") from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise _unprocessable(error) from None
+    return converted(_integral(read_json(bytes(body), object, _unprocessable)), kind, _unprocessable)
 
 
 def _integral(value: Any) -> Any:
@@ -141,16 +137,16 @@ def parse_query(request: Request, kind: type[msgspec.Struct]) -> Any:
     try:
         return msgspec.convert(given, kind, strict=False, dec_hook=_parse_text)
     except msgspec.ValidationError as error:
-        raise _unprocessable(error) from None
+        raise _unprocessable(str(error)) from None
 
 
 def _parse_text(kind: Any, text: str) -> Any:
     return kind.parse(text)
 
 
-def _unprocessable(error: Exception) -> HTTPException:
+def _unprocessable(reason: str) -> HTTPException:
     """422, with msgspec's message rearranged as `parameter: problem`."""
-    what, _, where = str(error).partition(" - at `$.")
+    what, _, where = reason.partition(" - at `$.")
     return HTTPException(422, f"{where.rstrip('`')}: {what}" if where else what)
 
 

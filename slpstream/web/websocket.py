@@ -13,7 +13,6 @@ from http import HTTPStatus
 from typing import Any
 
 import h11
-import msgspec
 import trio
 from websockets.datastructures import Headers
 from websockets.frames import Frame, Opcode
@@ -30,6 +29,7 @@ from slpstream.model.errors import (
 )
 from slpstream.model.version import __version__
 from slpstream.stream import Hub, Outbox, Subscriber, Subscription, WantedChannels, parse_subscription
+from slpstream.system.foreign_data import read_json, read_messagepack, read_text
 from slpstream.system.internal_errors import InternalErrors
 from slpstream.web.connection import Connection
 from slpstream.web.encodings import ENCODINGS, JSON, WebsocketEncoding
@@ -47,6 +47,10 @@ GOING_DOWN = 1001
 NOT_UTF8 = 1007
 _PROTOCOL_VERSION = 1
 _REASON_BYTES = 120
+
+
+class _NotUtf8(Exception):
+    """A text message that is not UTF-8, for which websockets have a close code of their own."""
 
 
 class WebsocketSession:
@@ -252,14 +256,18 @@ class WebsocketSession:
             self._subscribe(parse_subscription(self._decode(opcode, data)), nursery)
         except SubscriberError as error:
             self._refuse(error)
-        except UnicodeDecodeError:
-            self._close(NOT_UTF8, "expected UTF-8 in a text message", None)
+        except _NotUtf8 as error:
+            self._close(NOT_UTF8, str(error), None)
 
     def _decode(self, opcode: Opcode, data: bytes) -> dict[str, Any]:
-        try:
-            value = msgspec.msgpack.decode(data) if opcode is Opcode.BINARY else msgspec.json.decode(data.decode())
-        except (msgspec.DecodeError, RecursionError) as error:
-            raise ProtocolViolation(f"cannot decode the message: {error}") from None
+        def refused(what: str) -> ProtocolViolation:
+            return ProtocolViolation(f"cannot decode the message: {what}")
+
+        if opcode is Opcode.BINARY:
+            value = read_messagepack(data, refused)
+        else:
+            read_text(data, lambda _: _NotUtf8("expected UTF-8 in a text message"))
+            value = read_json(data, object, refused)
         if not isinstance(value, dict):
             raise ProtocolViolation("expected an object")
         return value

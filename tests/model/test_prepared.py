@@ -12,7 +12,7 @@ import pytest
 from tests.project import ROOT
 
 SOURCES = sorted((ROOT / "slpstream").rglob("*.py"))
-PARAMETERS = {"described", "kind", "row"}
+PARAMETERS = {"described", "kind", "row", "_checked", "_object"}
 """Types that are parameters: of `_described_by`, whose calls count; of requests, which only the event loop reads; and
 of rows, which are prepared."""
 
@@ -62,7 +62,7 @@ def decoded_types(tree: ast.Module) -> Iterator[str]:
         name = ast.unparse(call.func)
         if name in ("msgspec.json.decode", "msgspec.msgpack.decode"):
             types = [keyword.value for keyword in call.keywords if keyword.arg == "type"]
-        elif name in ("msgspec.convert", "_described_by"):
+        elif name in ("msgspec.convert", "_described_by", "read_json", "json_or_none", "converted"):
             types = call.args[1:2]
         else:
             continue

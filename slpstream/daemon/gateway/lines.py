@@ -12,8 +12,7 @@ import msgspec
 
 from slpstream.model.errors import ProtocolViolation
 from slpstream.model.messages import LogMessage, parse_line
-
-_ERRORS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+from slpstream.system.foreign_data import json_or_none, read_json
 
 Object = dict[str, Any]
 
@@ -53,20 +52,22 @@ class _Diagnostic(_Line, tag="diagnostic"):
     pass
 
 
-_check = msgspec.json.Decoder(_GameStart | _Finalized | _Event | _Stats | _GameEnd | _Metadata | _Diagnostic).decode
-_decode = msgspec.json.Decoder(Object).decode
+_checked: msgspec.json.Decoder[_Line] = msgspec.json.Decoder(
+    _GameStart | _Finalized | _Event | _Stats | _GameEnd | _Metadata | _Diagnostic
+)
+_object: msgspec.json.Decoder[Object] = msgspec.json.Decoder(Object)
 
 
 def message_in(line: bytes) -> LogMessage | None:
     """Decodes a line as a log message; `None` if it is not one."""
     try:
         message = parse_line(line)
-        payload = _decode(line)
+        payload = read_json(line, _object, ProtocolViolation)
         if message.type != "frame":
-            _check(line)
+            read_json(line, _checked, ProtocolViolation)
         elif not _has_players(payload["frame"]):
             return None
-    except (*_ERRORS, ProtocolViolation):
+    except ProtocolViolation:
         return None
     return message
 
@@ -82,12 +83,9 @@ def _has_players(frame: Object) -> bool:
 
 def payload_of(message: LogMessage) -> Object:
     """Decodes the payload of a message that `message_in` has returned."""
-    return _decode(b"{" + message.body)
+    return _object.decode(b"{" + message.body)
 
 
 def object_in(text: bytes) -> Object:
     """Decodes a JSON object; `{}` for anything else."""
-    try:
-        return _decode(text)
-    except _ERRORS:
-        return {}
+    return json_or_none(text, _object) or {}

@@ -12,6 +12,7 @@ import msgspec
 from slpstream.model.prepared import prepared
 from slpstream.store import set_aside
 from slpstream.system.files import read_regular
+from slpstream.system.foreign_data import read_json
 from slpstream.system.logs import get_logger
 from slpstream.system.private_files import create_private_file, private_file, private_folder
 from slpstream.tournament.seats.tokens import SECRET_BYTES, Keys
@@ -47,7 +48,7 @@ class KeyFile:
             self._former_path.with_name(f".{FILE_NAME}.new").unlink(missing_ok=True)
             private_file(self._path)
         try:
-            kept = msgspec.json.decode(read_regular(self._path), type=_File)
+            kept = read_json(read_regular(self._path), _File, ValueError)
             if len(bytes.fromhex(kept.secret)) == SECRET_BYTES:
                 return kept
             what = "the secret has another length"

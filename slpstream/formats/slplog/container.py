@@ -20,6 +20,7 @@ from typing import NamedTuple
 from slpstream.formats.slplog.bits import MemoryStream
 from slpstream.formats.slplog.frames import compress, decompress
 from slpstream.model.errors import FieldError, FormatError, FramingError, Unsupported, WrongFormat
+from slpstream.system.foreign_data import read_text
 
 MAGIC = b"\x93SLPLOG\n"
 VERSION = 1
@@ -140,10 +141,10 @@ def read_header(read_at: ReadAt) -> tuple[LogHeader, int]:
     if len(rest) < size + 4 or zlib.crc32(head + rest[:size]) != int.from_bytes(rest[size:], "big"):
         raise FramingError("the header of the replay log is damaged", offset=fixed)
     stream = MemoryStream(rest[:size], offset=fixed)
-    try:
-        format_ = stream.read_octets(_MAX_NAME_BYTES).decode()
-    except UnicodeDecodeError:
-        raise FieldError("the name of the replay's format is not UTF-8", offset=fixed) from None
+    format_ = read_text(
+        stream.read_octets(_MAX_NAME_BYTES),
+        lambda what: FieldError(f"the name of the replay's format is {what}", offset=fixed),
+    )
     name = stream.read_octets(_MAX_NAME_BYTES).decode("utf-8", "surrogateescape")
     return LogHeader(format_, name, stream.read_number()), fixed + size + 4
 

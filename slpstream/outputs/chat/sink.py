@@ -24,6 +24,7 @@ from slpstream.outputs.delivery import Deliverer, Post
 from slpstream.outputs.post import Headers, PostResponse, Target, post
 from slpstream.store.deliveries import Delivery, DeliveryStore
 from slpstream.stream import Channel
+from slpstream.system.foreign_data import json_or_none
 
 ChatEvent = Literal["game_end", "set_end"]
 
@@ -195,9 +196,5 @@ def discord_post(send: Post = post) -> Post:
 
 
 def _error(response: PostResponse) -> _Error:
-    if response.status < 400:
-        return _Error()
-    try:
-        return msgspec.json.decode(response.body, type=_Error)
-    except msgspec.DecodeError:
-        return _Error()
+    found = json_or_none(response.body, _Error) if response.status >= 400 else None
+    return _Error() if found is None else found

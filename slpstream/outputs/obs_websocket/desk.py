@@ -14,7 +14,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from slpstream.outputs.obs_websocket.session import SUCCESS, Answer, ObsEvent
+from slpstream.model.errors import SinkError
+from slpstream.model.prepared import prepared
+from slpstream.outputs.obs_websocket.session import SUCCESS, Answer, ObsEvent, protocol_error
+from slpstream.system.foreign_data import converted
 
 NOT_READY = 207
 _ALREADY: Mapping[str, int] = {"StartRecord": 500, "StopRecord": 501}
@@ -43,6 +46,37 @@ _MENDING = frozenset(
 
 START_REQUESTS = ("GetVersion", "GetSceneList", "GetVideoSettings", "GetStats")
 """Sent as a batch after each handshake, for `Desk.connected`."""
+
+
+@prepared
+class _Version(msgspec.Struct, rename="camel"):
+    available_requests: list[str] = []
+
+
+@prepared
+class _SceneList(msgspec.Struct, rename="camel"):
+    current_program_scene_name: str | None = None
+
+
+@prepared
+class _Video(msgspec.Struct, rename="camel"):
+    fps_numerator: float | None = None
+    fps_denominator: float | None = None
+
+
+@prepared
+class _Stats(msgspec.Struct, rename="camel"):
+    render_total_frames: float | None = None
+
+
+@prepared
+class _SceneItem(msgspec.Struct, rename="camel"):
+    scene_item_id: int
+
+
+@prepared
+class _Scene(msgspec.Struct, rename="camel"):
+    scene_name: str
 
 
 class WishKey(NamedTuple):
@@ -143,7 +177,8 @@ class Desk:
             self._on_outcome("missed")
 
     def connected(self, answers: Sequence[Answer]) -> str | None:
-        """Take the answers to `START_REQUESTS`. Returns why OBS is of no use yet; `None` if it is.
+        """Take the answers to `START_REQUESTS`. Returns why OBS is of no use yet; `None` if it is. Raises `SinkError`
+        for answers that break the protocol.
 
         If OBS was started since the last connection, all wishes are carried out again. If not, another scene than the
         one it had was chosen by the producer.
@@ -151,10 +186,14 @@ class Desk:
         data = {answer.type: answer.data for answer in answers if answer.code == SUCCESS}
         if "GetSceneList" not in data or "GetVersion" not in data:
             return next((_words(answer) for answer in answers if answer.code != SUCCESS), "OBS answered incompletely")
+        requests = converted(data["GetVersion"], _Version, protocol_error).available_requests
+        program = converted(data["GetSceneList"], _SceneList, protocol_error).current_program_scene_name
+        video = converted(data.get("GetVideoSettings", {}), _Video, protocol_error)
+        stats = converted(data.get("GetStats", {}), _Stats, protocol_error)
+        uptime_seconds, now = _uptime_seconds(video, stats), self._clock()
         self.is_connected = True
-        self._requests = frozenset(data["GetVersion"].get("availableRequests", ()))
-        self._program = data["GetSceneList"].get("currentProgramSceneName") or ""
-        uptime_seconds, now = _uptime_seconds(data.get("GetVideoSettings", {}), data.get("GetStats", {})), self._clock()
+        self._requests = frozenset(requests)
+        self._program = program or ""
         scene = self._wishes.get(WishKey("scene"))
         if not self._ran_since_last_time(uptime_seconds, now):
             for wish in self._wishes.values():
@@ -223,11 +262,17 @@ class Desk:
         if request is None:
             return
         subject = _subject(request)
-        if answer.code == SUCCESS or answer.code == _ALREADY.get(request.type):
-            self._succeeded(request, answer)
-            self.problems.pop(subject, None)
-            return
         now = self._clock()
+        if answer.code == SUCCESS or answer.code == _ALREADY.get(request.type):
+            try:
+                self._succeeded(request, answer)
+            except SinkError as error:
+                if request.key is not None:
+                    self._retry_at[request.key] = now + _RETRY_SECONDS
+                self._failed(subject, error.what)
+            else:
+                self.problems.pop(subject, None)
+            return
         if answer.code == NOT_READY and request.key is not None:
             self._retry_at[request.key] = now + _NOT_READY_SECONDS
             return
@@ -243,9 +288,9 @@ class Desk:
         self._failed(subject, _words(answer))
 
     def happened(self, event: ObsEvent) -> None:
-        """Take an event."""
+        """Take an event. Raises `SinkError` for one that breaks the protocol."""
         if event.type == "CurrentProgramSceneChanged":
-            self._scene_changed(str(event.data.get("sceneName", "")))
+            self._scene_changed(converted(event.data, _Scene, protocol_error).scene_name)
         elif event.type in _MENDING:
             self._retry_at.clear()
             pending = {_subject(self._request(key, wish.value)) for key, wish in self._wishes.items() if not wish.done}
@@ -307,9 +352,10 @@ class Desk:
         return False
 
     def _succeeded(self, request: ObsRequest, answer: Answer) -> None:
+        """Raises `SinkError` for an answer that breaks the protocol."""
         key = request.key
         if request.type == "GetSceneItemId" and key is not None:
-            self._items[key] = int(answer.data.get("sceneItemId", 0))
+            self._items[key] = converted(answer.data, _SceneItem, protocol_error).scene_item_id
             return
         self._on_outcome("done")
         if key is None:
@@ -327,10 +373,9 @@ class Desk:
             self._on_problem(subject, what)
 
 
-def _uptime_seconds(video: Mapping[str, Any], stats: Mapping[str, Any]) -> float | None:
+def _uptime_seconds(video: _Video, stats: _Stats) -> float | None:
     """How long OBS runs, by the frames that it has rendered, late ones included; `None` if that is not known."""
-    numerator, denominator = video.get("fpsNumerator"), video.get("fpsDenominator")
-    frames = stats.get("renderTotalFrames")
+    numerator, denominator, frames = video.fps_numerator, video.fps_denominator, stats.render_total_frames
     return frames * denominator / numerator if numerator and denominator and frames is not None else None
 
 

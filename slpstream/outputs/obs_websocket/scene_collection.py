@@ -6,9 +6,17 @@ Nothing that exists is changed. Sources that rules only show or hide can be of a
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
+import msgspec
+
+from slpstream.model.prepared import prepared
+from slpstream.outputs.obs_websocket.client import ObsClient
 from slpstream.outputs.obs_websocket.rules import Rule
+from slpstream.outputs.obs_websocket.session import protocol_error
+from slpstream.system.foreign_data import converted
+
+T = TypeVar("T")
 
 BROWSER_KIND = "browser_source"
 _TEXT_KINDS = ("text_gdiplus_v3", "text_gdiplus_v2", "text_gdiplus", "text_ft2_source_v2", "text_ft2_source")
@@ -43,6 +51,50 @@ class InObs(NamedTuple):
     input_kinds: Collection[str]
     size: tuple[int, int]
     """Width and height of its picture in pixels."""
+
+
+class _Scene(msgspec.Struct, rename="camel"):
+    scene_name: str
+
+
+class _Input(msgspec.Struct, rename="camel"):
+    input_name: str
+
+
+@prepared
+class _Scenes(msgspec.Struct):
+    scenes: list[_Scene]
+
+
+@prepared
+class _Inputs(msgspec.Struct):
+    inputs: list[_Input]
+
+
+@prepared
+class _InputKinds(msgspec.Struct, rename="camel"):
+    input_kinds: list[str]
+
+
+@prepared
+class _Picture(msgspec.Struct, rename="camel"):
+    base_width: int
+    base_height: int
+
+
+def in_obs(obs: ObsClient) -> InObs:
+    """Ask what OBS has. Blocks. Raises `SinkError`."""
+
+    def answer(kind: str, described: type[T]) -> T:
+        return converted(obs.ask(kind), described, protocol_error)
+
+    picture = answer("GetVideoSettings", _Picture)
+    return InObs(
+        scenes={each.scene_name for each in answer("GetSceneList", _Scenes).scenes},
+        inputs={each.input_name for each in answer("GetInputList", _Inputs).inputs},
+        input_kinds=set(answer("GetInputKindList", _InputKinds).input_kinds),
+        size=(picture.base_width, picture.base_height),
+    )
 
 
 class Plan(NamedTuple):

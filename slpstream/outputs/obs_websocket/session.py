@@ -16,6 +16,7 @@ import msgspec
 
 from slpstream.model.errors import SinkError
 from slpstream.model.prepared import prepared
+from slpstream.system.foreign_data import read_json
 
 SUBPROTOCOL = "obswebsocket.json"
 RPC_VERSION = 1
@@ -139,6 +140,11 @@ class _Message(msgspec.Struct):
     d: msgspec.Raw
 
 
+def protocol_error(what: str) -> SinkError:
+    """The error for a message of OBS that breaks the protocol."""
+    return SinkError(f"OBS sent a message that is not of obs-websocket 5: {what}")
+
+
 def authentication(password: str, salt: str, challenge: str) -> str:
     """The answer to a challenge."""
     secret = base64.b64encode(hashlib.sha256((password + salt).encode()).digest())
@@ -158,11 +164,7 @@ class ObsSession:
     def receive(self, message: bytes) -> Received | None:
         """Take a text message; `None` if it has nothing of interest. Raises `SinkError` for a message that breaks the
         protocol, and `PasswordMissing`."""
-        try:
-            envelope = msgspec.json.decode(message, type=_Message)
-            return self._take(envelope)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise SinkError(f"OBS sent a message that is not of obs-websocket 5: {error}") from None
+        return self._take(read_json(message, _Message, protocol_error))
 
     def request(self, kind: str, data: Mapping[str, Any] | None = None) -> str:
         """Send a request. Returns its id."""
@@ -183,17 +185,17 @@ class ObsSession:
 
     def _take(self, envelope: _Message) -> Received | None:
         if envelope.op == Op.HELLO:
-            self._identify(msgspec.json.decode(envelope.d, type=_Hello))
+            self._identify(read_json(bytes(envelope.d), _Hello, protocol_error))
         elif envelope.op == Op.IDENTIFIED:
             self._identified = True
             return Identified(self._version)
         elif envelope.op == Op.EVENT and self._identified:
-            event = msgspec.json.decode(envelope.d, type=_Event)
+            event = read_json(bytes(envelope.d), _Event, protocol_error)
             return ObsEvent(event.event_type, event.event_data or {})
         elif envelope.op == Op.RESPONSE:
-            return _answer(msgspec.json.decode(envelope.d, type=_Response))
+            return _answer(read_json(bytes(envelope.d), _Response, protocol_error))
         elif envelope.op == Op.BATCH_RESPONSE:
-            batch = msgspec.json.decode(envelope.d, type=_BatchResponse)
+            batch = read_json(bytes(envelope.d), _BatchResponse, protocol_error)
             return BatchAnswer(batch.request_id, [_answer(result) for result in batch.results])
         return None
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from slpstream.model.prepared import prepared
+from slpstream.system.foreign_data import json_or_none
 
 FIRST_FRAME = -123
 """The default of `startFrame`: the first frame of every game."""
@@ -109,11 +110,10 @@ def encode(command: Command, command_id: str) -> bytes:
 
 def mirrored(content: bytes) -> Mirror | None:
     """The game that a communication file mirrors; `None` for anything else in it."""
-    try:
-        found = msgspec.json.decode(content, type=_Content)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    found = json_or_none(content, _Content)
+    if found is None or found.mode != "mirror" or not found.replay:
         return None
-    return Mirror(Path(found.replay), found.station) if found.mode == "mirror" and found.replay else None
+    return Mirror(Path(found.replay), found.station)
 
 
 def combos(clips: Sequence[Clip]) -> bytes:

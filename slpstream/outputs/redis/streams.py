@@ -35,6 +35,7 @@ from typing import NamedTuple
 
 from slpstream.model.errors import ProtocolViolation
 from slpstream.model.messages import START, Cursor, FramesMode, Position, parse_cursor
+from slpstream.system.foreign_data import read_text
 
 MODES: tuple[FramesMode, ...] = ("live", "finalized")
 FIELD = b"json"
@@ -200,7 +201,7 @@ def parse_turns(records: Mapping[bytes, bytes]) -> list[Turn]:
     turns: list[Turn] = []
     for field, value in records.items():
         try:
-            ordinal, text = int(field), value.decode()
+            ordinal, text = int(field), read_text(value, ValueError)
             cursor = Cursor(text, None, START) if _GAME_ID.fullmatch(text) else parse_cursor(text)
         except (ProtocolViolation, ValueError):
             continue

@@ -15,6 +15,7 @@ import msgspec
 
 from slpstream.model.errors import SinkError
 from slpstream.system.files import read_regular
+from slpstream.system.foreign_data import read_json, read_text, whole_number
 from slpstream.system.replaced_files import replace_file
 
 _DAMAGED_READS = 3
@@ -61,19 +62,22 @@ class JsonFile:
         data = _content(self._path)
         if data is None:
             return {}
+        # A file in another encoding is whole, and somebody has typed what is in it. So it is never replaced.
+        read_text(data, lambda what: SinkError(f"{self._path}: {what}"))
         try:
-            found = msgspec.json.decode(data, type=dict[str, Any])
-        except msgspec.DecodeError as error:
+            found = read_json(data, dict[str, Any], lambda what: SinkError(f"{self._path}: not a JSON object: {what}"))
+        except SinkError:
             self._damaged_reads += 1
             if self._damaged_reads < _DAMAGED_READS:  # the other program may be writing it
-                raise SinkError(f"{self._path}: not a JSON object: {error}") from error
+                raise
             found = {}
         self._damaged_reads = 0
         return found
 
     def _timestamp(self, before: Mapping[str, Any]) -> str:
         last = str(before.get(self._timestamp_key, ""))
-        at_least = int(last) + 1 if last.isascii() and last.isdigit() else 0
+        number = whole_number(last)
+        at_least = 0 if number is None else number + 1
         return str(max(int(self._wall_clock()), at_least))
 
 

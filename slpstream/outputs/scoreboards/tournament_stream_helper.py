@@ -23,6 +23,7 @@ from slpstream.model.prepared import prepared
 from slpstream.outputs.post import PostResponse, request, target_of
 from slpstream.outputs.scoreboards.board import Board, BoardPlayer, BoardSide
 from slpstream.outputs.scoreboards.characters import character_name
+from slpstream.system.foreign_data import converted, json_or_none, whole_number
 
 CHECK_SECONDS: Final = 2.0
 """How often TSH is asked for its state, to find out that it has been restarted."""
@@ -63,7 +64,7 @@ class _Shown(msgspec.Struct):
 
     def players(self, team: int) -> list[_ShownPlayer]:
         found = self.team.get(str(team + 1), _ShownTeam()).player
-        return [found[key] for key in sorted(found, key=lambda key: int(key) if key.isdigit() else 0)]
+        return [found[key] for key in sorted(found, key=lambda key: whole_number(key) or 0)]
 
     @property
     def names(self) -> dict[Slot, str]:
@@ -81,6 +82,13 @@ class _Shown(msgspec.Struct):
     @property
     def blank(self) -> bool:
         return self.score == (0, 0) and not any(self.names.values())
+
+
+@prepared
+class _Program(msgspec.Struct):
+    """The state of the whole TSH."""
+
+    score: dict[str, Any]
 
 
 class _Memory(msgspec.Struct):
@@ -261,7 +269,7 @@ class TournamentStreamHelper:
         """The state of the scoreboard; older versions have it only in a file, of which half may be written."""
         if self._prefix != _UNNUMBERED:
             response = await self._send("GET", f"{self._prefix}get", b"")
-            found = _decoded(response.body) if response.status == 200 else None
+            found = json_or_none(response.body, _Shown) if response.status == 200 else None
             if found is not None:
                 return found
         for _ in range(_READS):
@@ -272,16 +280,12 @@ class TournamentStreamHelper:
             if found is not None:
                 return found
             await trio.sleep(_READ_PAUSE_SECONDS)
-        raise SinkError(f"TournamentStreamHelper has no scoreboard {self._number}")
+        raise SinkError(f"TournamentStreamHelper has no scoreboard {self._number}, or its state cannot be read")
 
     def _of_program(self, body: bytes) -> _Shown | None:
         """The scoreboard in the state of the whole program; `None` if it is not there, or half of it is missing."""
-        try:
-            score = msgspec.json.decode(body, type=dict[str, Any]).get("score")
-        except msgspec.DecodeError:
-            return None
-        if not isinstance(score, dict):
-            return None
+        program = json_or_none(body, _Program)
+        score = {} if program is None else program.score
         if self._number == 1 and "team" in score:  # very old versions have one scoreboard, without a number
             self._prefix = _UNNUMBERED
             return _converted(score)
@@ -320,15 +324,8 @@ def _swapped(of: Mapping[Slot, Any]) -> dict[Slot, Any]:
     return {(1 - team, place): value for (team, place), value in of.items()}
 
 
-def _decoded(body: bytes) -> _Shown | None:
-    try:
-        return msgspec.json.decode(body, type=_Shown)
-    except msgspec.DecodeError:
-        return None
-
-
 def _converted(value: Any) -> _Shown | None:
     try:
-        return msgspec.convert(value, _Shown)
-    except msgspec.ValidationError:
+        return converted(value, _Shown, SinkError)
+    except SinkError:
         return None

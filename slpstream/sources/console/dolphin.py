@@ -30,6 +30,7 @@ from slpstream.sources.console.recorder import Recorder
 from slpstream.sources.console.session import BytesLost, EventBytes, HandshakeDone, Idle, SessionEvent
 from slpstream.sources.console.turns import Turns
 from slpstream.sources.console.wire import NO_TOKEN
+from slpstream.system.foreign_data import read_json
 
 PORT = 51441
 PLAYED_ON = "dolphin"
@@ -70,12 +71,9 @@ class DolphinSession:
         """Take the next packet. Raises `FormatError`."""
         if len(packet) > _MAX_PACKET_BYTES:
             raise FieldError(f"a packet of {len(packet)} bytes is too large", offset=0)
-        try:
-            message = msgspec.json.decode(packet)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise FieldError(f"a packet is not JSON: {error}", offset=0) from error
-        if not isinstance(message, dict):
-            raise FieldError("a packet is not a JSON object", offset=0)
+        message = read_json(
+            packet, dict[str, Any], lambda what: FieldError(f"a packet is not a JSON object: {what}", offset=0)
+        )
         receive = self._RECEIVES.get(str(message.get("type")))
         return [] if receive is None else receive(self, message)
 

@@ -25,7 +25,10 @@ from slpstream.formats.slippi.framing import width_of_event_payloads
 from slpstream.formats.slippi.game_start import GameStartPayload
 from slpstream.formats.slippi.writer import RawWriter
 from slpstream.model.errors import FieldError
+from slpstream.model.prepared import prepared
 from slpstream.sources.console.event_framer import Characters, GameBegan, GameEvents, GameFramer
+from slpstream.system.files import read_regular
+from slpstream.system.foreign_data import json_or_none
 
 RESUME_FILE = ".resume.json"
 _FLAGS = os.O_RDWR | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
@@ -46,6 +49,16 @@ class ResumePoint(Struct, frozen=True):
     token: int
     base_cursor: int
     lost_bytes: int
+
+
+@prepared
+class _KeptPoint(msgspec.Struct):
+    """A resume point as it is in the file."""
+
+    file: str
+    token: int
+    base: int
+    lost: int
 
 
 class RecordingFile:
@@ -308,10 +321,12 @@ def find_last_recording(folder: Path, timestamp: Callable[[float], str]) -> Last
 
 def _resume_point(path: Path) -> ResumePoint | None:
     try:
-        values = json.loads(path.with_name(RESUME_FILE).read_text(encoding="utf-8"))
-        point = ResumePoint(str(values["file"]), int(values["token"]), int(values["base"]), int(values["lost"]))
-    except (OSError, ValueError, KeyError, TypeError):
+        kept = json_or_none(read_regular(path.with_name(RESUME_FILE)), _KeptPoint)
+    except OSError:
         return None
+    if kept is None:
+        return None
+    point = ResumePoint(kept.file, kept.token, kept.base, kept.lost)
     return (
         point if point.file == path.name and 0 <= point.token < 1 << 32 and 0 <= point.base_cursor < 1 << 63 else None
     )

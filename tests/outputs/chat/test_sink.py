@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 import trio
@@ -32,6 +32,10 @@ TEMPLATES = Templates(
     set=Template("set: {winner} {winner_score}-{loser_score}", CHAT_PLACEHOLDERS["set_message"]),
     link=Template("", ()),
 )
+
+
+def fail(*_: object) -> NoReturn:
+    raise KeyError("a bug")
 
 
 class Room:
@@ -157,7 +161,7 @@ async def test_bug_in_making_a_message_loses_none(
     here = Room(store, double)
     errors = InternalErrors(strict=False)
     with monkeypatch.context() as patch:
-        patch.setattr(DeliveryStore, "last_of_set", lambda *_: {}["a bug"])
+        patch.setattr(DeliveryStore, "last_of_set", fail)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(errors.keep_running, "chat", here.sink.run)
             nursery.start_soon(here.sink.follow, here.station.channel)

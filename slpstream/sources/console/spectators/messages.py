@@ -23,6 +23,7 @@ from slpstream.formats.slippi.commands import (
 )
 from slpstream.formats.slippi.framing import read_event_payloads, width_of_event_payloads
 from slpstream.model.prepared import prepared
+from slpstream.system.foreign_data import json_or_none
 
 VERSION = "3.4.0"
 """The version of Dolphin whose protocol this is. Clients receive it as the version of Dolphin."""
@@ -44,11 +45,8 @@ def read_request(packet: bytes) -> int | None:
     """The cursor in a client's `connect_request`; `None` if the packet is something else."""
     if len(packet) > MAX_REQUEST_BYTES:
         return None
-    try:
-        request = msgspec.json.decode(packet, type=_Request)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
-    return request.cursor if request.type == "connect_request" else None
+    request = json_or_none(packet, _Request)
+    return request.cursor if request is not None and request.type == "connect_request" else None
 
 
 def connect_reply(nick: str, cursor: int) -> bytes:

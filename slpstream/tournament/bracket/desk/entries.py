@@ -9,9 +9,10 @@ from typing import Final, NamedTuple, TypeVar
 import msgspec
 import trio
 
-from slpstream.model.errors import SinkError
+from slpstream.model.errors import SinkError, StoreError
 from slpstream.model.prepared import prepared
 from slpstream.store.reports import AtWork, ReportEntry, ReportStore
+from slpstream.system.foreign_data import read_json
 from slpstream.system.logs import get_logger
 from slpstream.tournament.bracket import queue
 from slpstream.tournament.bracket.queue import WAITING, Entry
@@ -94,7 +95,7 @@ class Entries(Mapping[Key, Entry]):
         for body in await self._call_store(lambda: self._store.entries(self._bracket)):
             try:
                 entry = _decode(body)
-            except msgspec.DecodeError as error:
+            except StoreError as error:
                 self._log.error("an entry in the queue of the bracket cannot be read", what=str(error))
             else:
                 self._entries[entry.key] = entry
@@ -163,4 +164,5 @@ def _encode(entry: Entry) -> bytes:
 
 
 def _decode(body: bytes) -> Entry:
-    return msgspec.json.decode(body, type=_Stored).entry
+    """Raises `StoreError`."""
+    return read_json(body, _Stored, StoreError).entry

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, TypeVar
+from typing import Annotated, Any, Final, TypeVar
 
 import msgspec
 
 from slpstream.model.prepared import prepared
+from slpstream.system.foreign_data import converted, json_or_none, whole_number
 from slpstream.tournament.bracket.interface import (
     BracketSet,
     BracketStation,
@@ -80,11 +81,7 @@ def content(answer: HttpAnswer) -> Content:
 
 
 def _document(body: bytes) -> Mapping[str, Any] | None:
-    try:
-        decoded = msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
-    return decoded if isinstance(decoded, dict) else None
+    return json_or_none(body, dict[str, Any])
 
 
 def _message(document: Mapping[str, Any]) -> str | None:
@@ -163,7 +160,7 @@ class _Entrant(_Kept):
 
 
 class _Score(_Kept):
-    value: float | None = None
+    value: Annotated[float, msgspec.Meta(ge=-1000, le=1000)] | None = None
 
 
 class _Stats(_Kept):
@@ -255,12 +252,16 @@ class _Set(_Kept):
     event: Event | None = None
 
 
-def _described_by(node: Any, described: type[Described]) -> Described:
-    """A node as a value. Numbers may be texts. Raises `msgspec.ValidationError`."""
+def _described_by(node: Any, described: type[Described], kind: Refusal, what: str) -> Described:
+    """A node as a value. Numbers may be texts. Raises `Refused` of a kind; `what` is what start.gg has described."""
+
+    def refused(reason: str) -> Refused:
+        return Refused(kind, f"start.gg describes {what} in an unknown way: {reason}")
+
     try:
-        return msgspec.convert(node, described)
-    except msgspec.ValidationError:
-        return msgspec.convert(node, described, strict=False)  # not at first: it takes a name "null" for none
+        return converted(node, described, refused)
+    except Refused:
+        return converted(node, described, refused, strict=False)  # not at first: it takes a name "null" for none
 
 
 def _text(id: int | str | None) -> str:
@@ -269,18 +270,12 @@ def _text(id: int | str | None) -> str:
 
 def event_of(node: Any) -> Event:
     """An event. Raises `Refused` for something else."""
-    try:
-        return _described_by(node, Event)
-    except msgspec.ValidationError as error:
-        raise Refused("unavailable", f"start.gg describes an event in an unknown way: {error}") from None
+    return _described_by(node, Event, "unavailable", "an event")
 
 
 def bracket_set_of(node: Any, event: Event | None = None) -> BracketSet:
     """A set as the neutral value. `event` is that of a set without one. Raises `Refused` for something else."""
-    try:
-        found = _described_by(node, _Set)
-    except msgspec.ValidationError as error:
-        raise Refused("unknown", f"start.gg describes a set in an unknown way: {error}") from None
+    found = _described_by(node, _Set, "unknown", "a set")
     slots = [slot or _Slot() for slot in found.slots or ()][:2]
     slots += [_Slot()] * (2 - len(slots))
     first, second = (_entrant(slot.entrant) for slot in slots)
@@ -372,15 +367,13 @@ _BRACKET_TYPES = {
 
 
 def _number(id: int | str | None) -> int | str | None:
-    return int(id) if isinstance(id, str) and id.isdecimal() else id
+    number = whole_number(id) if isinstance(id, str) else None
+    return id if number is None else number
 
 
 def station_of(node: Any) -> BracketStation:
     """A station as the neutral value. Raises `Refused` for something else."""
-    try:
-        return _station(_described_by(node, _Station))
-    except msgspec.ValidationError as error:
-        raise Refused("unknown", f"start.gg describes a station in an unknown way: {error}") from None
+    return _station(_described_by(node, _Station, "unknown", "a station"))
 
 
 def _station(found: _Station) -> BracketStation:

@@ -68,8 +68,8 @@ class StartggBracket:
         """Check that the token is valid and its owner runs the tournament."""
         tournaments = {_tournament_of(slug, await self._event(slug)) for slug in self._connection.events}
         found = await self._ask(queries.ADMIN_OF, {"perPage": _TOURNAMENTS})
-        nodes = _member(found.data, "currentUser", "tournaments", "nodes")
-        owned = {str(node.get("slug")) for node in nodes or () if isinstance(node, dict)}
+        nodes = _listed(found.data, "currentUser", "tournaments", "nodes")
+        owned = {str(_member(node, "slug")) for node in nodes}
         missing = sorted(tournaments - owned)
         if missing:
             raise Refused("forbidden", f"the owner of the token does not run {', '.join(missing)}")
@@ -99,8 +99,10 @@ class StartggBracket:
             while page <= pages:
                 asked = {"slug": slug, "page": page, "perPage": _STATIONS_PER_PAGE}
                 found = (await self._ask(queries.STATIONS, asked)).data
-                listed = _member(found, "tournament", "stations") or {}
-                stations += self._described(listed.get("nodes"), station_of)
+                listed = _member(found, "tournament", "stations")
+                if not isinstance(listed, dict | None):
+                    raise Refused("unavailable", f"start.gg answers nothing about the stations of {slug}")
+                stations += self._described(listed, station_of)
                 page, pages = page + 1, min(_pages(listed), _MAX_PAGES)
         return stations
 
@@ -110,10 +112,10 @@ class StartggBracket:
         tournaments = {event.tournament.id for event in events if event.tournament is not None}
         queues: dict[str, list[str]] = {}
         for tournament in sorted(str(id) for id in tournaments if id is not None):
-            found = (await self._ask(queries.STREAM_QUEUE, {"tournamentId": tournament})).data.get("streamQueue")
-            for queue in found if isinstance(found, list) else ():
-                name, sets = _member(queue, "stream", "streamName"), _member(queue, "sets")
-                ids = [_member(each, "id") for each in (sets if isinstance(sets, list) else ())]
+            found = (await self._ask(queries.STREAM_QUEUE, {"tournamentId": tournament})).data
+            for queue in _listed(found, "streamQueue"):
+                name = _member(queue, "stream", "streamName")
+                ids = [_member(each, "id") for each in _listed(queue, "sets")]
                 queues.setdefault(str(name), []).extend(str(id) for id in ids if id is not None)
         return queues
 
@@ -177,16 +179,16 @@ class StartggBracket:
                 listed = _member(found, "event", "sets")
                 if not isinstance(listed, dict):
                     raise Refused("unavailable", f"start.gg answers nothing about the sets of {slug}")
-                for described in self._described(listed.get("nodes"), partial(bracket_set_of, event=event)):
+                for described in self._described(listed, partial(bracket_set_of, event=event)):
                     yield described
                 count = min(_pages(listed), _MAX_PAGES)
                 pages = pages[1:] if is_counted or count < 2 else list(range(count, 0, -1))
                 is_counted = True
 
-    def _described(self, nodes: Any, describe: Callable[[Any], Described]) -> list[Described]:
+    def _described(self, listed: Any, describe: Callable[[Any], Described]) -> list[Described]:
         """The sets or stations of a list. Those that are described in an unknown way are logged and left out."""
         found: list[Described] = []
-        for node in nodes if isinstance(nodes, list) else ():
+        for node in _listed(listed, "nodes"):
             if node is None:
                 continue
             try:
@@ -237,13 +239,19 @@ def _member(value: Any, *names: str) -> Any:
     return value
 
 
+def _listed(value: Any, *names: str) -> list[Any]:
+    """A list that is a member of nested objects; empty if one of them is missing, or if it is no list."""
+    found = _member(value, *names)
+    return found if isinstance(found, list) else []
+
+
 def _tournament_of(slug: str, event: Event) -> str:
     """The slug of the tournament of an event."""
     known = event.tournament.slug if event.tournament is not None else None
     return known or slug.partition("/event/")[0]
 
 
-def _pages(listed: Mapping[str, Any]) -> int:
+def _pages(listed: Any) -> int:
     pages = _member(listed, "pageInfo", "totalPages")
     return pages if isinstance(pages, int) else 1
 

@@ -1,0 +1,51 @@
+"""Answers of other programs, damaged in ways that these programs do not document: other types, encodings and depths."""
+
+from __future__ import annotations
+
+import copy
+import json
+import random
+from typing import Any
+
+ODD: tuple[Any, ...] = (
+    *(None, True, False, 0, 1, -1, 5, 2**63 - 1, -(2**63), 2**64 - 1, 0.5, -1e300, 1e300, 1e-300),
+    *("", "x", "5", "-1", "²", "1" * 5000, "null", "José", "\0", "[" * 200, [], {}, [None], [[1]], ["x", 5]),
+    *({"id": 5}, {"": {}}, [[[[[[[[[[]]]]]]]]]]),
+)
+"""Values that take the place of others."""
+
+
+def changed(value: Any, chance: random.Random, count: int = 1) -> Any:
+    """A copy of a value of JSON in which some values are others, or are missing."""
+    root = [copy.deepcopy(value)]
+    for _ in range(count):
+        places = list(_places(root))
+        container, key = chance.choice(places)
+        if isinstance(container, dict) and chance.random() < 0.2:
+            del container[key]
+        else:
+            container[key] = copy.deepcopy(chance.choice(ODD))
+    return root[0]
+
+
+def _places(value: Any) -> list[tuple[Any, Any]]:
+    found: list[tuple[Any, Any]] = []
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, inner in items:
+        found += [(value, key), *_places(inner)]
+    return found
+
+
+def damaged(value: Any, chance: random.Random) -> bytes:
+    """A value of JSON as bytes that can be of another encoding, nested thousands of times, cut off, or noise."""
+    data = json.dumps(changed(value, chance, chance.randint(1, 3)), ensure_ascii=False).encode()
+    kind = chance.randrange(8)
+    if kind == 0:
+        return b'{"data":' + b"[" * 5000 + b"]" * 5000 + b"}"
+    if kind == 1:
+        return data[:-1] + ',"José":"José"}'.encode("latin-1")
+    if kind == 2:
+        return data[: chance.randrange(len(data) + 1)]
+    if kind == 3:
+        return chance.randbytes(chance.randrange(40))
+    return data
