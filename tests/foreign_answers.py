@@ -17,23 +17,17 @@ ODD: tuple[Any, ...] = (
 
 def changed(value: Any, chance: random.Random, count: int = 1) -> Any:
     """A copy of a value of JSON in which some values are others, or are missing."""
-    root = [copy.deepcopy(value)]
+    root: Any = [copy.deepcopy(value)]
     for _ in range(count):
-        places = list(_places(root))
-        container, key = chance.choice(places)
+        container, key = root, 0
+        while isinstance(container[key], dict | list) and container[key] and chance.random() < 0.7:
+            container = container[key]
+            key = chance.choice(list(container) if isinstance(container, dict) else range(len(container)))
         if isinstance(container, dict) and chance.random() < 0.2:
             del container[key]
         else:
             container[key] = copy.deepcopy(chance.choice(ODD))
     return root[0]
-
-
-def _places(value: Any) -> list[tuple[Any, Any]]:
-    found: list[tuple[Any, Any]] = []
-    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, inner in items:
-        found += [(value, key), *_places(inner)]
-    return found
 
 
 def damaged(value: Any, chance: random.Random) -> bytes:

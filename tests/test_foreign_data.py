@@ -193,7 +193,8 @@ def test_brackets_in_texts_and_wide_values_are_not_deep() -> None:
 
 def test_values_are_converted_or_refused() -> None:
     assert converted({"name": "x"}, Row, Failed) == Row("x")
-    for value in (5, [], {"name": []}, {"name": None}, None):
+    values: list[Any] = [5, [], {"name": []}, {"name": None}, None]
+    for value in values:
         with pytest.raises(Failed):
             converted(value, Row, Failed)
 

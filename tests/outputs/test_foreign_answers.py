@@ -25,6 +25,7 @@ from slpstream.sources.console.dolphin import DolphinSession
 from slpstream.sources.console.spectators.messages import read_request
 from slpstream.store.deliveries import DeliveryStore
 from slpstream.tournament.bracket.interface import HttpAnswer, Refused
+from slpstream.tournament.bracket.startgg.answers import bracket_set_of
 from slpstream.tournament.bracket.startgg.client import StartggBracket
 from tests.foreign_answers import ODD, changed, damaged
 from tests.outputs.hooks import Hook
@@ -140,6 +141,7 @@ async def test_tournament_stream_helper_may_answer_anything(clock: MockClock) ->
     is_odd = False
     await helper.update(BOARD)
     await trio.sleep(10)
+    assert BOARD is not None
     assert double.names == [[each.shown_name for each in side.players] for side in BOARD.sides]
 
 
@@ -205,3 +207,42 @@ async def test_startgg_may_answer_anything(autojump_clock: MockClock) -> None:
             is_odd = False
     assert await bracket.stations()
     assert await bracket.open_sets()
+
+
+@pytest.mark.trio
+@pytest.mark.parametrize(
+    ("ask", "data"),
+    [
+        ("stations", {"tournament": {"stations": 5}}),
+        ("stations", {"tournament": {"stations": [5]}}),
+        ("stations", {"tournament": {"stations": {"nodes": 5, "pageInfo": {"totalPages": "x"}}}}),
+        ("check", {"currentUser": {"tournaments": {"nodes": 5}}}),
+        ("check", {"currentUser": {"tournaments": {"nodes": True}}}),
+        ("stream_queues", {"streamQueue": [{"sets": 5, "stream": 5}]}),
+        ("open_sets", {"event": {"sets": {"nodes": [5, {"id": 1, "state": [1]}]}}}),
+    ],
+)
+async def test_startgg_may_answer_with_other_types(ask: str, data: Any, autojump_clock: MockClock) -> None:
+    double = pools()
+    double.instead = lambda operation, asked: (
+        None if operation == "Event" else (200, json.dumps({"data": data}).encode())
+    )
+    bracket = StartggBracket(double.connection())
+    with suppress(Refused):
+        await getattr(bracket, ask)()
+    double.instead = lambda operation, asked: None
+    assert await bracket.stations()
+    assert await bracket.open_sets()
+
+
+def test_numbers_of_startgg_may_be_of_any_size() -> None:
+    node = {
+        "id": "9" * 5000, "fullRoundText": "Final", "round": 1,
+        "slots": [{"standing": {"stats": {"score": {"value": 1e300}}}}],
+        "phaseGroup": {"id": "9" * 5000, "displayIdentifier": "1", "bracketType": 1, "phase": {"id": 1, "name": "P"}},
+        "event": {"id": 1, "name": "E", "slug": "e", "tournament": {"id": 1, "name": "T", "slug": "t"}},
+    }  # fmt: skip
+    with pytest.raises(Refused):
+        bracket_set_of(node)
+    found = bracket_set_of({**node, "slots": []})
+    assert found.context["startgg"]["phaseGroup"]["id"] == "9" * 5000
