@@ -43,6 +43,11 @@ _CALL_SECONDS = 60.0
 _MAX_CALLERS = 1024
 _MAX_DISCOVERED = 64
 """Calls are not authenticated: any machine on the network can send them, under any name."""
+_SILENT_SECONDS = 180.0
+"""A discovered console that does not answer and does not call for this long loses its station."""
+_GRACE_SECONDS = 10.0
+"""While all places are taken, a console that calls takes the place of one that has not answered for this long."""
+_EXPIRY_SECONDS = 5.0
 _PLAYED_ON = "nintendont"
 _MAX_LINES, _LINES_SECONDS = 20, 60.0
 """A source can break its connection, or lose bytes, thousands of times a second. This many are logged, per kind."""
@@ -65,16 +70,17 @@ class SourceReporter:
         self._station = station
         self._metrics = metrics
         self._kind = kind
-        self._was_connected = False
+        self.answered = False
+        """Whether the source has ever answered."""
         self._log = get_logger()
         self._limit = LogLimit(_MAX_LINES, _LINES_SECONDS, trio.current_time)
         station.set_reachable(f"connecting to the {kind}")
 
     def connected(self, nick: str, version: str) -> None:
         """The source answered."""
-        if self._was_connected:
+        if self.answered:
             self._metrics.reconnects.inc()
-        self._was_connected = True
+        self.answered = True
         suppressed = self._limit.admit("source connected")
         if suppressed is not None:
             self._log.info("source connected", source=self._kind, nick=nick, version=version, **suppressed)
@@ -136,6 +142,7 @@ class Consoles:
         self._metrics = metrics
         self._errors = errors or InternalErrors()
         self._recorders: dict[str, Recorder] = {}
+        self._reporters: dict[str, SourceReporter] = {}
         self._servers: dict[str, RelayServer] = {}
         self._spectators: dict[str, SpectatorServer] = {}
         self._disk = IoBatcher()
@@ -209,6 +216,7 @@ class Consoles:
             host, port = address(config.dolphin, dolphin.PORT)
             source = dolphin.DolphinSource(host, port, recorder, reporter, turns=self._turns)
         self._recorders[config.id] = recorder
+        self._reporters[config.id] = reporter
         station.read_unwritten = recorder.read_unwritten
         try:
             async with trio.open_nursery() as nursery:
@@ -216,7 +224,7 @@ class Consoles:
                 nursery.start_soon(source.run)
         finally:
             if self._recorders.get(config.id) is recorder:
-                del self._recorders[config.id]
+                del self._recorders[config.id], self._reporters[config.id]
 
     async def _serve(self, config: StationConfig, station: Station, feed: RelayFeed) -> None:
         """Serves the relay ports of a station until cancelled."""
@@ -289,10 +297,18 @@ class Consoles:
                 await trio.serve_listeners(serve, listeners)
 
     async def discover(
-        self, known: Callable[[], Iterable[StationConfig]], add: Callable[[StationConfig], Awaitable[object]]
+        self,
+        known: Callable[[], Iterable[StationConfig]],
+        discovered: Callable[[], Iterable[str]],
+        add: Callable[[StationConfig], Awaitable[object]],
+        remove: Callable[[str, str], Awaitable[object]],
     ) -> None:
-        """Adds a station for each console that calls by broadcast, until cancelled. `known` returns the present
-        stations."""
+        """Adds a station for each console that calls by broadcast, until cancelled.
+
+        `known` returns the present stations, `discovered` the ids of those that were added here. `remove` is called
+        with an id and a reason. A console that has answered keeps its station. Any other console loses it when it
+        calls no more, or to another console that calls while all places are taken.
+        """
         if not self._relay.discovery:
             return
         host, port = self._relay.discovery_host, self._relay.discovery_port
@@ -302,12 +318,27 @@ class Consoles:
             self._log.error("cannot listen for consoles", host=host, port=port, what=str(error))
             return
         last_calls: dict[str, float] = {}  # by MAC address
-        found: set[str] = set()
+        heard_at: dict[str, float] = {}  # by station
+        added_at: dict[str, float] = {}
         full = False
         with socket:
             while True:
-                call = await discovery.next_call(socket)
+                call = None
+                with trio.move_on_after(_EXPIRY_SECONDS):
+                    call = await discovery.next_call(socket)
                 now = trio.current_time()
+                present = set(discovered())
+                for times in (heard_at, added_at):
+                    for station_id in times.keys() - present:
+                        del times[station_id]
+                    for station_id in present - times.keys():
+                        times[station_id] = now  # from before a bug in this part
+                unanswered = sorted(present - self._answered(), key=added_at.__getitem__)
+                for station_id in unanswered:
+                    if now - heard_at[station_id] > _SILENT_SECONDS:
+                        await remove(station_id, "its console does not answer and calls no more")
+                if call is None:
+                    continue
                 if now - last_calls.get(call.mac, -_CALL_SECONDS) < _CALL_SECONDS:
                     continue
                 if len(last_calls) >= _MAX_CALLERS:
@@ -316,18 +347,31 @@ class Consoles:
                 stations = list(known())
                 if call.mac in {discovery.own_mac(station.id) for station in stations if station.relay_port}:
                     continue  # a station of this machine, which is announced as a console
+                heard_at |= {each.id: now for each in stations if each.id in heard_at and each.console == call.host}
                 if call.host in await _hosts_of(stations):
                     continue
-                found &= {station.id for station in stations}
-                if len(found) >= _MAX_DISCOVERED:
+                present = set(discovered())
+                if len(present) >= _MAX_DISCOVERED:
                     if not full:
-                        self._log.warning("too many discovered consoles, ignoring further ones", max=_MAX_DISCOVERED)
+                        self._log.warning(
+                            "too many discovered consoles; one that has not answered makes room", max=_MAX_DISCOVERED
+                        )
                     full = True
-                    continue
-                wanted = station_of(call, {station.id for station in stations})
-                found.add(wanted.id)
+                    oldest = next((each for each in unanswered if each in present), None)
+                    if oldest is None or now - added_at[oldest] < _GRACE_SECONDS:
+                        del last_calls[call.mac]  # its next call counts
+                        continue
+                    await remove(oldest, "its console does not answer, and another one calls")
+                else:
+                    full = False
+                wanted = station_of(call, {station.id for station in known()})
+                heard_at[wanted.id] = added_at[wanted.id] = now
                 self._log.info("console discovered", nick=call.nick, host=call.host, mac=call.mac, station=wanted.id)
                 await add(wanted)
+
+    def _answered(self) -> set[str]:
+        """The ids of the stations whose source has answered."""
+        return {name for name, reporter in self._reporters.items() if reporter.answered}
 
 
 def station_of(call: discovery.Call, taken: Iterable[str]) -> StationConfig:

@@ -300,7 +300,13 @@ class Daemon:
                 background.start_soon(self.errors.keep_running, "subfolders", self._subfolders.run)
                 with trio.move_on_after(_SUBFOLDERS_SECONDS):
                     await self._subfolders.looked.wait()
-                discover = partial(self.consoles.discover, self._station_configs_now, self.running.add)
+                discover = partial(
+                    self.consoles.discover,
+                    self._station_configs_now,
+                    self._discovered,
+                    self.running.add,
+                    self.running.remove,
+                )
                 background.start_soon(self.errors.keep_running, "discovery", discover)
                 background.start_soon(self.errors.keep_running, "station", self.demo.run)
                 retention = Retention(recordings_folder(config), index, self.hub, self.running, self.metrics)
@@ -334,7 +340,7 @@ class Daemon:
 
     async def _apply_stations(self, stations: Sequence[StationConfig]) -> None:
         configured = [station for station in stations if station.id != EACH_SUBFOLDER]
-        discovered = [running.config for running in self.running.values() if running.origin == "discovered"]
+        discovered = [self.running[name].config for name in self._discovered()]
         for name in await same_consoles(configured, discovered):  # a console accepts one client only
             await self.running.remove(name, "the configuration has this console")
         await self.running.apply(configured, "configured")
@@ -370,7 +376,19 @@ class Daemon:
         return {**self._described(running.station), "recordings": running.station.recordings()}
 
     def _described(self, station: Station) -> dict[str, Any]:
-        return station.describe() | ({"demo": True} if station.id == self.demo.station else {})
+        more = {"demo": station.id == self.demo.station, "discovered": station.id in self._discovered()}
+        return station.describe() | {key: True for key, value in more.items() if value}
+
+    def _discovered(self) -> list[str]:
+        """The ids of the stations of consoles that have announced themselves."""
+        return [name for name, running in list(self.running.items()) if running.origin == "discovered"]
+
+    async def remove_discovered(self, station: str) -> bool:
+        """Removes the station of a discovered console, see `web.stations.Stations`."""
+        if station not in self._discovered():
+            return False
+        await self.running.remove(station, "removed by the operator")
+        return True
 
     def _games_changed(self, station: str | None) -> None:
         self.sets.changed(station)

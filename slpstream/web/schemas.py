@@ -269,6 +269,10 @@ class Station(Schema, kw_only=True):
         Meta(description="The station is `offline` only because its folder has not been searched yet; else left out."),
     ] = False
     demo: Annotated[bool, Meta(description="The station plays a made-up match and is removed after it.")] = False
+    discovered: Annotated[
+        bool,
+        Meta(description="The station was made for a console that has announced itself; an operator can remove it."),
+    ] = False
     subscribers: int
     files: Annotated[dict[str, int], Meta(description="`inProgress` and `finished`.")]
     watching: Annotated[

@@ -55,6 +55,9 @@ class Stations(Protocol):
     def station(self, station: str) -> dict[str, Any] | None:
         """One station with its files, in the form of `schemas.OneStation`; `None` if it does not exist."""
 
+    async def remove_discovered(self, station: str) -> bool:
+        """Removes the station of a console that has announced itself. Returns whether there was one of this id."""
+
     def not_ready(self) -> list[str]:
         """The parts that do not work, with the reason, for people; empty if all work."""
 
@@ -101,6 +104,14 @@ def endpoints(stations: Stations) -> list[Endpoint]:
             raise no_such_station(name)
         return await json_response(request, description)
 
+    async def remove_station(request: Request, _: NoParameters) -> Response:
+        name = request.path_params["station"]
+        if stations.station(name) is None:
+            raise no_such_station(name)
+        if not await stations.remove_discovered(name):
+            raise HTTPException(409, "only the stations of discovered consoles can be removed")
+        return await json_response(request, {"stations": stations.stations()})
+
     async def healthz(request: Request, _: NoParameters) -> Response:
         return await json_response(request, schemas.Health(status="ok"))
 
@@ -128,6 +139,13 @@ def endpoints(stations: Stations) -> list[Endpoint]:
         Endpoint(
             "/v1/stations/{station}", "getStation", "One station with its newest files.", one_station,
             schemas.OneStation, in_path=STATION_IN_PATH, statuses={404: "No such station."},
+        ),
+        Endpoint(
+            "/v1/stations/{station}", "removeStation",
+            "Removes the station of a console that has announced itself. Returns the others. It comes back if the "
+            "console announces itself again.",
+            remove_station, schemas.StationList, in_path=STATION_IN_PATH, method="DELETE", operates=True,
+            statuses={404: "No such station.", 409: "The station is not one of a discovered console."},
         ),
         Endpoint("/healthz", "getHealth", "Whether the process is alive.", healthz, schemas.Health),
         Endpoint(

@@ -47,6 +47,7 @@ class FakeStations:
         """How long a correction of a set takes."""
         self.reloaded: schemas.Reloaded | None = None
         self.refused: ConfigError | None = None
+        self.discovered: list[str] = []
 
     def stations(self) -> list[dict[str, Any]]:
         return [{"id": "main", "state": "idle"}, {"id": "side", "state": "offline"}]
@@ -87,6 +88,13 @@ class FakeStations:
 
     async def set_changes(self, station: str) -> Sequence[Change]:
         return self.ledger.changes
+
+    async def remove_discovered(self, station: str) -> bool:
+        """Removes the station of a discovered console."""
+        if station not in self.discovered:
+            return False
+        self.discovered.remove(station)
+        return True
 
     async def undo_set_change(self, station: str, change_id: int, by: str) -> SetScore:
         return await self._keep(station, undone(self.ledger, change_id, at_ms=self.now_ms, by=by))

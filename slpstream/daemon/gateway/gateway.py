@@ -64,6 +64,10 @@ class Gateway:
         known = self.feed.stations.get(station)
         return None if known is None else {**known.describe(), "recordings": []}
 
+    async def remove_discovered(self, station: str) -> bool:
+        """A gateway discovers no consoles."""
+        return False
+
     async def reload(self) -> Reloaded | None:
         """A gateway does not read its configuration again."""
         return None

@@ -143,8 +143,10 @@ async def test_discovered_console_that_does_not_answer(tmp_path: Path) -> None:
             await until(lambda: "cannot be reached" in daemon.stations()[1]["reason"])
             _, station = daemon.stations()
             assert (station["id"], station["name"], station["state"]) == ("Setup-7-2", "Setup 7", "offline")
+            assert station["discovered"]
             assert daemon.not_ready() == [f"station Setup-7-2: {station['reason']}"]
-            await daemon.running.remove("Setup-7-2")
+            assert not await daemon.remove_discovered("Setup-7"), "it is configured"
+            assert await daemon.remove_discovered("Setup-7-2")
             assert [each["id"] for each in daemon.stations()] == ["Setup-7"]
 
 

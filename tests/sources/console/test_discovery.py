@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import cast
+from types import SimpleNamespace
+from typing import Any, cast
+from unittest.mock import MagicMock
 
 import pytest
 import trio
@@ -15,6 +17,8 @@ from slpstream.sources.console import discovery
 from slpstream.sources.console.discovery import Call
 from slpstream.system.metrics import Metrics
 from tests.sources.console.daemons import free_port
+from tests.sources.console.wii import Wii
+from tests.virtual_time import inline
 
 pytestmark = pytest.mark.trio
 TIMEOUT_SECONDS = 60.0
@@ -108,10 +112,115 @@ async def test_number_of_discovered_stations_is_limited(tmp_path: Path, monkeypa
     async def add(config: StationConfig) -> None:
         stations.append(config)
 
+    async def remove(station: str, reason: str) -> None:
+        raise AssertionError(reason)
+
     monkeypatch.setattr(discovery, "next_call", next_of_calls)
     with trio.fail_after(TIMEOUT_SECONDS):
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(consoles.discover, lambda: stations, add)
+            nursery.start_soon(consoles.discover, lambda: stations, lambda: [each.id for each in stations], add, remove)
             await all_received.wait()
             assert [station.id for station in stations] == ["Wii", *(f"Wii-{i}" for i in range(2, 65))]
             nursery.cancel_scope.cancel()
+
+
+REAL = "10.0.9.9"
+
+
+class Announced:
+    """Stations that are made for announcements, which a test sends. Only `REAL` is the address of a console."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch, *configured: StationConfig) -> None:
+        self.configured = list(configured)
+        self.running: dict[str, tuple[StationConfig, trio.CancelScope]] = {}
+        self._send, self._receive = trio.open_memory_channel[Call](1000)
+        self._nursery: trio.Nursery | None = None
+        self._consoles = Consoles(
+            Relay(discovery=True, discovery_host="127.0.0.1", discovery_port=free_port()),
+            Recordings(),
+            folder,
+            Metrics(),
+        )
+        self.wii = Wii(2, nick="Real")
+        monkeypatch.setattr(discovery, "next_call", self._next_call)
+        monkeypatch.setattr(trio, "open_tcp_stream", self._connect)
+
+    async def _next_call(self, _: object) -> Call:
+        return await self._receive.receive()
+
+    async def _connect(self, host: str, port: int) -> trio.abc.Stream:
+        await trio.lowlevel.checkpoint()
+        assert host == REAL
+        assert self._nursery is not None
+        ours, theirs = trio.testing.memory_stream_pair()
+        self._nursery.start_soon(self.wii.serve, theirs)
+        return ours
+
+    def call(self, number: int, host: str = "") -> None:
+        """A console announces itself."""
+        mac = f"00:00:00:{number >> 16:02x}:{number >> 8 & 255:02x}:{number & 255:02x}"
+        self._send.send_nowait(Call("Wii", mac, host or f"10.0.{number >> 8 & 255}.{number & 255}"))
+
+    @property
+    def hosts(self) -> list[str]:
+        """The addresses of the consoles that have a station."""
+        return [config.console for config, _ in self.running.values()]
+
+    async def run(self) -> None:
+        async with trio.open_nursery() as nursery:
+            self._nursery = nursery
+
+            async def add(config: StationConfig) -> None:
+                await trio.lowlevel.checkpoint()
+                scope = trio.CancelScope()
+                self.running[config.id] = config, scope
+
+                async def follow() -> None:
+                    with scope:
+                        async with trio.open_nursery() as own:
+                            station = MagicMock(id=config.id)
+                            running: Any = SimpleNamespace(config=config, station=station, nursery=own)
+                            if config.console == REAL:
+                                self._consoles.start(running)
+                            await trio.sleep_forever()
+
+                nursery.start_soon(follow)
+
+            async def remove(station: str, reason: str) -> None:
+                await trio.lowlevel.checkpoint()
+                self.running.pop(station)[1].cancel()
+
+            def known() -> list[StationConfig]:
+                return [*self.configured, *(config for config, _ in self.running.values())]
+
+            await self._consoles.discover(known, lambda: list(self.running), add, remove)
+
+
+@pytest.mark.slow
+async def test_forged_announcements_keep_no_real_console_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, autojump_clock: trio.testing.MockClock
+) -> None:
+    monkeypatch.setattr(trio.to_thread, "run_sync", inline)
+    mine = StationConfig(id="mine", console="10.0.0.200")
+    here = Announced(tmp_path, monkeypatch, mine)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(here.run)
+        for number in range(64):
+            here.call(number)
+        here.call(200)
+        await trio.sleep(12)
+        assert len(here.running) == 64
+        assert "10.0.0.200" not in here.hosts, "it is configured"
+        here.call(1000, REAL)
+        await trio.sleep(1)
+        assert REAL in here.hosts
+        for more in range(2):
+            await trio.sleep(15)
+            for number in range(64):
+                here.call(2000 + 100 * more + number)
+        await trio.sleep(1)
+        assert REAL in here.hosts, "a console that has answered keeps its station"
+        assert len(here.running) == 64
+        await trio.sleep(200)
+        assert here.hosts == [REAL], "places expire"
+        nursery.cancel_scope.cancel()
