@@ -36,6 +36,7 @@ from slpstream.cli.replay_files import (
     in_parts,
     open_exportable,
 )
+from slpstream.model.csv_cells import SPECIAL
 from slpstream.model.errors import FormatError, SourceError
 from slpstream.system.text import printable
 
@@ -356,7 +357,9 @@ def _write_part(options: Options, number: int, tables: dict[str, list[Any]]) -> 
     try:
         for name, game_tables in tables.items():
             with names[name][0].open("wb") as file:
-                _WRITE[options.kind](pa.concat_tables(game_tables).unify_dictionaries(), file)
+                # pyarrow writes a CSV header for each empty table in front of the first row.
+                with_rows = [table for table in game_tables if len(table)] or game_tables[:1]
+                _WRITE[options.kind](pa.concat_tables(with_rows).unify_dictionaries(), file)
         for temporary, final in names.values():
             temporary.replace(final)
     finally:
@@ -378,16 +381,20 @@ def _write_arrow(table: Any, file: Any) -> None:
 
 
 def _write_csv(table: Any, file: Any) -> None:
-    """Write CSV with a header. The values of a list are joined by spaces."""
+    """Write CSV with a header. The values of a list are joined by spaces, and text is safe to open in a spreadsheet."""
     import pyarrow as pa
     from pyarrow import compute, csv
 
+    cells = partial(compute.replace_substring_regex, pattern=SPECIAL, replacement=r"'\1")
     for index, column in enumerate(table.schema):
         values = table.column(index)
         if pa.types.is_list(column.type):
             values = compute.binary_join(values.cast(pa.list_(pa.string())), " ")
         elif pa.types.is_dictionary(column.type):
-            values = values.cast(column.type.value_type)
+            chunks = [cells(chunk.dictionary).take(chunk.indices) for chunk in values.chunks]
+            values = pa.chunked_array(chunks, column.type.value_type)
+        elif pa.types.is_string(column.type):
+            values = cells(values)
         else:
             continue
         table = table.set_column(index, column.name, values)

@@ -19,6 +19,7 @@ from msgspec.json import Encoder
 from pyarrow import parquet
 
 from slpstream.cli.atomic_file import write_atomically
+from slpstream.model.csv_cells import csv_cell
 from slpstream.sql.database import Database
 from slpstream.sql.scan import TABLES
 from slpstream.system.text import printable
@@ -97,7 +98,7 @@ def _csv(names: Sequence[str], rows: Rows) -> Iterator[bytes]:
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     for row in chain([names], rows):
-        writer.writerow([_text(value) for value in row])
+        writer.writerow([csv_cell(value) if isinstance(value, str) else _text(value) for value in row])
         yield buffer.getvalue().encode("utf-8", "replace")
         buffer.seek(0)
         buffer.truncate()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,8 @@ from slpstream.cli import export, pack
 from slpstream.formats.slippi import arrow
 from tests.cli.command_line import INPUT_OUTPUT, NO, USAGE, called, slpstream
 from tests.formats.games import games as finished_games
-from tests.formats.slippi.built import ONLINE, Built, varied_replay
+from tests.formats.slippi.built import METADATA, ONLINE, Built, varied_replay
+from tests.formats.slippi.writer import PlayerSetup, ReplayWriter, game_start
 from tests.marks import slow
 
 TEXT = ds.CsvFileFormat(convert_options=pa.csv.ConvertOptions(null_values=[""]))
@@ -133,6 +135,54 @@ def test_csv_equals_the_columns(folder: Path, tmp_path: Path) -> None:
             if pa.types.is_float32(column.type):
                 got = [None if value is None else float(np.float32(value)) for value in got]
             assert got == [None if value == "" else value for value in values], column.name
+
+
+@pytest.mark.parametrize("kind", ["parquet", "arrow", "csv"])
+def test_rows_of_several_games_are_the_rows_of_each(kind: str, tmp_path: Path) -> None:
+    without_items = Built().frames(-123, -120).end().closed()
+    with_items = Built().frames(-123, -120, items=2).end().closed()
+    for name, data in {"a": without_items, "b": without_items, "c": with_items, "d": without_items}.items():
+        (tmp_path / f"{name}.slp").write_bytes(data)
+    files = sorted(tmp_path.glob("*.slp"))
+    assert run(*files, "--to", kind, "-o", tmp_path / "all").exit_code == 0
+    assert run(files[0], "--to", kind, "-o", tmp_path / "empty").exit_code == 0
+
+    def read(table: str, folder: str = "all") -> pa.Table:
+        kind_of_file = TEXT if kind == "csv" else kind
+        return ds.dataset(tmp_path / folder / table, format=kind_of_file, schema=tables[table].schema).to_table()
+
+    tables = expected(files)
+    del tables["game_ends"]  # has a list, which readers of CSV do not know
+    for name, table in tables.items():
+        plain = [column.cast(pa.string()) if pa.types.is_dictionary(column.type) else column for column in table]
+        tables[name] = pa.table(plain, names=table.schema.names)
+    for name, table in tables.items():
+        columns = ["file", *table.schema.names[2:4]]
+        assert read(name).select(columns).to_pylist() == table.select(columns).to_pylist(), name
+    assert len(read("items")) == 8
+    assert len(read("items", "empty")) == 0
+
+
+def test_csv_has_no_cell_that_a_spreadsheet_computes(tmp_path: Path) -> None:
+    metadata = {**METADATA, "consoleNick": "=1+1|x"}
+    names = {"nametag": "'a", "display_name": "@SUM(1)", "connect_code": "-1#2"}
+    writer = ReplayWriter((3, 18, 0))
+    setups = [PlayerSetup(index=index, character_id=2, **names) for index in range(2)]
+    setup = game_start((3, 18, 0), players=setups, stage_id=8, major_scene=ONLINE)
+    body = writer.open() + writer.event(setup) + writer.end(2, placements=(0, 1, -1, -1)) + writer.close(metadata)
+    path = tmp_path / "+1.slp"
+    path.write_bytes(writer.header() + body[len(writer.header()) :])
+    with chdir(tmp_path):
+        assert run(path.name, "--to", "csv", "-o", "out").exit_code == 0
+    rows = {name: pd.read_csv(tmp_path / "out" / name / "part-0000.csv", dtype=str) for name in export.TABLES}
+    start, end = rows["game_starts"].iloc[0], rows["game_ends"].iloc[0]
+    assert start[["file", "nametag", "display_name", "connect_code"]].tolist() == [
+        "'+1.slp", "''a", "'@SUM(1)", "'-1#2",
+    ]  # fmt: skip
+    assert end["console_nick"] == "'=1+1|x"
+    assert end["placement_3"] == "-1", "numbers stay numbers"
+    assert run(path, "--to", "parquet", "-o", tmp_path / "exact").exit_code == 0
+    assert pq.read_table(tmp_path / "exact" / "game_ends")["console_nick"].to_pylist() == ["=1+1|x"]
 
 
 def test_nan_is_not_null(tmp_path: Path) -> None:

@@ -75,6 +75,19 @@ def test_numbers_are_complete_in_csv_and_json(folder: Path, capfd: pytest.Captur
     assert {row["is_follower"] for row in table} == {"false"}
 
 
+def test_csv_has_no_cell_that_a_spreadsheet_computes(
+    folder: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    query = "select '=1+1|x' as \"@name\", -1 as number, -0.5::float as part, '''a' as quoted, ['=1'] as list"
+    expected = ["'@name,number,part,quoted,list", '\'=1+1|x,-1,-0.5,\'\'a,"[""=1""]"']
+    assert run("--csv", folder, query) == 0
+    assert capfd.readouterr().out.splitlines() == expected
+    assert run(folder, "--to", tmp_path / "rows.csv", query) == 0
+    assert (tmp_path / "rows.csv").read_text().splitlines() == expected
+    assert run("--json", folder, query) == 0
+    assert '"@name":"=1+1|x"' in capfd.readouterr().out
+
+
 def test_long_queries_print_no_progress_among_the_rows(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """DuckDB draws a bar on standard output after two seconds, unless it is told not to."""
     assert run("--csv", folder, "select current_setting('enable_progress_bar') as bar") == 0

@@ -7,6 +7,7 @@ import io
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from slpstream.model.csv_cells import csv_cell
 from slpstream.sets.video.clips import Clip
 
 MAX_EVENTS = 999
@@ -65,7 +66,8 @@ def table(found: Iterable[Cut]) -> str:
     for cut in found:
         times = (_clock(cut.in_ms), _clock(cut.out_ms), f"{cut.in_ms / 1000:.3f}", f"{cut.out_ms / 1000:.3f}")
         clip = cut.clip
-        writer.writerow([clip.station, _one_line(clip.title), *times, clip.set_id, " ".join(clip.game_ids)])
+        title = csv_cell(_one_line(clip.title))
+        writer.writerow([csv_cell(clip.station), title, *times, clip.set_id, " ".join(clip.game_ids)])
     return out.getvalue()
 
 

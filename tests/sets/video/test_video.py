@@ -164,6 +164,12 @@ def test_table_of_cuts() -> None:
     ]
 
 
+def test_no_cell_of_the_table_is_a_formula() -> None:
+    names = ("=1+1|x vs @SUM(1)", "'a vs b", "A vs -b")
+    rows = list(csv.reader(table(cuts([clip(0, 4, name) for name in names], START_MS)).splitlines()))
+    assert [row[1] for row in rows[1:]] == ["'=1+1|x vs @SUM(1)", "''a vs b", "A vs -b"]
+
+
 @settings(deadline=None)
 @given(CLIPS, st.integers(0, 60_000), st.one_of(st.none(), st.integers(0, 40_000)), st.sampled_from([24, 30, 60]))
 def test_cuts_are_inside_of_the_recording(clips: list[Clip], padding: int, length: int | None, rate: int) -> None:
