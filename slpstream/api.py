@@ -50,6 +50,10 @@ _WHOLE_FILE = -1
 _MAX_COLUMNS_BYTES = 1 << 30
 """Size limit of files that are read into memory for columns. No game fills a tenth of it; a hole can be a terabyte."""
 _FRAMES_AT_ONCE = 1024
+_NEEDS_TRIO = (
+    "slpstream.follow needs trio: iterate over it in a function that `trio.run(function)` runs; in a program with "
+    "asyncio, run that in a thread: `await asyncio.to_thread(trio.run, function)`"
+)
 _FOLLOW_POLL_SECONDS = 0.05
 
 Output_co = TypeVar("Output_co", covariant=True)
@@ -459,9 +463,11 @@ def follow(
     a row comes when its frame is final; with `"first"`, as soon as the frame was sent for the first time. Such a
     game must have two players, otherwise `Unsupported` is raised.
 
-    Requires trio. Wrap the iterator in `contextlib.aclosing` if you may leave it early. A file of a format that is
-    written in one go counts as complete once it has not changed for a second. Raises `SourceError` when the file does
-    something that a log must not do (it shrinks, is replaced, vanishes) and `FormatError` when it is not a replay.
+    Requires trio, and raises `RuntimeError` without it: run the function that iterates with `trio.run`, in a program
+    with asyncio by `await asyncio.to_thread(trio.run, function)`. Wrap the iterator in `contextlib.aclosing` if you may
+    leave it early. A file of a format that is written in one go counts as complete once it has not changed for a
+    second. Raises `SourceError` when the file does something that a log must not do (it shrinks, is replaced, vanishes)
+    and `FormatError` when it is not a replay.
     """
     if layout == "training":
         return _follow_rows(Path(path), sending)
@@ -509,7 +515,11 @@ async def _follow_messages(path: Path, frames: FramesMode, wanted: frozenset[str
 
 
 def _followed(path: Path) -> Path:
-    """The file that is to be followed. Raises `SourceError`."""
+    """The file that is to be followed. Raises `SourceError`, and `RuntimeError` if trio does not run this task."""
+    import trio  # noqa: PLC0415 -- loading it takes longer than reading a game, which needs none
+
+    if not trio.lowlevel.in_trio_task():
+        raise RuntimeError(_NEEDS_TRIO)
     file = real_path(path)
     if file.is_dir():
         raise Unreadable(str(path), "is a directory")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import asyncio
 import importlib
 import importlib.util
 import io
@@ -12,6 +13,7 @@ import subprocess
 import sys
 from contextlib import aclosing
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trio
@@ -148,6 +150,28 @@ def test_hole_behind_a_game_is_not_read(game: Path) -> None:
     assert replay.game_end.reason == "game_end"
     with pytest.raises(Unsupported, match="too large for columns"):
         replay.frames  # noqa: B018
+
+
+@pytest.mark.parametrize("layout", ["messages", "training"])
+def test_follow_without_trio_names_the_ways_to_run_it(game: Path, layout: Any) -> None:
+    async def first() -> object:
+        async with aclosing(slpstream.follow(game, layout=layout)) as found:
+            return await anext(found)
+
+    for run in (asyncio.run, lambda started: started.send(None)):
+        with pytest.raises(RuntimeError, match=r"needs trio: .*`trio\.run\(function\)`.*asyncio\.to_thread\(trio\.run"):
+            run(first())
+
+
+def test_follow_in_a_thread_of_asyncio(game: Path) -> None:
+    async def followed() -> list[bytes]:
+        async with aclosing(slpstream.follow(game)) as messages:
+            return [message.json() async for message in messages]
+
+    async def main() -> list[bytes]:
+        return await asyncio.to_thread(trio.run, followed)
+
+    assert asyncio.run(main()) == [message.json() for message in slpstream.messages(game)]
 
 
 @pytest.mark.trio
