@@ -172,7 +172,8 @@ def config_error_context(file: Path | None) -> Iterator[None]:
     try:
         yield
     except ConfigError as error:
-        raise ConfigError(error.file if file is None else str(file), error.key, error.expected) from error
+        named = error.file if file is None else str(file)
+        raise ConfigError(named, error.key, error.expected, found=error.found) from error
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from slpstream.config import read_secret
 from slpstream.model.errors import ConfigError
 
 _TOKEN = re.compile(r"[ -~]+")
@@ -14,9 +15,9 @@ _TOKEN = re.compile(r"[ -~]+")
 def read_token(file: Path) -> str:
     """Read the access token. Check it here, because errors about an invalid header would show it."""
     try:
-        token = file.read_text(encoding="utf-8").split("\n", 1)[0].strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(str(file), "", f"cannot be read: {error}") from error
+        token = read_secret(file, "token")
+    except ConfigError as error:
+        raise ConfigError(str(file), "", error.expected, found=error.found) from error
     if not _TOKEN.fullmatch(token):
         raise ConfigError(str(file), "", "expected a token in the first line, in printable ASCII")
     return token

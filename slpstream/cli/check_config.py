@@ -8,7 +8,7 @@ import click
 
 from slpstream import config as configuration
 from slpstream.cli import config_error_context
-from slpstream.config import EACH_SUBFOLDER
+from slpstream.config import EACH_SUBFOLDER, Config
 from slpstream.system.text import printable
 
 
@@ -16,14 +16,27 @@ from slpstream.system.text import printable
 @click.argument("file", type=click.Path(path_type=Path))
 def command(file: Path) -> None:
     """Validate a configuration file. Errors name the file, the key and what was expected; the exit code is 78."""
-    from slpstream.daemon.daemon import Daemon
-
-    config = configuration.load(file)
-    with config_error_context(file):
-        Daemon(config, config.stations)  # also checks tokens, extras and folders
+    config = checked(file)
     names = [
         f"each subfolder of {station.folder}" if station.id == EACH_SUBFOLDER else station.id
         for station in config.stations
     ]
-    stations = ", ".join(names) or "none: the usual Slippi folders are watched"
+    stations = ", ".join(names) or _without_stations(config)
     click.echo(f"{printable(file)}: good; stations: {stations}")
+
+
+def checked(file: Path) -> Config:
+    """The configuration in a file, with which `serve` can start. Raises `ConfigError`."""
+    from slpstream.daemon.daemon import check_startable
+
+    config = configuration.load(file)
+    with config_error_context(file):
+        check_startable(config, config.stations)  # also checks tokens, extras and folders
+    return config
+
+
+def _without_stations(config: Config) -> str:
+    """What happens without `[[stations]]`. The file does not show which command will read it."""
+    watched = "none: the usual Slippi folders are watched"
+    broker = "none: a gateway serves those of the broker; `serve` watches the usual Slippi folders"
+    return broker if config.fanout.url else watched

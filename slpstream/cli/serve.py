@@ -11,6 +11,7 @@ import trio
 
 from slpstream.cli import config_error_context, without_groups
 from slpstream.cli.addresses import base_address, print_addresses, print_missing
+from slpstream.cli.check_config import checked
 from slpstream.cli.service_options import address_options, config_option, load_config, log_options, strict_option
 from slpstream.cli.stations import stations_of
 from slpstream.config import Config, StationConfig
@@ -58,6 +59,8 @@ def command(
     stations = stations_of(config, folders)
 
     def read_again() -> tuple[Config, list[StationConfig]]:
+        if config_file is not None:
+            checked(config_file)  # without the options, which the next start may not have
         again = read()
         return again, stations if folders else stations_of(again, ())
 

@@ -17,7 +17,7 @@ from slpstream.config.folders import (
 )
 from slpstream.config.loading import check, load
 from slpstream.config.obs_rules import check_obs
-from slpstream.config.secrets import read_secret
+from slpstream.config.secrets import read_secret, read_secret_bytes
 from slpstream.config.sections import (
     CHAT_PLACEHOLDERS,
     CONSOLE_PORT,
@@ -51,6 +51,7 @@ from slpstream.config.sections import (
     Webhook,
     all_keys,
 )
+from slpstream.config.urls import check_broker_url
 
 __all__ = [
     "APPLIED_AT_RELOAD",
@@ -89,10 +90,12 @@ __all__ = [
     "all_keys",
     "changes",
     "check",
+    "check_broker_url",
     "check_obs",
     "is_loopback",
     "load",
     "read_secret",
+    "read_secret_bytes",
     "recordings_folder",
     "state_folder",
     "station_folder",

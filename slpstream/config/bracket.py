@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 from slpstream.config.sections import EACH_SUBFOLDER, Bracket, Config
+from slpstream.config.urls import check_url
 from slpstream.model.errors import ConfigError
 
 _EVENT = re.compile(r"(https?://(www\.)?start\.gg/)?(?P<slug>tournament/[^/\s]+/event/[^/\s?#]+)([/?#].*)?")
@@ -19,8 +20,8 @@ def check_bracket(config: Config, file: str) -> None:
         if bracket != Bracket():
             raise ConfigError(file, "bracket.kind", "must be given")
         return
-    if bracket.url and not re.fullmatch(r"https?://[^/\s]+\S*", bracket.url):
-        raise ConfigError(file, "bracket.url", f"expected http:// or https://, found {bracket.url!r}")
+    if bracket.url:
+        check_url(bracket.url, ("http", "https"), file, "bracket.url")
     if bracket.kind == "webhook" and not bracket.url:
         raise ConfigError(file, "bracket.url", "must be given for a webhook")
     if bracket.kind == "start.gg":
@@ -64,6 +65,6 @@ def _check_token(bracket: Bracket, file: str) -> None:
     try:
         readable = "\0" not in bracket.token_file and os.access(Path(bracket.token_file).expanduser(), os.R_OK)
     except RuntimeError as error:
-        raise ConfigError(file, "bracket.token_file", f"no such home folder: {bracket.token_file}") from error
+        raise ConfigError(file, "bracket.token_file", "no such home folder", found=bracket.token_file) from error
     if not readable:
-        raise ConfigError(file, "bracket.token_file", f"cannot be read: {bracket.token_file}")
+        raise ConfigError(file, "bracket.token_file", "cannot be read", found=bracket.token_file)

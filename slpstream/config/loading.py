@@ -12,7 +12,6 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import msgspec
 
@@ -36,6 +35,7 @@ from slpstream.config.sections import (
     Web,
     all_keys,
 )
+from slpstream.config.urls import check_broker_url, check_url
 from slpstream.model.errors import ConfigError
 from slpstream.model.messages import ON_AIR
 from slpstream.model.template import Template
@@ -44,13 +44,14 @@ from slpstream.system.files import real_path
 _STATION_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _BACKSLASH_HINT = "; in double quotes write each backslash twice, or put the path in single quotes: 'C:\\Users\\me'"
 _SOURCES = ("folder", "console", "dolphin")
+_HTTP = ("http", "https")
 _RELAY_PORTS = {"relay_port": "tcp", "raw_relay_port": "tcp", "relay_enet_port": "udp"}
 
 
 def load(path: Path) -> Config:
     """Load a configuration file. Raises `ConfigError`."""
     try:
-        text = path.read_bytes().decode()
+        text = path.read_bytes().decode("utf-8-sig")  # editors on Windows write a byte order mark
     except OSError as error:
         raise ConfigError(str(path), "", f"cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
@@ -60,6 +61,8 @@ def load(path: Path) -> Config:
     except tomllib.TOMLDecodeError as error:
         hint = _BACKSLASH_HINT if re.search("Invalid hex value|Unescaped", str(error)) else ""
         raise ConfigError(str(path), "", f"is not TOML: {error}{hint}") from error
+    except RecursionError:
+        raise ConfigError(str(path), "", "has lists or tables that are nested too deeply") from None
     return check(table, file=str(path))
 
 
@@ -73,7 +76,7 @@ def check(table: Mapping[str, Any], *, file: str = "configuration") -> Config:
     _check_server(config.server, file)
     _check_hosts(config, file)
     if _is_file(config.store.folder, file, "store.folder"):
-        raise ConfigError(file, "store.folder", f"is a file: {config.store.folder}")
+        raise ConfigError(file, "store.folder", "is a file", found=config.store.folder)
     _check_web(config.web, file)
     _check_stations(config.stations, config.relay, file)
     _check_sinks(config, file)
@@ -163,7 +166,7 @@ def _check_hosts(config: Config, file: str) -> None:
 def _check_readable(path: str, file: str, key: str) -> None:
     """Refuse a file that is missing or unreadable."""
     if path and ("\0" in path or not os.access(_expanded(path, file, key), os.R_OK)):
-        raise ConfigError(file, key, f"cannot be read: {path}")
+        raise ConfigError(file, key, "cannot be read", found=path)
 
 
 def _is_file(path: str, file: str, key: str) -> bool:
@@ -176,11 +179,11 @@ def _is_file(path: str, file: str, key: str) -> bool:
 
 def _expanded(path: str, file: str, key: str) -> Path:
     if "\0" in path:
-        raise ConfigError(file, key, f"expected a path, found {path!r}")
+        raise ConfigError(file, key, "expected a path without a null character", found=repr(path))
     try:
         return Path(path).expanduser()
     except RuntimeError as error:
-        raise ConfigError(file, key, f"no such home folder: {path}") from error
+        raise ConfigError(file, key, "no such home folder", found=path) from error
 
 
 def _check_web(web: Web, file: str) -> None:
@@ -189,9 +192,9 @@ def _check_web(web: Web, file: str) -> None:
     try:
         is_folder = _expanded(web.overlay_folder, file, "web.overlay_folder").is_dir()
     except OSError as error:
-        raise ConfigError(file, "web.overlay_folder", f"cannot be used: {error}") from error
+        raise ConfigError(file, "web.overlay_folder", "cannot be used", found=error) from error
     if not is_folder:
-        raise ConfigError(file, "web.overlay_folder", f"is not a folder: {web.overlay_folder}")
+        raise ConfigError(file, "web.overlay_folder", "is not a folder", found=web.overlay_folder)
 
 
 def _check_stations(stations: Sequence[StationConfig], relay: Relay, file: str) -> None:
@@ -210,7 +213,7 @@ def _check_stations(stations: Sequence[StationConfig], relay: Relay, file: str) 
             found = " and ".join(sources) or "none"
             raise ConfigError(file, f"{key}.folder", f"expected one source, folder, console or dolphin; found {found}")
         if _is_file(station.folder, file, f"{key}.folder"):
-            raise ConfigError(file, f"{key}.folder", f"is a file: {station.folder}")
+            raise ConfigError(file, f"{key}.folder", "is a file", found=station.folder)
         for name in ("console", "dolphin"):
             if getattr(station, name):
                 _check_address(getattr(station, name), file, f"{key}.{name}")
@@ -245,19 +248,18 @@ def _check_address(text: str, file: str, key: str) -> None:
 def _check_sinks(config: Config, file: str) -> None:
     for i, webhook in enumerate(config.webhooks):
         key = f"webhooks[{i}]"
-        if not re.fullmatch(r"https?://[^/\s]+\S*", webhook.url):
-            raise ConfigError(file, f"{key}.url", f"expected http:// or https://, found {webhook.url!r}")
+        check_url(webhook.url, _HTTP, file, f"{key}.url")
         if not webhook.secret_file:
             raise ConfigError(file, f"{key}.secret_file", "expected a file")
         _check_readable(webhook.secret_file, file, f"{key}.secret_file")
     folders = [(f"jsonl[{i}].folder", sink.folder) for i, sink in enumerate(config.jsonl)]
     for key, folder in [*folders, ("obs.folder", config.obs.folder), ("recordings.folder", config.recordings.folder)]:
         if _is_file(folder, file, key):
-            raise ConfigError(file, key, f"is a file: {folder}")
+            raise ConfigError(file, key, "is a file", found=folder)
     _check_playback(config, file)
     fanout = config.fanout
-    if fanout.url and not re.match(r"(redis|rediss|redis\+cluster|rediss\+cluster)://[^/\s]", fanout.url):
-        raise ConfigError(file, "fanout.url", f"expected redis://, rediss:// or redis+cluster://, found {fanout.url!r}")
+    if fanout.url:
+        check_broker_url(fanout.url, file)
     _check_readable(config.obs.password_file, file, "obs.password_file")
     for name in ("password_file", "ca_file"):
         _check_readable(getattr(fanout, name), file, f"fanout.{name}")
@@ -278,8 +280,8 @@ def _check_chats(chats: Sequence[Chat], file: str) -> None:
                 raise ConfigError(file, f"{key}.{name}", str(error)) from error
         if chat.link and not re.match(r"https?://[^/\s]", chat.link):
             raise ConfigError(file, f"{key}.link", f"expected http:// or https://, found {chat.link!r}")
-        if chat.avatar_url and not re.fullmatch(r"https?://[^/\s]+\S*", chat.avatar_url):
-            raise ConfigError(file, f"{key}.avatar_url", f"expected http:// or https://, found {chat.avatar_url!r}")
+        if chat.avatar_url:
+            check_url(chat.avatar_url, _HTTP, file, f"{key}.avatar_url")
         if re.search("discord|clyde|```", chat.username, re.IGNORECASE):
             raise ConfigError(file, f"{key}.username", f"Discord does not allow the name {chat.username!r}")
 
@@ -291,16 +293,16 @@ def _check_scoreboards(config: Config, file: str) -> None:
         _check_followed(board.station, config, file, f"{key}.station")
         _check_keys_of_kind(board, file, key)
         if board.kind == "tournament-stream-helper":
-            if board.url and not re.fullmatch(r"http://[^/\s]+/?", board.url):
-                raise ConfigError(file, f"{key}.url", f"expected http://host:port, found {board.url!r}")
+            if board.url:
+                _check_helper_url(board.url, file, f"{key}.url")
             continue
         if not board.path:
             raise ConfigError(file, f"{key}.path", "must be given")
         path = _expanded(board.path, file, f"{key}.path")
         if board.kind != "streamcontrol" and _is_file(board.path, file, f"{key}.path"):
-            raise ConfigError(file, f"{key}.path", f"is a file: {board.path}")
+            raise ConfigError(file, f"{key}.path", "is a file", found=board.path)
         if path in paths:
-            raise ConfigError(file, f"{key}.path", f"is that of {paths[path]} too: {board.path}")
+            raise ConfigError(file, f"{key}.path", f"is that of {paths[path]} too", found=board.path)
         paths[path] = key
         for name, value in board.mapping.items():
             if value not in SCOREBOARD_VALUES:
@@ -308,6 +310,13 @@ def _check_scoreboards(config: Config, file: str) -> None:
                 raise ConfigError(file, f"{key}.mapping.{name}", f"expected one of {known}; found {value!r}")
             if board.kind == "text" and not re.fullmatch(r"[^\0-\x1f/\\:*?\"<>|.][^\0-\x1f/\\:*?\"<>|]{0,99}", name):
                 raise ConfigError(file, f"{key}.mapping", f"expected names of files, found {name!r}")
+
+
+def _check_helper_url(url: str, file: str, key: str) -> None:
+    expected = "expected http://host:port"
+    parts = check_url(url, ("http",), file, key, expected=expected)
+    if parts.path not in ("", "/") or parts.query or parts.fragment:
+        raise ConfigError(file, key, expected)
 
 
 def _check_keys_of_kind(board: Scoreboard, file: str, key: str) -> None:
@@ -357,7 +366,7 @@ def _check_handover(config: Config, file: str) -> None:
     handover = config.handover
     if handover.folder:
         if _is_file(handover.folder, file, "handover.folder"):
-            raise ConfigError(file, "handover.folder", f"is a file: {handover.folder}")
+            raise ConfigError(file, "handover.folder", "is a file", found=handover.folder)
         _check_unwatched(config, file)
     for key, placeholders in (("replay_name", REPLAY_PLACEHOLDERS), ("zip_name", ZIP_PLACEHOLDERS)):
         unknown = set(re.findall(r"\{(\w*)\}", getattr(handover, key))) - set(placeholders)
@@ -373,8 +382,8 @@ def _check_unwatched(config: Config, file: str) -> None:
     for i, station in enumerate(config.stations):
         _expanded(station.folder, file, f"stations[{i}].folder")
         if folder.is_relative_to(real_path(station_folder(station, recordings))):
-            what = f"is in the folder of the station {station.id}, which would read the zips: {config.handover.folder}"
-            raise ConfigError(file, "handover.folder", what)
+            what = f"is in the folder of the station {station.id}, which would read the zips"
+            raise ConfigError(file, "handover.folder", what, found=config.handover.folder)
 
 
 def _check_playback(config: Config, file: str) -> None:
@@ -386,7 +395,7 @@ def _check_playback(config: Config, file: str) -> None:
     except OSError:
         is_folder = False  # as on an unmounted share, which may come back
     if is_folder:
-        raise ConfigError(file, "playback.file", f"is a folder: {playback.file}")
+        raise ConfigError(file, "playback.file", "is a folder", found=playback.file)
     if not playback.station:
         raise ConfigError(file, "playback.station", f"expected the id of a station, or {ON_AIR!r}")
     _check_followed(playback.station, config, file, "playback.station")
@@ -396,11 +405,6 @@ def _check_seats(seats: Seats, file: str) -> None:
     if not seats.address:
         return
     expected = "expected http:// or https:// with a host, and at most a port and a path"
-    try:
-        parts = urlsplit(seats.address)
-        _ = parts.port
-    except ValueError as error:
-        raise ConfigError(file, "seats.address", f"{expected}: {error}") from error
-    known = parts.scheme in ("http", "https") and parts.hostname and parts.username is None
-    if not known or parts.query or parts.fragment or re.search(r"[\s\x00-\x1f]", seats.address):
-        raise ConfigError(file, "seats.address", f"{expected}, got {seats.address!r}")
+    parts = check_url(seats.address, _HTTP, file, "seats.address", expected=expected)
+    if parts.username is not None or parts.query or parts.fragment:
+        raise ConfigError(file, "seats.address", expected)

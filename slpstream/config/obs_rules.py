@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from string import Formatter
 
 from slpstream.config.sections import EACH_SUBFOLDER, Config, ObsRule
+from slpstream.config.urls import check_url
 from slpstream.model.errors import ConfigError
 from slpstream.model.messages import ON_AIR
 
@@ -30,8 +30,8 @@ _CONDITIONS = (
 def check_obs(config: Config, file: str) -> None:
     """Raises `ConfigError`, which names `file`."""
     url = config.obs.url
-    if url and not _is_address(url):
-        raise ConfigError(file, "obs.url", f"expected ws://HOST:PORT, found {url!r}")
+    if url:
+        _check_address(url, file)
     if config.obs_rules and not url:
         raise ConfigError(file, "obs.url", "expected the address of OBS, because there are [[obs_rules]]")
     for i, rule in enumerate(config.obs_rules):
@@ -46,10 +46,12 @@ def check_obs(config: Config, file: str) -> None:
             raise ConfigError(file, f"{key}.station", f"no such station: {rule.station!r}")
 
 
-def _is_address(url: str) -> bool:
-    """Whether this is `ws://HOST:PORT`. Without a port it would be that of web servers."""
-    found = re.fullmatch(r"ws://[^/\s?#@]+:(\d{1,5})/?", url)
-    return found is not None and 0 < int(found[1]) <= 65535
+def _check_address(url: str, file: str) -> None:
+    """Without a port it would be that of web servers."""
+    expected = "expected ws://HOST:PORT"
+    parts = check_url(url, ("ws",), file, "obs.url", expected=expected)
+    if parts.port is None or parts.username is not None or parts.path not in ("", "/") or parts.query or parts.fragment:
+        raise ConfigError(file, "obs.url", expected)
 
 
 def _can_exist(station: str, config: Config) -> bool:

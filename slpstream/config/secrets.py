@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from pathlib import Path
 
 from slpstream.model.errors import ConfigError
@@ -13,10 +14,18 @@ def read_secret(path: Path, key: str) -> str:
     Raises `ConfigError`, which names `key`, when the file cannot be read or the line is empty.
     """
     try:
-        text = path.expanduser().read_text(encoding="utf-8")
-    except (OSError, RuntimeError, UnicodeDecodeError) as error:
-        raise ConfigError("configuration", key, f"cannot be read: {error}") from error
-    secret = text.split("\n", 1)[0].strip()
+        return read_secret_bytes(path, key).decode()
+    except UnicodeDecodeError:  # the error has a part of the secret
+        raise ConfigError("configuration", key, "the first line is not UTF-8") from None
+
+
+def read_secret_bytes(path: Path, key: str) -> bytes:
+    """The same for a secret that need not be text."""
+    try:
+        data = path.expanduser().read_bytes()
+    except (OSError, RuntimeError) as error:
+        raise ConfigError("configuration", key, "cannot be read", found=error) from error
+    secret = data.removeprefix(BOM_UTF8).split(b"\n", 1)[0].strip()  # editors on Windows write a byte order mark
     if not secret:
         raise ConfigError("configuration", key, "the first line is empty")
     return secret

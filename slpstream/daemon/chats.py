@@ -29,8 +29,8 @@ def chat_receivers(wanted: Sequence[Chat]) -> list[Receiver]:
         url = read_secret(Path(chat.url_file), key)
         try:
             authority = target_of(url).authority
-        except ValueError:  # its message has the URL, which is a secret
-            raise ConfigError("configuration", key, "the first line is not an http:// or https:// URL") from None
+        except ValueError as error:
+            raise ConfigError("configuration", key, f"the first line: {error}") from None
         name = chat.name or authority
         names[name] += 1
         receiver = Receiver(

@@ -177,8 +177,8 @@ class Daemon:
     async def _reload(self, read_again: ReadAgain) -> schemas.Reloaded:
         try:
             read, stations = await trio.to_thread.run_sync(read_again)
+            await trio.to_thread.run_sync(check_startable, read, stations)
             outcome = changes(self._config, read)
-            check_sources(stations)
             access = await trio.to_thread.run_sync(access_of, outcome.config.server)
         except ConfigError as error:
             self._log.error("configuration refused; the old one stays", what=str(error))
@@ -189,6 +189,7 @@ class Daemon:
         self._config = config = outcome.config
         if any(key.startswith("log.") for key in outcome.applied):
             logs.configure(config.log.format, config.log.level)
+        self._access = access
         if self._web is not None:
             self._web.configure(access, limits_of(config))
         self.sets.use(_rules(config))
@@ -733,6 +734,14 @@ class Daemon:
         return {name.removesuffix("_total"): int(self.metrics.total(f"slpstream_{name}")) for name in names}
 
 
+def check_startable(config: Config, stations: list[StationConfig]) -> None:
+    """Raises `ConfigError` for a checked configuration with which a daemon would not start on this machine. Blocks.
+
+    Putting the parts together is the check, so that no part needs a second one.
+    """
+    Daemon(config, stations)
+
+
 def _playback(config: Config, hub: Hub, metrics: Metrics) -> Playback | None:
     """The Playback Dolphin; `None` if none is configured."""
     if not config.playback.file:
@@ -763,4 +772,4 @@ def _temporary_database(temporary: ExitStack) -> Database:
             return open_database(Path(folder) / FILE_NAME)
         except (OSError, sqlite3.Error) as error:
             what = error
-    raise ConfigError("configuration", "store.folder", f"nothing can be written to: {what}") from what
+    raise ConfigError("configuration", "store.folder", "nothing can be written to", found=what) from what

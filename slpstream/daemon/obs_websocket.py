@@ -45,7 +45,7 @@ async def _password(file: Path | None) -> str | None:
     try:
         return await trio.to_thread.run_sync(read_secret, file, "obs.password_file")
     except ConfigError as error:
-        raise SinkError(str(error)) from None
+        raise SinkError(error.for_clients) from None
 
 
 def rule_of(wanted: ObsRule) -> Rule:

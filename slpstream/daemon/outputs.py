@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import trio
 
-from slpstream.config import Config
+from slpstream.config import Config, read_secret_bytes
 from slpstream.config.sections import Chat, JsonLines, Webhook
 from slpstream.game.described import DescribedGame
 from slpstream.model.errors import ConfigError, SinkError
@@ -168,7 +168,7 @@ class Outputs:
         try:
             store = DeliveryStore(path, on_damage=warn)
         except (OSError, sqlite3.Error) as error:
-            raise ConfigError("configuration", "store.folder", f"cannot be used for deliveries: {error}") from error
+            raise ConfigError("configuration", "store.folder", "cannot be used for deliveries", found=error) from error
         configured = {receiver.id for _, receiver in (*self._receivers, *self._chat_receivers)}
         try:
             with suppress(SinkError):  # damage that nothing before has found: the database is a new one now
@@ -176,7 +176,7 @@ class Outputs:
             store.retain(configured)
         except SinkError as error:
             store.close()
-            raise ConfigError("configuration", "store.folder", f"cannot be written to: {error.what}") from error
+            raise ConfigError("configuration", "store.folder", "cannot be written to", found=error.what) from error
         return store
 
     def _count(self, outcome: str, number: int) -> None:
@@ -231,15 +231,8 @@ def _receivers(webhooks: Sequence[Webhook]) -> list[Receiver]:
     found: list[Receiver] = []
     ids, names = Counter[str](), Counter[str]()
     for i, wanted in enumerate(webhooks):
-        try:
-            secret = Path(wanted.secret_file).expanduser().read_bytes().split(b"\n", 1)[0].strip()
-            name = target_of(wanted.url).authority
-        except OSError as error:
-            raise ConfigError("configuration", f"webhooks[{i}].secret_file", f"cannot be read: {error}") from error
-        except ValueError as error:
-            raise ConfigError("configuration", f"webhooks[{i}].url", str(error)) from error
-        if not secret:
-            raise ConfigError("configuration", f"webhooks[{i}].secret_file", "the first line is empty")
+        secret = read_secret_bytes(Path(wanted.secret_file), f"webhooks[{i}].secret_file")
+        name = target_of(wanted.url).authority
         id = hashlib.sha256(wanted.url.encode()).hexdigest()[:16]
         found.append(
             Receiver(
@@ -264,7 +257,7 @@ def _check_folders(jsonl: Sequence[JsonLines]) -> None:
     folders = [Path(wanted.folder).expanduser().resolve() for wanted in jsonl]
     for i, folder in enumerate(folders):
         if folder in folders[:i]:
-            raise ConfigError("configuration", f"jsonl[{i}].folder", f"is there twice: {folder}")
+            raise ConfigError("configuration", f"jsonl[{i}].folder", "is there twice", found=folder)
 
 
 def _bracket_set(payload: Mapping[str, Any]) -> Mapping[str, Any] | None:

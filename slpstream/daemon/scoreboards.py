@@ -12,7 +12,6 @@ from typing import Any
 import trio
 
 from slpstream.config import Scoreboard as ScoreboardConfig
-from slpstream.model.errors import ConfigError
 from slpstream.model.messages import ON_AIR
 from slpstream.outputs.scoreboards.board import Board
 from slpstream.outputs.scoreboards.followed_station import FollowedStation
@@ -27,17 +26,17 @@ class Scoreboards:
     """All scoreboards. `run` each of `boards`."""
 
     def __init__(self, wanted: Sequence[ScoreboardConfig], metrics: Metrics, limiter: trio.CapacityLimiter) -> None:
-        """Files are written in threads of `limiter`. Raises `ConfigError`."""
+        """Files are written in threads of `limiter`."""
         self._metrics = metrics
         self._limiter = limiter
         self._on_air = FollowedStation()
         self._followed = {ON_AIR: self._on_air}
         names = Counter[str]()
         self.boards: list[Scoreboard] = []
-        for i, each in enumerate(wanted):
+        for each in wanted:
             name = each.name or each.kind
             names[name] += 1
-            self.boards.append(self._scoreboard(each, name if names[name] == 1 else f"{name}-{names[name]}", i))
+            self.boards.append(self._scoreboard(each, name if names[name] == 1 else f"{name}-{names[name]}"))
 
     async def follow_on_air(self, on_air: OnAir) -> None:
         """Turn scoreboards to the station on air, until cancelled."""
@@ -55,16 +54,13 @@ class Scoreboards:
         """The scoreboards that cannot be updated."""
         return [f"scoreboard {board.name}: {board.trouble}" for board in self.boards if board.trouble is not None]
 
-    def _scoreboard(self, wanted: ScoreboardConfig, name: str, place: int) -> Scoreboard:
+    def _scoreboard(self, wanted: ScoreboardConfig, name: str) -> Scoreboard:
         followed = self._followed.setdefault(wanted.station, FollowedStation(wanted.station))
         count = partial(self._count, name)
         if wanted.kind == "tournament-stream-helper":
             from slpstream.outputs.scoreboards import tournament_stream_helper as tsh  # noqa: PLC0415
 
-            try:
-                helper = tsh.TournamentStreamHelper(wanted.url or _DEFAULT_URL, wanted.number)
-            except ValueError as error:
-                raise ConfigError("configuration", f"scoreboards[{place}].url", str(error)) from error
+            helper = tsh.TournamentStreamHelper(wanted.url or _DEFAULT_URL, wanted.number)
             return Scoreboard(name, followed, helper.update, check_seconds=tsh.CHECK_SECONDS, on_outcome=count)
         return Scoreboard(name, followed, self._file_update(wanted), on_outcome=count)
 

@@ -47,7 +47,7 @@ def formats() -> tuple[Format, ...]:
         try:
             format_ = entry.load()
         except (ImportError, AttributeError, TypeError) as error:  # TypeError: made for another version of `Format`
-            raise ConfigError(f"entry point {entry.name}", entry.value, f"cannot be loaded: {error}") from error
+            raise ConfigError(f"entry point {entry.name}", entry.value, "cannot be loaded", found=error) from error
         if not isinstance(format_, Format):
             raise ConfigError(f"entry point {entry.name}", entry.value, "expected a slpstream.formats.Format")
         if any(format_.name == other.name for other in found):

@@ -27,13 +27,24 @@ def _restored(kind: type[SlpstreamError], texts: tuple[Any, ...], values: dict[s
 
 
 class ConfigError(SlpstreamError):
-    """A configuration that cannot be used (exit code 78). Names the file, the key and what was expected."""
+    """A configuration that cannot be used (exit code 78). Names the file, the key and what was expected.
 
-    def __init__(self, file: str, key: str, expected: str) -> None:
-        super().__init__(f"{file}: {key}: {expected}" if key else f"{file}: {expected}")
+    No text of it has a secret, such as a URL with a password. Paths are in `found` alone.
+    """
+
+    def __init__(self, file: str, key: str, expected: str, *, found: object = "") -> None:
+        """`found` is what was found instead, for the log and the terminal: a path, or an error that can name one."""
+        what = f"{expected}: {found}" if str(found) else expected
+        super().__init__(f"{file}: {key}: {what}" if key else f"{file}: {what}")
         self.file = file
         self.key = key
         self.expected = expected
+        self.found = str(found)
+
+    @property
+    def for_clients(self) -> str:
+        """The message without any path of the server, for responses."""
+        return f"{self.key}: {self.expected}" if self.key else f"the file {self.expected}"
 
 
 class StoreError(SlpstreamError):

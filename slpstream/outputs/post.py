@@ -21,6 +21,7 @@ from slpstream.model.errors import SinkError
 _RECEIVE_BYTES = 16 * 1024
 _MAX_DRAINED_BYTES = 64 * 1024
 _MAX_HEAD_BYTES = 32 * 1024
+_NO_URL = "expected an http:// or https:// URL, with a host and a port up to 65535"
 _PORTS = {"http": 80, "https": 443}
 _SAFE = "%/?:@!$&'()*+,;=-._~[]"
 """Characters of a path and query that are not escaped. `%` is one of them: it belongs to existing escapes."""
@@ -39,13 +40,17 @@ class Target(NamedTuple):
 
 
 def target_of(url: str) -> Target:
-    """Parse an http or https URL. Raises `ValueError` for any other text."""
-    parts = urlsplit(url)
-    if parts.scheme not in _PORTS or not parts.hostname:
-        raise ValueError(f"expected http:// or https://, found {url!r}")
-    port = parts.port or _PORTS[parts.scheme]
+    """Parse an http or https URL. Raises `ValueError` for any other text, without that text, which can be a secret."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+        host = (parts.hostname or "").encode("idna").decode()
+    except ValueError:  # the error has a part of the URL
+        raise ValueError(_NO_URL) from None
+    if parts.scheme not in _PORTS or not host:
+        raise ValueError(_NO_URL)
+    port = port or _PORTS[parts.scheme]
     path = quote((parts.path or "/") + (f"?{parts.query}" if parts.query else ""), safe=_SAFE)
-    host = parts.hostname.encode("idna").decode()
     bracketed = f"[{host}]" if ":" in host else host
     authority = bracketed if port == _PORTS[parts.scheme] else f"{bracketed}:{port}"
     return Target(parts.scheme == "https", host, port, path, authority)

@@ -125,7 +125,7 @@ def endpoints(stations: Stations) -> list[Endpoint]:
         try:
             reloaded = await stations.reload()
         except ConfigError as error:
-            raise HTTPException(409, f"the old configuration stays: {error}") from None
+            raise HTTPException(409, f"the old configuration stays: {error.for_clients}") from None
         if reloaded is None:
             raise HTTPException(409, "there is no configuration file to read again")
         return await json_response(request, reloaded)

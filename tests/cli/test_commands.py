@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 import pytest
 
-from slpstream.cli import cli, main
+from slpstream.cli import check_config, cli, main
 from tests.cli.command_line import CONFIG, INPUT_OUTPUT, NO, USAGE, called, error_line, in_shell, slpstream
 from tests.marks import slow
 from tests.project import ROOT
@@ -233,6 +233,16 @@ def test_check_config_reports_errors_like_serve(tmp_path: Path) -> None:
     assert slpstream("serve", "--config", bad).returncode == CONFIG
     bad.write_text("[serve]\n")
     assert "serve: unknown key" in error_line(slpstream("check-config", bad))
+
+
+def test_check_config_says_what_happens_without_stations(tmp_path: Path) -> None:
+    file = tmp_path / "my.toml"
+    file.write_text("")
+    alone = called(check_config.command, file).stdout
+    assert alone == f"{file}: good; stations: none: the usual Slippi folders are watched\n"
+    file.write_text('[fanout]\nurl = "redis://broker"\n')
+    gateway = called(check_config.command, file).stdout
+    assert gateway.endswith("none: a gateway serves those of the broker; `serve` watches the usual Slippi folders\n")
 
 
 @pytest.mark.parametrize(("filename", "expected"), [(None, 0), ("a.slp", INPUT_OUTPUT)])

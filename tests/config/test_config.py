@@ -189,7 +189,87 @@ def test_error_names_file_key_and_what_was_expected(table: dict[str, Any], key: 
         config.check(table, file="my.toml")
     assert refused.value.key == key
     assert str(refused.value).startswith(f"my.toml: {key}: ")
-    assert expected in refused.value.expected
+    assert expected in str(refused.value)
+
+
+SECRET = "hunter2"
+URLS = [
+    ("obs", {"url": f"ws://user:{SECRET}@["}),
+    ("obs", {"url": f"ws://user:{SECRET}@obs:4455"}),
+    ("fanout", {"url": f"redis://user:{SECRET}@[x"}),
+    ("fanout", {"url": f"redis://user:{SECRET}@host:99999"}),
+    ("fanout", {"url": f"redis://user:{SECRET}"}),
+    ("fanout", {"url": f"redis://user:{SECRET}@host/a"}),
+    ("fanout", {"url": f"redis+cluster://user:{SECRET}@host/1"}),
+    ("fanout", {"url": f"http://user:{SECRET}@host"}),
+    ("fanout", {"url": f"redis://user:{SECRET}@a..b"}),
+    ("bracket", {"kind": "webhook", "url": f"http://user:{SECRET}@[", "token_file": __file__}),
+    ("seats", {"address": f"http://user:{SECRET}@host"}),
+    ("seats", {"address": f"http://host?{SECRET}"}),
+    ("webhooks", [{"url": f"https://user:{SECRET}@host:0", "secret_file": __file__}]),
+    ("webhooks", [{"url": f"https://host/a b?{SECRET}", "secret_file": __file__}]),
+    ("chat", [{"url_file": __file__, "avatar_url": f"https://[/{SECRET}"}]),
+    ("scoreboards", [{"kind": "tournament-stream-helper", "station": "a", "url": f"http://host/{SECRET}"}]),
+    ("scoreboards", [{"kind": "tournament-stream-helper", "station": "a", "url": f"http://user:{SECRET}@["}]),
+]
+
+
+@pytest.mark.parametrize(("section", "table"), URLS)
+def test_refused_url_is_not_shown(section: str, table: Any) -> None:
+    with pytest.raises(ConfigError) as refused:
+        config.check({section: table})
+    assert refused.value.key.removeprefix(section).lstrip("[0].") in ("url", "avatar_url", "address")
+    assert SECRET not in str(refused.value)
+
+
+def test_urls_of_brokers_may_have_a_password_with_any_characters() -> None:
+    for url in ("redis://:p w@redis_1", "rediss://user:a%40b@[::1]:6380/3", "redis+cluster://host:7000"):
+        assert config.check({"fanout": {"url": url}}).fanout.url == url
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        {"server": {"token_file": "/nowhere/x"}},
+        {"server": {"token_file": "~nobody-has-this-name/nowhere"}},
+        {"store": {"folder": __file__}},
+        {"web": {"overlay_folder": "/nowhere"}},
+        {"stations": [{"id": "a", "folder": __file__}]},
+        {"jsonl": [{"folder": __file__}]},
+        {"playback": {"file": str(Path(__file__).parent), "station": "a"}},
+        {"bracket": {"kind": "webhook", "url": "http://x", "token_file": "/nowhere/x"}},
+    ],
+)
+def test_clients_learn_no_paths_from_an_error(table: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError) as refused:
+        config.check(table, file="/etc/slpstream.toml")
+    assert "/" not in refused.value.for_clients
+    assert refused.value.for_clients.startswith(f"{refused.value.key}: ")
+    assert str(refused.value).startswith("/etc/slpstream.toml: ")
+
+
+@pytest.mark.parametrize("start", ["x = " + "[" * 5000, "x = " + "{a = " * 5000])
+def test_deeply_nested_file_is_refused(start: str, tmp_path: Path) -> None:
+    file = tmp_path / "my.toml"
+    file.write_text(start)
+    with pytest.raises(ConfigError, match="nested too deeply"):
+        config.load(file)
+
+
+def test_files_with_a_byte_order_mark_are_read_like_any_other(tmp_path: Path) -> None:
+    file = tmp_path / "my.toml"
+    file.write_text("[watch]\npace = true\n", encoding="utf-8-sig")
+    assert config.load(file).watch.pace
+    file.write_text("hunter2\r\n", encoding="utf-8-sig")
+    assert config.read_secret(file, "key") == "hunter2"
+    assert config.read_secret_bytes(file, "key") == b"hunter2"
+    file.write_text("\n", encoding="utf-8-sig")
+    with pytest.raises(ConfigError, match="first line is empty"):
+        config.read_secret(file, "key")
+    file.write_bytes(b"hunter2\xff\n")
+    with pytest.raises(ConfigError, match="the first line is not UTF-8") as refused:
+        config.read_secret(file, "key")
+    assert "hunter2" not in str(refused.value)
 
 
 @pytest.mark.parametrize(

@@ -103,7 +103,7 @@ class DaemonBracket:
         try:
             self._store = ReportStore(state_folder / FILE_NAME, on_damage=warn)
         except (OSError, sqlite3.Error) as error:
-            raise ConfigError("configuration", "store.folder", f"cannot be used for reports: {error}") from error
+            raise ConfigError("configuration", "store.folder", "cannot be used for reports", found=error) from error
 
     def close(self) -> None:
         """Close the queue, once nothing runs any more. Blocks."""
@@ -308,7 +308,7 @@ async def connection_of(config: BracketConfig, kind: BracketKind) -> Connection:
         try:
             return await trio.to_thread.run_sync(read_secret, Path(config.token_file), "bracket.token_file")
         except ConfigError as error:
-            raise SinkError(str(error)) from None
+            raise SinkError(error.for_clients) from None
 
     events = [event_slug(event) for event in config.events] if config.kind == "start.gg" else config.events
     return Connection(url, events, send, secret, signature, config.requests_per_minute)

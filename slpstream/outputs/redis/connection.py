@@ -12,14 +12,14 @@ import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 import coredis
 import trio
 from coredis.exceptions import RedisError
 from coredis.retry import NoRetryPolicy
 
-from slpstream.config import read_secret
+from slpstream.config import check_broker_url, read_secret
 from slpstream.model.errors import ConfigError
 from slpstream.outputs.redis.streams import FIELD, parse_id
 
@@ -61,19 +61,9 @@ class Address(NamedTuple):
 
 def address_of(url: str, password_file: str = "", ca_file: str = "") -> Address:
     """Parse `fanout.url`, of scheme `redis`, `rediss`, `redis+cluster` or `rediss+cluster`. Raises `ConfigError`."""
-    try:
-        parts = urlsplit(url)
-        port = parts.port
-        database = int(parts.path.strip("/") or 0)
-    except ValueError as error:
-        raise ConfigError(
-            "configuration", "fanout.url", f"expected scheme://user:password@host:port/db: {error}"
-        ) from None
+    parts = check_broker_url(url)
     scheme, _, cluster = parts.scheme.partition("+")
-    if scheme not in ("redis", "rediss") or cluster not in ("", "cluster") or not parts.hostname:
-        raise ConfigError("configuration", "fanout.url", f"expected redis://, rediss:// or redis+cluster://: {url!r}")
-    if cluster and database:
-        raise ConfigError("configuration", "fanout.url", "a cluster has only database 0")
+    database = int(parts.path.strip("/") or 0)
     password = unquote(parts.password) if parts.password else None
     if password_file:
         password = read_secret(Path(password_file), "fanout.password_file")
@@ -82,9 +72,11 @@ def address_of(url: str, password_file: str = "", ca_file: str = "") -> Address:
         try:
             context = ssl.create_default_context(cafile=str(Path(ca_file).expanduser()) if ca_file else None)
         except (OSError, ssl.SSLError) as error:
-            raise ConfigError("configuration", "fanout.ca_file", f"cannot be used: {error}") from error
+            raise ConfigError("configuration", "fanout.ca_file", "cannot be used", found=error) from error
     username = unquote(parts.username) if parts.username else None
-    return Address(parts.hostname, port or DEFAULT_PORT, username, password, database, bool(cluster), context)
+    return Address(
+        str(parts.hostname), parts.port or DEFAULT_PORT, username, password, database, bool(cluster), context
+    )
 
 
 @contextlib.asynccontextmanager

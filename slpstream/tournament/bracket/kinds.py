@@ -32,7 +32,7 @@ def kind_called(name: str) -> BracketKind:
     try:
         kind = entry.load()
     except (ImportError, AttributeError, TypeError) as error:  # TypeError: made for another version of `BracketKind`
-        raise ConfigError(f"entry point {name}", entry.value, f"cannot be loaded: {error}") from error
+        raise ConfigError(f"entry point {name}", entry.value, "cannot be loaded", found=error) from error
     if not isinstance(kind, BracketKind):
         raise ConfigError(f"entry point {name}", entry.value, "expected a BracketKind")
     return kind

@@ -1,0 +1,46 @@
+"""Checks of the URLs in a configuration. Errors never show a URL, which can hold a password."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from urllib.parse import SplitResult, urlsplit
+
+from slpstream.config.folders import resolvable
+from slpstream.model.errors import ConfigError
+
+_BROKERS = ("redis", "rediss", "redis+cluster", "rediss+cluster")
+_EXPECTED_BROKER = (
+    "expected scheme://user:password@host:port/db, where the scheme is redis, rediss, redis+cluster or rediss+cluster"
+)
+
+
+def check_url(url: str, schemes: Collection[str], file: str, key: str, *, expected: str = "") -> SplitResult:
+    """The parts of a URL with a host that a client can connect to. Raises `ConfigError`, which names `file` and `key`.
+
+    `expected` describes the URL for people; by default the schemes do.
+    """
+    named = " or ".join(f"{scheme}://" for scheme in schemes)
+    refusal = ConfigError(file, key, expected or f"expected {named}, with a host and no spaces")
+    try:
+        parts = urlsplit(url)
+        resolvable(parts.hostname or "")
+        has_port = parts.port is None or parts.port > 0  # `port` raises for one that is too large
+    except ValueError:
+        raise refusal from None  # the error has a part of the URL
+    without_user = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+    has_spaces = re.search(r"[\x00-\x1f\x7f]", url) or re.search(r"\s", without_user)
+    if parts.scheme not in schemes or not parts.hostname or not has_port or has_spaces:
+        raise refusal
+    return parts
+
+
+def check_broker_url(url: str, file: str = "configuration") -> SplitResult:
+    """The parts of the URL of a broker, `fanout.url`. Raises `ConfigError`."""
+    parts = check_url(url, _BROKERS, file, "fanout.url", expected=_EXPECTED_BROKER)
+    database = parts.path.strip("/")
+    if database and not re.fullmatch(r"[0-9]{1,9}", database):
+        raise ConfigError(file, "fanout.url", _EXPECTED_BROKER)
+    if int(database or 0) and parts.scheme.endswith("+cluster"):
+        raise ConfigError(file, "fanout.url", "a cluster has only database 0")
+    return parts
