@@ -17,6 +17,7 @@ from slpstream.cli.stats_rows import Figures, GameRow, PlayerRow, game_row, summ
 from slpstream.cli.stats_tables import ratio_text, share_text
 from slpstream.formats.slplog.writer import pack
 from tests.cli.command_line import INPUT_OUTPUT, NO, USAGE, called, error_line, on_terminal, slpstream
+from tests.formats.games import games as finished_games
 from tests.replays import SLP, needs_shared, replay_path
 from tests.synthetic.match import synthetic_match
 
@@ -169,6 +170,26 @@ def test_other_files_are_read_after_a_broken_one(games: Path, tmp_path: Path) ->
         assert (done.exit_code, done.stdout) == (NO, "")
         assert error_line(done) == f"slpstream: {bad}: not a Slippi replay, at offset 0"
         assert stats(missing, *options).exit_code == INPUT_OUTPUT
+
+
+def test_lines_of_slippi_js_can_be_assigned_to_their_files(games: Path, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.slp"
+    bad.write_text("this is no replay")
+    done = stats(games / "Game_a.slp", bad, games / "Game_b.slp", "--json", "--compat", "slippi-js")
+    lines = [json.loads(line) for line in lines_of(done)]
+    assert [None if line is None else line["lastFrame"] for line in lines] == [
+        open_replay(games / "Game_a.slp").game_end.last_frame,
+        None,
+        open_replay(games / "Game_b.slp").game_end.last_frame,
+    ]
+
+
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_format_without_stats_is_named_once(options: tuple[str, ...], tmp_path: Path) -> None:
+    race = tmp_path / "race.gci"
+    race.write_bytes(finished_games()["race.gci"])
+    done = stats(race, *options)
+    assert (done.exit_code, error_line(done)) == (NO, f"slpstream: {race}: gci replays have no stats")
 
 
 def test_damaged_game_is_shown_up_to_the_damage(games: Path, tmp_path: Path) -> None:
