@@ -20,7 +20,7 @@ from slpstream.formats.registry import of_name
 from slpstream.formats.slplog.open_log import as_replay, is_log, replay_name
 from slpstream.game.described import DescribedGame
 from slpstream.game.pipeline import Deriver, Pipeline
-from slpstream.model.errors import FormatError, Unreadable, Unsupported
+from slpstream.model.errors import FormatError, Unreadable, UnsupportedFile
 from slpstream.model.events import Diagnostic, Event, GameEnd, GameStart, Metadata, first_of
 from slpstream.model.messages import FramesMode, LogMessage
 from slpstream.model.setup import CodeList
@@ -189,9 +189,9 @@ class Replay:
         for a file of more than a gigabyte.
         """
         if not self._fits:
-            raise Unsupported(f"{self.path}: too large for columns, {_MAX_COLUMNS_BYTES >> 30} GiB at most", offset=0)
+            raise UnsupportedFile(f"too large for columns, {_MAX_COLUMNS_BYTES >> 30} GiB at most")
         if self._format.whole is None:
-            raise Unsupported(f"{self.path}: {self._format.name} replays have no columns", offset=0)
+            raise UnsupportedFile(f"{self._format.name} replays have no columns")
         whole = self._format.whole(self._data) if self._whole is None else self._whole
         frames: Frames = whole.frames
         return frames
@@ -207,7 +207,7 @@ class Replay:
         try:
             return game_rows(self.frames, self.settings, sending=sending)
         except NotForTraining as reason:
-            raise Unsupported(f"{self.path}: {reason}", offset=0) from None
+            raise UnsupportedFile(str(reason)) from None
 
     @property
     def diagnostics(self) -> list[Diagnostic]:
@@ -232,7 +232,7 @@ class Replay:
         from slpstream.tournament.controllers.check import checked  # noqa: PLC0415
 
         if self._format.make_stats() is not SlippiStats:
-            raise Unsupported(f"{self.path}: {self._format.name} replays have no controllers to check", offset=0)
+            raise UnsupportedFile(f"{self._format.name} replays have no controllers to check")
         return checked(self.settings, _read_to_end(self.path, self.new_reader()))
 
     def situations(self, query: str) -> list[Occurrence]:
@@ -247,7 +247,7 @@ class Replay:
         wanted = parsed(query)
         whole: SlippiGame | None = cast(Any, self._whole)
         if not isinstance(self.settings if whole is None else whole.start.settings, Settings):
-            raise Unsupported(f"{self.path}: {self._format.name} replays have no situations", offset=0)
+            raise UnsupportedFile(f"{self._format.name} replays have no situations")
         if whole is not None:
             from slpstream.search.situations.whole import whole_situations  # noqa: PLC0415
 
@@ -262,12 +262,20 @@ class Replay:
             occurrences += search.take(events)
         return occurrences + search.finish()
 
+    @property
+    def _why_no_stats(self) -> str:
+        if self._format.make_stats() is None:
+            return f"{self._format.name} replays have no stats"
+        return (
+            f"{self._format.name} replays have stats of another kind than Slippi's, in the messages of the topic stats"
+        )
+
     def _computed(self, *, compat: bool, crew: bool) -> SlippiStats:
         from slpstream.stats import SlippiStats  # noqa: PLC0415 -- loaded only for those who ask for stats
         from slpstream.stats.whole import whole_stats  # noqa: PLC0415
 
         if self._format.make_stats() is not SlippiStats:
-            raise Unsupported(f"{self.path}: {self._format.name} replays have no stats", offset=0)
+            raise UnsupportedFile(self._why_no_stats)
         known = self._stats.get((compat, crew))
         if known is None:
             whole: SlippiGame | None = cast(Any, self._whole)
@@ -482,14 +490,14 @@ async def _follow_rows(path: Path, sending: Sending) -> AsyncGenerator[np.void, 
     file = _followed(path)
     format_ = of_name(file.name)
     if format_.whole is None:
-        raise Unsupported(f"{path}: {format_.name} replays have no columns", offset=0)
+        raise UnsupportedFile(f"{format_.name} replays have no columns")
     reader, rows = format_.new_reader(file.name), LiveRows(sending=sending)
     async with aclosing(_decoded(file, format_, reader)) as batches:
         async for events in batches:
             try:
                 made = list(rows.take(events))
             except NotForTraining as reason:
-                raise Unsupported(f"{path}: {reason}", offset=0) from None
+                raise UnsupportedFile(str(reason)) from None
             for row in made:
                 yield row
             if reader.failure is not None and not rows.began:

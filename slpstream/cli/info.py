@@ -19,7 +19,7 @@ from slpstream.cli import report, report_error
 from slpstream.cli.progress import progress_bar
 from slpstream.cli.replay_files import at_hand, each_replay, fail_without_replays, find_files, has_archives
 from slpstream.cli.replay_options import personal_option, strict_option
-from slpstream.model.errors import FormatError, SourceError
+from slpstream.model.errors import FormatError, SourceError, UnsupportedFile
 from slpstream.system.member_paths import path_text, shown_name
 from slpstream.system.text import printable
 
@@ -171,7 +171,7 @@ def _draw_track(path: Path) -> None:
     data = b"".join(read_chunks(path))
     reader = open_replay(path).new_reader()
     if not isinstance(reader, StuntsReader):
-        raise FormatError("replays of this format have no track", offset=0)
+        raise UnsupportedFile("replays of this format have no track")
     click.echo(draw(reader.read(data).replay.track))
 
 

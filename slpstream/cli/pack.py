@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from slpstream.api import read_chunks
-from slpstream.cli import EXIT_INPUT_OUTPUT, EXIT_NO, report
+from slpstream.cli import EXIT_INPUT_OUTPUT, report, report_error
 from slpstream.cli.atomic_file import write_atomically
 from slpstream.formats.interface import SNIFFED_BYTES
 from slpstream.formats.registry import choose, of_name
@@ -16,7 +16,7 @@ from slpstream.formats.slplog.container import SUFFIX
 from slpstream.formats.slplog.open_log import is_log
 from slpstream.formats.slplog.pads import KEYFRAME_FRAMES
 from slpstream.formats.slplog.writer import MAX_KEYFRAME_FRAMES, new_writer
-from slpstream.model.errors import SourceError, Unsupported
+from slpstream.model.errors import SourceError, Unsupported, UnsupportedFile
 from slpstream.system.text import printable
 
 
@@ -66,8 +66,7 @@ def command(files: tuple[Path, ...], out: Path, keyframe_frames: int, overwrite:
             else:
                 source_bytes, log_bytes = pack_file(file, target, keyframe_frames, overwrite=overwrite)
         except Unsupported as error:
-            report(error.what)
-            code = max(code, EXIT_NO)
+            code = max(code, report_error(file, error))
         except SourceError as error:
             report(str(error))
             code = EXIT_INPUT_OUTPUT
@@ -88,7 +87,7 @@ def pack_file(file: Path, target: Path, keyframe_frames: int, *, overwrite: bool
     replay log.
     """
     if is_log(file):
-        raise Unsupported(f"{file}: is already a replay log", offset=0)
+        raise UnsupportedFile("is already a replay log")
     data = b"".join(read_chunks(file))
     format_ = choose(file.name, data[:SNIFFED_BYTES], len(data))
     writer = new_writer("" if format_ is None else format_.name, file.name, keyframe_frames)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from slpstream.cli import EXIT_NO, fail
-from slpstream.model.errors import FormatError, SourceError, Unreadable
+from slpstream.model.errors import FormatError, SourceError, Unreadable, UnsupportedFile
 from slpstream.sources.archives.names import holds_replay, is_archive
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ def open_exportable(file: Path) -> Replay:
 
     replay = open_replay(file)
     if not replay.has_columns:
-        raise FormatError(f"{replay.format} replays have no columns and cannot be exported", offset=0)
+        raise UnsupportedFile(f"{replay.format} replays have no columns and cannot be exported")
     return replay
 
 

@@ -58,9 +58,10 @@ class FormatError(SlpstreamError):
     """
 
     code = "format_error"
+    shows_offset = True
 
     def __init__(self, what: str, *, offset: int, command: int | None = None) -> None:
-        super().__init__(f"{what}, at offset {offset}")
+        super().__init__(f"{what}, at offset {offset}" if self.shows_offset else what)
         self.what = what
         self.offset = offset
         self.command = command
@@ -88,6 +89,15 @@ class Unsupported(FormatError):
     """The file is recognised, but slpstream does not read its kind: a ghost, a garage, another game."""
 
     code = "unsupported"
+
+
+class UnsupportedFile(Unsupported):
+    """The file can be read, but does not have what was asked for. No offset is at fault, so the message has none."""
+
+    shows_offset = False
+
+    def __init__(self, what: str, *, offset: int = 0, command: int | None = None) -> None:
+        super().__init__(what, offset=offset, command=command)
 
 
 class SourceError(SlpstreamError):

@@ -17,7 +17,8 @@ from slpstream.daemon.station.station import Station
 from slpstream.daemon.stations import RunningStation, RunningStations
 from slpstream.daemon.subfolders import Subfolders, list_subfolders
 from slpstream.stream import Channel, Hub
-from tests.daemons.station import TIMEOUT_SECONDS
+from tests.daemons.station import TIMEOUT_SECONDS, running_station
+from tests.daemons.station import until as until_true
 
 pytestmark = pytest.mark.trio
 
@@ -248,6 +249,22 @@ async def test_refused_link_is_logged_once_and_a_returning_subfolder_gets_a_free
         (root / "one").mkdir()
         await until({"one": "/console", "one-2": one["one"]}, stations)
         nursery.cancel_scope.cancel()
+
+
+async def test_missing_folder_is_logged_as_offline_and_not_as_scanned(tmp_path: Path) -> None:
+    folder = tmp_path / "missing"
+
+    def events() -> list[str]:
+        return [line["event"] for line in logs]
+
+    with capture_logs() as logs:
+        async with running_station(folder) as station:
+            await until_true(lambda: station.state == "offline")
+            assert "folder scanned" not in events()
+            folder.mkdir()
+            await until_true(lambda: station.state != "offline")
+        async with running_station(folder):
+            assert events().count("folder scanned") == 1
 
 
 async def test_link_loop_is_an_unreadable_folder(tmp_path: Path) -> None:

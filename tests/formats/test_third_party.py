@@ -95,6 +95,9 @@ def test_commands_read_files_of_the_format(installed: Path, tmp_path: Path) -> N
     assert "P2 Bob" in table
     same = slpstream("verify", tmp_path / "game.tap", tmp_path / "game.tap", path=installed)
     assert same.returncode == 0
+    stats_of = slpstream("stats", tmp_path / "game.tap", path=installed)
+    other_kind = "tap replays have stats of another kind than Slippi's, in the messages of the topic stats"
+    assert (stats_of.returncode, stats_of.stderr) == (1, f"slpstream: {tmp_path / 'game.tap'}: {other_kind}\n")
     (tmp_path / "cut.tap").write_bytes(GAME[:-1])
     cut = slpstream("dump", tmp_path / "cut.tap", path=installed)
     assert cut.returncode == 1

@@ -363,7 +363,8 @@ class Station:
     def _scanned(self, event: Scanned) -> None:
         if self._shared.index is not None:
             self._shared.index.listed(self.id, [(f.path, f.mtime_ns, f.size_bytes) for f in event.files])
-        self._log.info("folder scanned", folder=str(self.folder), finished=len(event.files))
+        if self._tail is None or self._tail.root_trouble is None:  # a missing folder has not been scanned
+            self._log.info("folder scanned", folder=str(self.folder), finished=len(event.files))
 
     def _touched(self, event: Touched) -> None:
         if self._shared.index is not None:
