@@ -96,7 +96,7 @@ def command(
     skew = None if skew_seconds is None else ClockSkew(seconds=skew_seconds, games=0)
     if ended is not None and games:
         skew = _skew_at(ended, max(games.values(), key=lambda game: game.listed_at_ms))
-    templates = Templates(replay_name, zip_name, datetime.now().astimezone().tzinfo or Templates().zone)
+    templates = Templates(replay_name, zip_name, zone=None)
     out.mkdir(parents=True, exist_ok=True)
     handed = [handed_set(payload, files, skew=skew, templates=templates) for payload in payloads]
     for each in handed:

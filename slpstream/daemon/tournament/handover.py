@@ -11,7 +11,6 @@ import os
 import tempfile
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -90,9 +89,7 @@ class Handover:
         self._knows_sets = knows_sets
         self._retry_seconds = retry_seconds
         self._look_pause_seconds = look_pause_seconds
-        self._templates = Templates(
-            config.replay_name, config.zip_name, datetime.now().astimezone().tzinfo or Templates().zone
-        )
+        self._templates = Templates(config.replay_name, config.zip_name, zone=None)
         self._folder = Path(config.folder).expanduser()
         self._limiter = trio.CapacityLimiter(1)
         self._remembered = _Remembered()

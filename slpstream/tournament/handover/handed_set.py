@@ -58,8 +58,8 @@ class Templates(NamedTuple):
 
     replay: str = REPLAY_NAME
     zip: str = ZIP_NAME
-    zone: tzinfo = UTC
-    """The time zone of `{date}` and `{time}`."""
+    zone: tzinfo | None = UTC
+    """The time zone of `{date}` and `{time}`; `None` is that of this machine, with the offset of the game's season."""
 
 
 class Member(NamedTuple):

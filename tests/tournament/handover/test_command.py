@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import sys
+import time
 import zipfile
 from functools import partial
 from pathlib import Path
@@ -71,6 +73,20 @@ def test_skew_and_the_end_of_the_last_set_move_the_times(folder: Path, tmp_path:
     with zipfile.ZipFile(next((tmp_path / "ended").iterdir())) as archive:
         assert document(archive)["startMs"] == began_ms
     assert run(folder, "--out", tmp_path / "both", "--skew", "1", "--ended", ended) == 2
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no tzset")
+def test_names_have_the_time_of_day_that_the_clocks_showed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "replays"
+    folder.mkdir()
+    for name, minute in {"winter": 0, "summer": 120 * 24 * 60}.items():
+        (folder / f"{name}.slp").write_bytes(replay(ANN_AND_BOB, {0: 2, 1: 0}, seconds=40, minute=minute))
+    with monkeypatch.context() as central_europe:
+        central_europe.setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3")
+        time.tzset()
+        assert run(folder, "--out", tmp_path / "out", "--zip-name", "{date} {time}") == 0
+    time.tzset()
+    assert sorted(path.stem for path in (tmp_path / "out").iterdir()) == ["20260314 1100", "20260712 1200"]
 
 
 def test_folders_without_sets_and_damaged_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
