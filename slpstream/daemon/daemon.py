@@ -330,7 +330,7 @@ class Daemon:
                     playback = partial(self.playback.run, games.find, games.stats, marked, found.page)
                     background.start_soon(self.errors.keep_running, "playback", playback)
                 self._announcements = announcements(
-                    config, self._station_configs, service.port, self._announced_facts, self.consoles.relay_clients
+                    config, self._station_configs_now, service.port, self._announced_facts, self.consoles.relay_clients
                 )
                 for each in self._announcements:
                     background.start_soon(self.errors.keep_running, "announce", each.run)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import sys
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -53,6 +54,11 @@ def test_daemon_is_found_by_dns_sd_and_withdrawn_when_it_stops(tmp_path: Path) -
             (tmp_path / "slpstream.toml").write_text(text + "".join(stations))
             daemon.process.send_signal(signal.SIGHUP)
             daemon.until(lambda: facts().get("stations") == "2")
+            (tmp_path / "token").write_text("secret\n")
+            token = f"[server]\nrequire_token = true\ntoken_file = '{tmp_path / 'token'}'\n"
+            (tmp_path / "slpstream.toml").write_text(token + text + "".join(stations))
+            daemon.process.send_signal(signal.SIGHUP)
+            daemon.until(lambda: facts().get("token") == "required")
             assert daemon.terminate() == 0
         deadline = time.monotonic() + DEADLINE_SECONDS
         while facts():
@@ -205,7 +211,8 @@ async def test_calls_every_ten_seconds_while_nobody_is_connected_and_names_a_net
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as listener:
         listener.bind(("127.0.0.1", 0))
         listener.setblocking(False)
-        call = RelayCall("setup-1", "Setup 1", "127.0.0.1", listener.getsockname(), lambda: clients[0])
+        relayed: list[tuple[str, str] | None] = [("setup-1", "Setup 1")]
+        call = RelayCall(lambda: relayed[0], "127.0.0.1", listener.getsockname(), lambda station: clients[0])
 
         def heard_calls() -> int:
             nonlocal heard
@@ -215,7 +222,9 @@ async def test_calls_every_ten_seconds_while_nobody_is_connected_and_names_a_net
                 except BlockingIOError:
                     return heard
                 found = discovery.read_call(datagram, address[0])
-                assert found == discovery.Call("Setup 1", discovery.own_mac("setup-1"), "127.0.0.1")
+                assert relayed[0] is not None
+                station, name = relayed[0]
+                assert found == discovery.Call(name, discovery.own_mac(station), "127.0.0.1")
                 heard += 1
 
         async with trio.open_nursery() as nursery:
@@ -231,15 +240,57 @@ async def test_calls_every_ten_seconds_while_nobody_is_connected_and_names_a_net
             clients[0] = 0
             await trio.sleep(2)
             assert heard_calls() == 5
+            relayed[0] = ("setup-2", "Setup 2")
+            await trio.sleep(CALL_SECONDS)
+            assert heard_calls() == 6
+            relayed[0] = None
+            await trio.sleep(60)
+            assert heard_calls() == 6
             assert call.not_ready() == []
             nursery.cancel_scope.cancel()
-    away = RelayCall("setup-1", "Setup 1", "192.0.2.55", ("192.0.2.255", 20582), lambda: 0)  # no address of ours
+    names: list[tuple[str, str] | None] = [("setup-1", "Setup 1")]
+    away = RelayCall(lambda: names[0], "192.0.2.55", ("192.0.2.255", 20582), lambda station: 0)  # no address of ours
     async with trio.open_nursery() as nursery:
         nursery.start_soon(away.run)
         await trio.sleep(100)
         [problem] = away.not_ready()
         assert problem.startswith("announce: station setup-1: ")
+        names[0] = None
+        assert away.not_ready() == []
         nursery.cancel_scope.cancel()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGHUP")
+def test_station_that_gets_the_relay_port_in_a_reload_is_announced(tmp_path: Path) -> None:
+    host = f"127.85.{os.getpid() >> 8 & 0xFF}.{(os.getpid() & 0xFF) or 1}"
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.settimeout(DEADLINE_SECONDS)
+
+        def configuration_with(relayed: str) -> str:
+            stations = [
+                f"[[stations]]\nid = '{name}'\nfolder = '{tmp_path / name}'\n"
+                f"relay_port = {51441 if name == relayed else 0}\n"
+                for name in ("one", "two")
+            ]
+            return (
+                f'[relay]\nhost = "{host}"\n[announce]\nrelayed_station = true\nbroadcast_host = "127.0.0.1"\n'
+                f"broadcast_port = {listener.getsockname()[1]}\n{''.join(stations)}"
+            )
+
+        def heard() -> discovery.Call | None:
+            datagram, address = listener.recvfrom(100)
+            return discovery.read_call(datagram, address[0])
+
+        with configured(tmp_path, configuration_with("one")) as daemon:
+            assert heard() == discovery.Call("one", discovery.own_mac("one"), host)
+            (tmp_path / "slpstream.toml").write_text(configuration_with("two"))
+            daemon.process.send_signal(signal.SIGHUP)
+            daemon.until(lambda: any(line.get("event") == "configuration reloaded" for line in daemon.lines))
+            daemon.until(lambda: heard() == discovery.Call("two", discovery.own_mac("two"), host))
 
 
 def test_own_broadcast_does_not_become_a_station(tmp_path: Path) -> None:

@@ -33,24 +33,28 @@ def check_announce(config: Config) -> None:
 
 def announcements(
     config: Config,
-    stations: Sequence[StationConfig],
+    stations: Callable[[], Sequence[StationConfig]],
     port: int,
     facts: Callable[[], Mapping[str, str]],
     relay_clients: Callable[[str], int | None],
 ) -> list[Announcement]:
-    """The announcements that are configured. `port` is that of the web server; `facts` and `relay_clients` are those of
-    `DnsSd` and, for a station, of `RelayCall`."""
+    """The announcements that are configured. `stations` returns the current ones, `port` is that of the web server;
+    `facts` and `relay_clients` are those of `DnsSd` and of `RelayCall`."""
     announce = config.announce
     found: list[Announcement] = []
     if announce.dns_sd:
         from slpstream.daemon.announce.dns_sd import DnsSd  # noqa: PLC0415 -- few daemons are announced
 
         found.append(DnsSd(announce.name, config.server.host, port, facts))
-    relayed = next((station for station in stations if station.relay_port == CONSOLE_PORT), None)
-    if announce.relayed_station and relayed is not None:
+    if announce.relayed_station:
         from slpstream.daemon.announce.relay_call import RelayCall  # noqa: PLC0415 -- as above
 
         target = announce.broadcast_host, announce.broadcast_port
-        name, station_id = relayed.name or relayed.id, relayed.id
-        found.append(RelayCall(station_id, name, config.relay.host, target, lambda: relay_clients(station_id)))
+        found.append(RelayCall(lambda: _relayed(stations()), config.relay.host, target, relay_clients))
     return found
+
+
+def _relayed(stations: Sequence[StationConfig]) -> tuple[str, str] | None:
+    """The id and the name of the station that launchers can connect to."""
+    relayed = next((station for station in stations if station.relay_port == CONSOLE_PORT), None)
+    return None if relayed is None else (relayed.id, relayed.name or relayed.id)
