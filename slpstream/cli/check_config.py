@@ -16,23 +16,17 @@ from slpstream.system.text import printable
 @click.argument("file", type=click.Path(path_type=Path))
 def command(file: Path) -> None:
     """Validate a configuration file. Errors name the file, the key and what was expected; the exit code is 78."""
-    config = checked(file)
+    from slpstream.daemon.daemon import check_startable
+
+    config = configuration.load(file)
+    with config_error_context(file):
+        check_startable(config, config.stations)  # also checks tokens, extras and folders
     names = [
         f"each subfolder of {station.folder}" if station.id == EACH_SUBFOLDER else station.id
         for station in config.stations
     ]
     stations = ", ".join(names) or _without_stations(config)
     click.echo(f"{printable(file)}: good; stations: {stations}")
-
-
-def checked(file: Path) -> Config:
-    """The configuration in a file, with which `serve` can start. Raises `ConfigError`."""
-    from slpstream.daemon.daemon import check_startable
-
-    config = configuration.load(file)
-    with config_error_context(file):
-        check_startable(config, config.stations)  # also checks tokens, extras and folders
-    return config
 
 
 def _without_stations(config: Config) -> str:

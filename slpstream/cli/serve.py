@@ -11,11 +11,10 @@ import trio
 
 from slpstream.cli import config_error_context, without_groups
 from slpstream.cli.addresses import base_address, print_addresses, print_missing
-from slpstream.cli.check_config import checked
 from slpstream.cli.service_options import address_options, config_option, load_config, log_options, strict_option
 from slpstream.cli.stations import stations_of
 from slpstream.config import Config, StationConfig
-from slpstream.daemon.daemon import Daemon
+from slpstream.daemon.daemon import Daemon, check_startable
 from slpstream.daemon.service import run_process
 from slpstream.system import logs
 
@@ -59,8 +58,10 @@ def command(
     stations = stations_of(config, folders)
 
     def read_again() -> tuple[Config, list[StationConfig]]:
-        if config_file is not None:
-            checked(config_file)  # without the options, which the next start may not have
+        # The next start may not have the options of this one, so the file must do without them, as for `check-config`.
+        alone = load_config(config_file)
+        with config_error_context(config_file):
+            check_startable(alone, alone.stations)
         again = read()
         return again, stations if folders else stations_of(again, ())
 

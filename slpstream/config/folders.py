@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from slpstream.config.sections import Config, StationConfig
+from slpstream.config.urls import resolvable
 from slpstream.model.messages import ON_AIR
 from slpstream.model.prepared import prepared
 from slpstream.system import systemd
@@ -41,12 +42,6 @@ def address(text: str, default_port: int) -> tuple[str, int]:
     if not host or parts.path or parts.query or parts.fragment or parts.username is not None or re.search(r"\s", text):
         raise ValueError(f"not an address: {text!r}")
     return resolvable(host), default_port if parts.port is None else parts.port
-
-
-def resolvable(host: str) -> str:
-    """Encode a host name for the resolver. Raises `ValueError` for a name that no resolver would look up, such as one
-    with an empty or overlong label."""
-    return host.encode("idna").decode()
 
 
 def stations_of_folders(folders: Sequence[Path]) -> list[StationConfig]:

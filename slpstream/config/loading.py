@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from slpstream.config.bracket import check_bracket
-from slpstream.config.folders import address, is_loopback, recordings_folder, resolvable, station_folder
+from slpstream.config.folders import address, is_loopback, recordings_folder, station_folder
 from slpstream.config.obs_rules import check_obs
 from slpstream.config.sections import (
     CHAT_PLACEHOLDERS,
@@ -35,7 +35,7 @@ from slpstream.config.sections import (
     Web,
     all_keys,
 )
-from slpstream.config.urls import check_broker_url, check_url
+from slpstream.config.urls import check_broker_url, check_url, resolvable
 from slpstream.model.errors import ConfigError
 from slpstream.model.messages import ON_AIR
 from slpstream.model.template import Template

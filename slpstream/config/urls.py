@@ -1,4 +1,4 @@
-"""Checks of the URLs in a configuration. Errors never show a URL, which can hold a password."""
+"""Checks of the host names and URLs in a configuration. Errors never show a URL, which can hold a password."""
 
 from __future__ import annotations
 
@@ -6,13 +6,18 @@ import re
 from collections.abc import Collection
 from urllib.parse import SplitResult, urlsplit
 
-from slpstream.config.folders import resolvable
 from slpstream.model.errors import ConfigError
 
 _BROKERS = ("redis", "rediss", "redis+cluster", "rediss+cluster")
 _EXPECTED_BROKER = (
     "expected scheme://user:password@host:port/db, where the scheme is redis, rediss, redis+cluster or rediss+cluster"
 )
+
+
+def resolvable(host: str) -> str:
+    """Encode a host name for the resolver. Raises `ValueError` for a name that no resolver would look up, such as one
+    with an empty or overlong label."""
+    return host.encode("idna").decode()
 
 
 def check_url(url: str, schemes: Collection[str], file: str, key: str, *, expected: str = "") -> SplitResult:

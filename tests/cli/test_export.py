@@ -165,9 +165,11 @@ def test_rows_of_several_games_are_the_rows_of_each(kind: str, tmp_path: Path) -
 
 def test_csv_has_no_cell_that_a_spreadsheet_computes(tmp_path: Path) -> None:
     metadata = {**METADATA, "consoleNick": "=1+1|x"}
-    names = {"nametag": "'a", "display_name": "@SUM(1)", "connect_code": "-1#2"}
     writer = ReplayWriter((3, 18, 0))
-    setups = [PlayerSetup(index=index, character_id=2, **names) for index in range(2)]
+    setups = [
+        PlayerSetup(index=index, character_id=2, nametag="'a", display_name="@SUM(1)", connect_code="-1#2")
+        for index in range(2)
+    ]
     setup = game_start((3, 18, 0), players=setups, stage_id=8, major_scene=ONLINE)
     body = writer.open() + writer.event(setup) + writer.end(2, placements=(0, 1, -1, -1)) + writer.close(metadata)
     path = tmp_path / "+1.slp"
