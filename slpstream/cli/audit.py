@@ -69,15 +69,18 @@ def command(targets: tuple[str, ...], games: int, as_json: bool, token_file: Pat
 
 def _of_daemon(url: str, token_file: Path | None) -> Audit:
     """The audit of a running daemon."""
-    from slpstream.system.foreign_data import read_json
+    from slpstream.cli.answers import decoded
     from slpstream.tournament.audit.findings import Audit
 
     headers = {} if token_file is None else {"Authorization": f"Bearer {read_token(token_file)}"}
     try:
         request = urllib.request.Request(f"{url.rstrip('/')}/v1/audit", headers=headers)
         with urllib.request.urlopen(request, timeout=_RESPONSE_SECONDS) as response:
-            return read_json(response.read(_MAX_RESPONSE_BYTES), Audit, ValueError)
-    except (urllib.error.URLError, http.client.HTTPException, OSError, ValueError) as error:
+            return decoded(response.read(_MAX_RESPONSE_BYTES), Audit)
+    except urllib.error.HTTPError as error:
+        with error:
+            fail(f"{url}: {error}", EXIT_INPUT_OUTPUT)
+    except (http.client.HTTPException, OSError, ValueError) as error:
         fail(f"{url}: {error}", EXIT_INPUT_OUTPUT)
 
 

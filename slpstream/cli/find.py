@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import os
 import sys
 import urllib.error
@@ -205,10 +206,8 @@ def _line(game: dict[str, Any], name: str) -> str:
 
 def _of_daemon(base: str, text: str, token_file: Path | None) -> Iterator[dict[str, Any]]:
     """Yield the games of a daemon that match, newest first."""
-    import http.client
-
     from slpstream.cli.access_token import read_token
-    from slpstream.system.foreign_data import MAX_BYTES, read_json
+    from slpstream.cli.answers import answer
 
     headers = {} if token_file is None else {"Authorization": f"Bearer {read_token(token_file)}"}
     parameters = {"query": text, "limit": str(_GAMES_PER_PAGE)}
@@ -216,29 +215,30 @@ def _of_daemon(base: str, text: str, token_file: Path | None) -> Iterator[dict[s
         request = urllib.request.Request(f"{base}/v1/games?{urlencode(parameters)}", headers=headers)
         try:
             with urllib.request.urlopen(request, timeout=_RESPONSE_SECONDS) as response:
-                page = read_json(response.read(MAX_BYTES + 1), dict[str, Any], ValueError)
-                games, cursor = list(page["games"]), page.get("next")
+                page = answer(response, dict[str, Any])
         except urllib.error.HTTPError as error:
             with error:
                 _fail_with(base, text, error)
-        except (OSError, ValueError, KeyError, TypeError, http.client.HTTPException) as error:
+        except (http.client.HTTPException, OSError, ValueError) as error:
             fail(f"{base}: {error}", EXIT_INPUT_OUTPUT)
+        games = page.get("games")
+        if not isinstance(games, list) or not all(isinstance(game, dict) and "gameId" in game for game in games):
+            fail(f"{base}: not an answer of slpstream: expected games", EXIT_INPUT_OUTPUT)
         yield from games
-        if cursor is None:
+        if page.get("next") is None:
             return
-        parameters["cursor"] = cursor
+        parameters["cursor"] = page["next"]
 
 
 def _fail_with(base: str, text: str, error: urllib.error.HTTPError) -> NoReturn:
-    import http.client
-
-    from slpstream.system.foreign_data import MAX_BYTES, converted, read_json
+    from slpstream.cli.answers import answer
+    from slpstream.system.foreign_data import converted
 
     try:
-        body = read_json(error.read(MAX_BYTES + 1), dict[str, Any], ValueError)
+        body = answer(error, dict[str, Any])
         problems = converted(body.get("problems", []), list[QueryProblem], ValueError)
         detail = str(body["detail"])
-    except (KeyError, ValueError, OSError, http.client.HTTPException):
+    except (ValueError, KeyError, OSError):
         fail(f"{base}: {error}", EXIT_INPUT_OUTPUT)
     if error.code == _UNPROCESSABLE:
         exit_with_problems(text, problems)

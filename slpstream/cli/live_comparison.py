@@ -6,7 +6,6 @@ import http.client
 import re
 import sys
 import tempfile
-import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -22,10 +21,10 @@ from websockets.sync.client import ClientConnection, connect
 
 from slpstream.cli import EXIT_INPUT_OUTPUT, EXIT_NO, fail
 from slpstream.cli.access_token import read_token
+from slpstream.cli.answers import decoded
 from slpstream.cli.log_comparison import Message, compare, log_of
 from slpstream.model.messages import FramesMode
 from slpstream.model.topics import TOPIC_OF_TYPE
-from slpstream.system.foreign_data import read_json
 
 _RESPONSE_SECONDS = 10.0
 """After this long without a message, the daemon is assumed to have sent all it has."""
@@ -88,7 +87,10 @@ def _received(connection: ClientConnection) -> Iterator[Message]:
             line = connection.recv(timeout=_RESPONSE_SECONDS, decode=False)
         except TimeoutError:
             return
-        message: dict[str, Any] = read_json(line, dict[str, Any], ValueError)
+        try:
+            message = decoded(line, dict[str, Any])
+        except ValueError as error:
+            fail(f"the daemon: {error}", EXIT_INPUT_OUTPUT)
         if message.get("type") == "error":
             fail(f"the daemon refused: {message.get('message')}", EXIT_INPUT_OUTPUT)
         if TOPIC_OF_TYPE.get(str(message.get("type"))) is not None and "gameId" in message:
@@ -125,7 +127,7 @@ def compare_live(
                 file = station.save_replay(first["gameId"], folder)
             ahead, expected = tee(_file_log(file, frames, topics))  # a growing file must not be read twice
             count = compare(_limited(chain((first,), received), ahead), expected)
-    except (urllib.error.URLError, http.client.HTTPException, WebSocketException, OSError, ValueError) as error:
+    except (http.client.HTTPException, WebSocketException, OSError, UnicodeError) as error:
         fail(f"{url}: {error}", EXIT_INPUT_OUTPUT)
     if not count:
         fail(f"{file}: has no messages to compare", EXIT_NO)

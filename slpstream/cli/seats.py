@@ -7,7 +7,7 @@ import http.client
 import io
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
-from urllib.error import HTTPError, URLError
+from urllib.error import HTTPError
 from urllib.parse import quote, urlsplit
 from urllib.request import Request, urlopen
 
@@ -17,8 +17,8 @@ import msgspec
 from slpstream import config as configuration
 from slpstream.cli import EXIT_CONFIG, EXIT_INPUT_OUTPUT, fail
 from slpstream.cli.addresses import base_address
+from slpstream.cli.answers import answer
 from slpstream.cli.service_options import config_option
-from slpstream.system.foreign_data import MAX_BYTES, read_json
 from slpstream.system.private_files import write_private_file
 from slpstream.system.text import printable
 
@@ -104,17 +104,17 @@ def _codes(base: str, token: str | None, station: str | None, *, renew: bool) ->
     body = msgspec.json.encode({} if station is None else {"station": station}) if renew else None
     try:
         with urlopen(Request(base + _PATH, body, headers), timeout=_TIMEOUT_SECONDS) as response:
-            return read_json(response.read(MAX_BYTES + 1), SeatCodes, ValueError)
+            return answer(response, SeatCodes)
     except HTTPError as error:
         with error:
             _refused(base, error)
-    except (URLError, OSError, http.client.HTTPException, ValueError) as error:
+    except (OSError, http.client.HTTPException, ValueError) as error:
         fail(f"{base}: {getattr(error, 'reason', error)}", EXIT_INPUT_OUTPUT)
 
 
 def _refused(base: str, error: HTTPError) -> NoReturn:
     try:
-        what = read_json(error.read(MAX_BYTES + 1), dict[str, object], ValueError).get("detail", error.reason)
+        what = answer(error, dict[str, object]).get("detail", error.reason)
     except (OSError, http.client.HTTPException, ValueError):
         what = error.reason
     fail(f"{base}: {what}", EXIT_CONFIG if error.code in (401, 403, 409) else EXIT_INPUT_OUTPUT)

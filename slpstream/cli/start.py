@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import http.client
 import os
 import sys
-import urllib.error
 import urllib.request
 import webbrowser
 from collections.abc import Mapping
@@ -94,5 +94,5 @@ def _is_slpstream(base: str) -> bool:
     try:
         with urllib.request.urlopen(f"{base}/healthz", timeout=_ANSWER_SECONDS) as response:
             return b'"status":"ok"' in response.read(1024)
-    except (OSError, urllib.error.URLError, ValueError):
+    except (http.client.HTTPException, OSError, ValueError):
         return False

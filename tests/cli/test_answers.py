@@ -1,0 +1,74 @@
+"""Commands that ask a daemon, when something else answers at its address: one line and an exit code."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from tests.cli.command_line import CONFIG, INPUT_OUTPUT, exit_code
+
+
+def http(body: bytes, status: int = 200) -> bytes:
+    return b"HTTP/1.1 %d x\r\ncontent-length: %d\r\nconnection: close\r\n\r\n%b" % (status, len(body), body)
+
+
+ANSWERS = {
+    "ssh": b"SSH-2.0-OpenSSH_9.6\r\n",
+    "html": http(b"<html>"),
+    "deep": http(b"[" * 5000),
+    "deep in an object": http(b'{"games":' + b"[" * 5000),
+    "list": http(b"[1]"),
+    "other object": http(b'{"a":1}'),
+    "other games": http(b'{"games":[1]}'),
+    "not UTF-8": http(b'{"games":["\xff"],"setups":["\xff"],"address":"\xff"}'),
+    "refused, deep": http(b"[" * 5000, 409),
+    "refused, not UTF-8": http(b'{"detail":"\xff"}', 409),
+    "refused, list": http(b"[]", 422),
+}
+
+
+@contextmanager
+def answering(answer: bytes) -> Iterator[int]:
+    """The port of a server that sends these bytes to everybody."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            while True:
+                try:
+                    connection, _ = server.accept()
+                except OSError:
+                    return
+                with connection:
+                    connection.recv(65536)
+                    connection.sendall(answer)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        try:
+            yield server.getsockname()[1]
+        finally:
+            server.shutdown(socket.SHUT_RDWR)
+            thread.join()
+
+
+@pytest.mark.parametrize("answer", ANSWERS.values(), ids=ANSWERS)
+def test_other_servers_are_no_daemon(answer: bytes, capsys: pytest.CaptureFixture[str]) -> None:
+    with answering(answer) as port:
+        url = f"http://127.0.0.1:{port}"
+        for arguments in (("find", url, "fox"), ("audit", url), ("seats", url)):
+            assert exit_code(*arguments) in (INPUT_OUTPUT, CONFIG)
+            [line] = capsys.readouterr().err.splitlines()
+            assert line.startswith(f"slpstream: {url}: ")
+
+
+def test_start_names_the_port_that_another_program_has(
+    tmp_path: object, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("STATE_DIRECTORY", str(tmp_path))
+    with answering(ANSWERS["ssh"]) as port:
+        assert exit_code("start", "--no-browser", "--port", port) == CONFIG
+    assert f"cannot listen on 127.0.0.1:{port}" in capsys.readouterr().err
