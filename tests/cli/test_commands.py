@@ -200,7 +200,8 @@ def test_invalid_token_is_not_shown(token: str, tmp_path: Path) -> None:
     file.write_bytes(token.encode())
     done = slpstream("verify", "--live", "http://127.0.0.1:9/x", "--token-file", file)
     assert done.returncode == CONFIG
-    assert error_line(done).startswith(f"slpstream: {file}: expected a token in the first line")
+    what = "expected a token in the first line" if token else "the first line is empty"
+    assert error_line(done).startswith(f"slpstream: {file}: {what}")
     assert not token or token not in done.stderr
 
 
