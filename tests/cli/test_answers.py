@@ -6,10 +6,11 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
-from tests.cli.command_line import CONFIG, INPUT_OUTPUT, exit_code
+from tests.cli.command_line import CONFIG, INPUT_OUTPUT, error_line, exit_code, slpstream
 
 
 def http(body: bytes, status: int = 200) -> bytes:
@@ -65,10 +66,10 @@ def test_other_servers_are_no_daemon(answer: bytes, capsys: pytest.CaptureFixtur
             assert line.startswith(f"slpstream: {url}: ")
 
 
-def test_start_names_the_port_that_another_program_has(
-    tmp_path: object, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.mark.slow
+def test_start_names_the_port_that_another_program_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STATE_DIRECTORY", str(tmp_path))
     with answering(ANSWERS["ssh"]) as port:
-        assert exit_code("start", "--no-browser", "--port", port) == CONFIG
-    assert f"cannot listen on 127.0.0.1:{port}" in capsys.readouterr().err
+        done = slpstream("start", "--no-browser", "--port", str(port))
+    assert done.returncode == CONFIG
+    assert f"cannot listen on 127.0.0.1:{port}" in error_line(done)
