@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import msgspec
@@ -113,7 +114,9 @@ class Layout:
         self.payload_size_bytes = payload_size_bytes
         self.fields = tuple(f for f in table.fields if f.end <= payload_size_bytes + 1)
         self.too_small = len(self.fields) < table.required
-        """Whether the declared size lacks fields that every version has. Such events cannot be decoded."""
+        """Whether the declared size lacks fields without which the event means nothing. It cannot be decoded."""
+        self.missing = tuple(f.name for f in table.fields[len(self.fields) :] if f.since == table.since)
+        """The fields that every version has and the declared size lacks."""
         self.kinds = {f.name: f.kind for f in self.fields}
         """The type of each field, by field name."""
         self.blocks = _blocks_of(self.fields)
@@ -164,29 +167,27 @@ class Layout:
 class Table:
     """All rows of one event, in the order of their offsets.
 
-    `required` is the number of leading rows that the oldest version has. A declared size too small for them is an
-    error, whereas later rows may be absent.
+    Events are decoded if their declared size has the first `required` rows, without which they mean nothing: by
+    default those of the oldest version. All other rows may be absent.
     """
 
-    def __init__(self, title: str, command: int, since: str, fields: Sequence[Field], *, doc: str) -> None:
+    def __init__(
+        self, title: str, command: int, since: str, fields: Sequence[Field], *, doc: str, required: int | None = None
+    ) -> None:
         self.title = title
         self.command = command
         self.since = since
         self.doc = doc
         self.fields = tuple(fields)
-        self.required = sum(1 for f in self.fields if f.since == since)
+        self.required = sum(1 for f in self.fields if f.since == since) if required is None else required
         self.groups = _group_classes(title, self.fields)
         self.cls = _event_class(title, self.fields, self.groups, doc)
-        self._layouts: dict[int, Layout] = {}
+        # Files are read in threads, too, and this cache allows that.
+        self._layouts = lru_cache(maxsize=_KEPT_LAYOUTS)(partial(Layout, self))
 
     def layout(self, payload_size_bytes: int) -> Layout:
         """The layout for a declared payload size (0 to 65,535)."""
-        layout = self._layouts.get(payload_size_bytes)
-        if layout is None:
-            if len(self._layouts) >= _KEPT_LAYOUTS:
-                del self._layouts[next(iter(self._layouts))]
-            layout = self._layouts[payload_size_bytes] = Layout(self, payload_size_bytes)
-        return layout
+        return self._layouts(payload_size_bytes)
 
 
 def parse_version(text: str) -> tuple[int, int, int]:

@@ -61,7 +61,7 @@ def as_another_game(replay: bytes, *, random_seed: int, started_at: datetime) ->
     game_start = bytearray(replay[start_offset:start_end])
     set_field(game_start, "random_seed", random_seed)
     metadata_offset = HEADER_BYTES + raw_length(replay) + len(metadata.MARKER)
-    values = metadata.decode(replay[metadata_offset : -len(CLOSE)], offset=metadata_offset)
+    values = metadata.decode(replay[metadata_offset : -len(CLOSE)], offset=metadata_offset).values
     values["startAt"] = f"{started_at:%Y-%m-%dT%H:%M:%SZ}"
     return b"".join(
         (replay[:start_offset], game_start, replay[start_end:metadata_offset], metadata.encode(values), CLOSE),

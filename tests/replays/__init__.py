@@ -20,6 +20,8 @@ from tests.project import IN_CI, ROOT
 FOLDER = Path(__file__).with_name("own")
 SHARED = ROOT.parent / "shared" / "data"
 SLP = SHARED / "slp"
+MORE = SHARED / "slp_more"
+"""Real replays that were found later: modes of the game, mods, and damaged files."""
 _UNPACKED = ROOT / ".pytest_cache" / "own_replays"
 
 needs_shared = pytest.mark.skipif(

@@ -17,6 +17,7 @@ import msgspec
 
 from slpstream.formats.gci.bits import REVERSED_BITS
 from slpstream.formats.gci.rows import ByteRow, ByteTable
+from slpstream.formats.text import UNDECODABLE
 from slpstream.model.errors import FramingError, Unsupported, WrongFormat
 
 BLOCK_BYTES = 0x2000
@@ -112,6 +113,11 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
         return "cp932" if self.game_code == b"GFZJ" else "cp1252"
 
     @property
+    def maker_text(self) -> str:
+        """The maker."""
+        return self.maker.decode("ascii", errors="replace")
+
+    @property
     def file_name_text(self) -> str:
         """The name on the card, up to its first NUL."""
         return _text(self.file_name, "ascii")
@@ -130,6 +136,16 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     def modified_at(self) -> dt.datetime:
         """When the file was written or copied, console local time."""
         return EPOCH + dt.timedelta(seconds=self.modified)
+
+    def bad_texts(self) -> list[tuple[str, int]]:
+        """The texts with bytes that are none: which text it is, and its offset."""
+        texts = {
+            "maker": self.maker_text,
+            "file_name": self.file_name_text,
+            "title": self.title_text,
+            "comment": self.comment_text,
+        }
+        return [(row.name, row.offset) for row in ENTRY.rows if UNDECODABLE in texts.get(row.name, "")]
 
     @property
     def created_at(self) -> dt.datetime | None:

@@ -38,6 +38,7 @@ from slpstream.formats.gci.container import (
 )
 from slpstream.formats.gci.frames import RunFrames, in_range
 from slpstream.formats.gci.settings import Replay, finite_or_none, settings_of
+from slpstream.formats.text import BAD_TEXT
 from slpstream.formats.whole_file import Recording, WholeFileReader
 from slpstream.model.errors import FieldError
 from slpstream.model.events import Diagnostic, Event, Frame, FrameFinalized, GameEnd, GameEvent, GameStart, Severity
@@ -236,6 +237,8 @@ _Finding = tuple[Severity, str, int, str]
 
 
 def _check_container(data: bytes, container: Container) -> Iterator[_Finding]:
+    for name, offset in container.entry.bad_texts():
+        yield "warning", BAD_TEXT, offset, f"{name} has bytes that are no text"
     expected = length_of(container.entry.block_count)
     if len(data) != expected:
         blocks = container.entry.block_count

@@ -155,7 +155,7 @@ def settings_of(replay: Replay) -> Settings:
     return Settings(
         game_code=game_code,
         region=REGIONS[game_code],
-        maker=entry.maker.decode("ascii", errors="replace"),
+        maker=entry.maker_text,
         file_name=entry.file_name_text,
         title=entry.title_text,
         comment=entry.comment_text,

@@ -33,6 +33,7 @@ DRIVERS = 12
 DRIVERS_OFFSET, DRIVER_BYTES = 0x2C, 0x1C
 MII_OFFSET, MII_BYTES, MII_NAME_OFFSET = 0x244, 92, 0x1A
 MII_CRC_OFFSET = 0x2A2
+PLAYER_NAME_OFFSET = 0x304
 NAME_UNITS_BYTES = 20
 LAP_OFFSETS = (0x330, 0x33C, 0x348, 0x354, 0x360, 0x384, 0x390)
 """Offsets of the seven laps. The wiki has the sixth at 0x378 and the seventh at 0x384."""
@@ -74,7 +75,7 @@ BODY: Sequence[Field] = (
     _row("country", 0x2A4, U8, "Country id."),
     _row("region", 0x2A5, U8, "Region within the country (personal)."),
     _row("profile", 0x2F4, octets(16), "UUID of the user's profile (personal)."),
-    _row("player_name", 0x304, octets(NAME_UNITS_BYTES), "10 units of UTF-16, big-endian."),
+    _row("player_name", PLAYER_NAME_OFFSET, octets(NAME_UNITS_BYTES), "10 units of UTF-16, big-endian."),
 )
 DRIVER: Sequence[Field] = (
     _row("kart", 0x00, U32, "Kart id."),

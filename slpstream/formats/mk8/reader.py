@@ -15,7 +15,10 @@ from slpstream.formats.mk8.file_name import FileName, parse_file_name
 from slpstream.formats.mk8.header import (
     BODY_BYTES,
     MII_CRC_OFFSET,
+    MII_NAME_OFFSET,
+    MII_OFFSET,
     OUTER_BYTES,
+    PLAYER_NAME_OFFSET,
     TOTAL_OFFSET,
     Header,
     OuterHeader,
@@ -24,6 +27,7 @@ from slpstream.formats.mk8.header import (
 )
 from slpstream.formats.mk8.sections import FRAMES_PER_SECTION, Section, Sections, read_info
 from slpstream.formats.mk8.settings import settings_of
+from slpstream.formats.text import BAD_TEXT, UNDECODABLE
 from slpstream.formats.whole_file import Recording, WholeFileReader
 from slpstream.model.errors import FieldError, FormatError
 from slpstream.model.events import Diagnostic, Event, GameEnd, GameEvent, GameStart
@@ -124,6 +128,9 @@ class Mk8Recording(Recording):
             found += self._check_size("the outer header", outer.file_size, "the file", size_bytes, 8)
             found += self._check_crc("the outer header", outer.crc, outer.computed_crc, 0x38, 8)
         found += self._check_size("the header", header.payload_size, "the body", header.body_size, body + 8)
+        for text, offset in ((header.player_name, PLAYER_NAME_OFFSET), (header.mii_name, MII_OFFSET + MII_NAME_OFFSET)):
+            if UNDECODABLE in text:
+                found.append(self._warning(BAD_TEXT, body + offset, "a name has units that are no text in UTF-16"))
         found += self._check_crc("the Mii", header.mii_crc, header.computed_mii_crc, body + MII_CRC_OFFSET, 4)
         if name and self.file_name is None:
             found.append(self._warning("file_name", 0, "the file's name is not one that the game gives to ghosts"))

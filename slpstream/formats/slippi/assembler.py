@@ -57,7 +57,7 @@ class Assembler:
     ) -> None:
         """`bookends` and `finalized_field`: whether the replay declares Frame Bookend and its `latest_finalized_frame`.
         `online`: whether the major scene is 8, `None` in replays without that field. `players`: the player indices in
-        Game Start."""
+        Game Start; updates of others are left out."""
         self.out: list[Event] = []
         self._diagnostics = diagnostics
         self._bookends = bookends
@@ -71,7 +71,8 @@ class Assembler:
         self._stage_events: list[Any] = []
         # The rules of `completion`, with counts and the keys of dicts, which cost less than sets of characters.
         self._without_post = 0
-        self._known_players: Set[int] = set(players)
+        self._game_players = frozenset(players)
+        self._known_players: Set[int] = self._game_players
         self._known_followers: Set[int] = set()
         self._completed: int | None = None
         """Without bookends, the frame that was complete last."""
@@ -257,21 +258,23 @@ class Assembler:
         number = self._number
         if number is None:
             return
-        revision = self._revise(number, end)
-        followers, items, stage_events = self._followers, self._items, self._stage_events
-        entry = FrameEntry(
-            number,
-            revision,
-            self._start,
-            self._players,
-            followers or UNSET,
-            items or UNSET,
-            stage_events or UNSET,
-        )
-        self._emit(Frame(end, number, revision, entry))
+        players, followers, items, stage_events = self._players, self._followers, self._items, self._stage_events
         if not self._bookends:
-            self._known_players, self._known_followers = self._players.keys(), followers.keys()
+            self._known_players, self._known_followers = players.keys(), followers.keys()
+        has_characters = bool(players or followers)
+        if not (self._game_players.issuperset(players) and self._game_players.issuperset(followers)):
+            players, followers = self._of_game(players), self._of_game(followers)
+        if players or followers or not has_characters:
+            revision = self._revise(number, end)
+            entry = FrameEntry(
+                number, revision, self._start, players, followers or UNSET, items or UNSET, stage_events or UNSET
+            )
+            self._emit(Frame(end, number, revision, entry))
         self._drop_open()
+
+    def _of_game(self, side: dict[int, PlayerFrame]) -> dict[int, PlayerFrame]:
+        """The characters whose players are in Game Start."""
+        return {index: player for index, player in side.items() if index in self._game_players}
 
     def _revise(self, number: int, end: int) -> int:
         """The revision of a sending that is complete."""

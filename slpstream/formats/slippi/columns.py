@@ -28,7 +28,7 @@ from slpstream.formats.slippi.commands import (
     STAGE_EVENT_KINDS,
     TABLES,
 )
-from slpstream.formats.slippi.offsets import ABSENT, FrameIndex, Offsets, Slot, Things, stride_of
+from slpstream.formats.slippi.offsets import ABSENT, FrameIndex, Offsets, Slot, stride_of
 from slpstream.model.fields import BOOL, F32, I8, I16, I32, U8, U16, U32, Block, Layout, Table
 
 _NATIVE = {kind.numpy: np.dtype(kind.numpy).newbyteorder("=") for kind in (U8, I8, U16, I16, U32, I32, F32)}
@@ -396,7 +396,7 @@ class FrameColumns:
         if found is None:
             none = np.empty(0, np.int64)
             return ThingColumns(self.data, self.layout_of(table), none, np.zeros(len(self) + 1, np.int64))
-        chosen = found if self.which is None else _things_of(found, self.which)
+        chosen = found if self.which is None else found.of_frames(self.which)
         return ThingColumns(self.data, self.layout_of(table), *chosen)
 
 
@@ -472,11 +472,3 @@ def _revisions(numbers: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
     revisions = np.empty(len(numbers), np.int32)
     revisions[order] = index - np.maximum.accumulate(np.where(is_first, index, 0))
     return revisions
-
-
-def _things_of(things: Things, which: Offsets) -> Things:
-    """The events of the frames with the indices `which`."""
-    counts = np.diff(things.firsts)[which]
-    firsts = np.concatenate([[0], np.cumsum(counts)])
-    index = np.arange(firsts[-1]) + np.repeat(things.firsts[which] - firsts[:-1], counts)
-    return Things(things.offsets[index], firsts)

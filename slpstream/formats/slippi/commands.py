@@ -4,6 +4,8 @@ Source: the Slippi replay specification, 0.1.0 to 3.18. All values are big-endia
 Rows are in the order of their offsets and without gaps, and later versions only append fields. So the rows that fit a
 declared payload size are always the first ones, and encoding a decoded event gives the same bytes.
 
+`required=1` stands in the events that only add data to a frame: they need nothing but the frame number.
+
 Game Start is in `game_start`: it comes once, has rows that repeat for each of four players, and consists mostly of a
 block that the game copies from memory.
 """
@@ -115,6 +117,7 @@ FRAME_START = Table(
         Field("seed", 0x5, U32, "2.2.0", "Random seed at the start of the frame."),
         Field("scene_frame_counter", 0x9, U32, "3.10.0", "Counts on during a pause, so a jump shows one.", "frames"),
     ],
+    required=1,
     doc="Once per frame, as its first event.",
 )
 
@@ -141,6 +144,7 @@ ITEM_UPDATE = Table(
         Field("owner", 0x2A, I8, "3.6.0", "Player index of the owner; -1 for none."),
         Field("instance_id", 0x2B, U16, "3.16.0", "Instance id, as in the Post-Frame Update."),
     ],
+    required=1,
     doc="Once per frame and item, for at most 15 items. Projectiles are items.",
 )
 
@@ -179,6 +183,7 @@ FOD_PLATFORMS = Table(
         Field("platform", 0x5, U8, "3.18.0", "0 right platform, 1 left platform."),
         Field("height", 0x6, F32, "3.18.0", "Height of the platform.", "game units"),
     ],
+    required=1,
     doc="Fountain of Dreams: once per frame and platform that moved.",
 )
 
@@ -190,6 +195,7 @@ WHISPY = Table(
         _FRAME._replace(since="3.18.0"),
         Field("direction", 0x5, U8, "3.18.0", "0 none, 1 left, 2 right."),
     ],
+    required=1,
     doc="Dream Land: once per change of the direction.",
 )
 
@@ -202,6 +208,7 @@ STADIUM = Table(
         Field("event", 0x5, U16, "3.18.0", "2 initialise, 3 on monitor, 4 receding, 5 rising, 6 finalise, 0 finished."),
         Field("transformation", 0x7, U16, "3.18.0", "3 fire, 4 grass, 5 normal, 6 rock, 9 water."),
     ],
+    required=1,
     doc="Pokemon Stadium: once per step of a transformation. Documented, but not seen in a real replay yet.",
 )
 

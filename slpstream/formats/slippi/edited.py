@@ -71,7 +71,7 @@ def _metadata(data: bytes, raw_end: int) -> dict[str, Any] | None:
     rest = data[raw_end + len(metadata.MARKER) :]
     try:
         length = metadata.MetadataScan(raw_end + len(metadata.MARKER)).advance(rest)
-        return None if length is None else metadata.decode(rest[:length], offset=raw_end)
+        return None if length is None else metadata.decode(rest[:length], offset=raw_end).values
     except FieldError:
         return None
 

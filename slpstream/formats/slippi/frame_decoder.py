@@ -14,9 +14,10 @@ from __future__ import annotations
 import copy
 import struct
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Sequence, Set
+from collections.abc import Callable, Container, Hashable, Sequence, Set
 from itertools import islice
 from operator import itemgetter
+from threading import Lock
 from typing import Any, Self
 
 from msgspec import UNSET
@@ -217,6 +218,8 @@ class FrameDecoders:
         self._widths = frame_widths(widths)
         self.first_command = START if widths[START] else PRE
         """The command byte at which whole frames begin."""
+        self.players: Container[int] = ()
+        """The player indices in Game Start. Frames with updates of others are decoded event by event."""
         self._last_command = BOOKEND if widths[BOOKEND] else POST
         self._decoders: FrameLayouts[FrameDecoder] = FrameLayouts(widths, _MAX_DECODERS)
         self._last: FrameDecoder | None = None
@@ -282,7 +285,7 @@ class FrameDecoders:
 
     def _can_decode(self, data: bytes, events: Sequence[Event]) -> bool:
         """Whether a frame goes from its first to its last command with nothing unknown, and each character has both
-        updates."""
+        updates and a player in Game Start."""
         commands = [command for command, _ in events]
         if (
             commands[0] != self.first_command
@@ -295,11 +298,13 @@ class FrameDecoders:
             {data[at + PLAYER_INDEX_OFFSET : at + FOLLOWER_OFFSET + 1] for command, at in events if command == wanted}
             for wanted in (PRE, POST)
         )
-        return pres == posts
+        return pres == posts and all(character[0] in self.players for character in pres)
 
 
 _shared: OrderedDict[Hashable, FrameDecoder] = OrderedDict()
 """The decoders that were used last. Most games of a version have the same layouts."""
+_shared_lock = Lock()
+"""The daemon reads files in threads, too."""
 
 
 def _decoder_of(data: bytes, events: Sequence[Event], end: int, widths: Sequence[int]) -> FrameDecoder:
@@ -314,13 +319,16 @@ def _decoder_of(data: bytes, events: Sequence[Event], end: int, widths: Sequence
         end - start,
         kernel,
     )
-    decoder = _shared.get(key)
-    if decoder is None:
-        decoder = _shared[key] = FrameDecoder(data, events, end, widths)
+    with _shared_lock:
+        decoder = _shared.get(key)
+        if decoder is not None:
+            _shared.move_to_end(key)
+            return decoder
+    made = FrameDecoder(data, events, end, widths)
+    with _shared_lock:
+        decoder = _shared.setdefault(key, made)  # another thread may have made one meanwhile
         if len(_shared) > _MAX_SHARED:
             _shared.popitem(last=False)
-    else:
-        _shared.move_to_end(key)
     return decoder
 
 

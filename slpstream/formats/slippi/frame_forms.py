@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from threading import Lock
 from typing import Any, NamedTuple
 
 import msgspec
@@ -48,6 +49,8 @@ class FrameForms:
     def __init__(self, values: Sequence[Value]) -> None:
         self._values = values
         self._templates: dict[tuple[Form, tuple[str, ...] | None], Any] = {}
+        # All games with frames of this layout share the templates, and games are read in threads, too.
+        self._lock = Lock()
         self._cut: deque[tuple[Form, tuple[str, ...]]] = deque()
         """The keys of the templates for some fields, oldest first."""
         self._misses = 0
@@ -60,14 +63,18 @@ class FrameForms:
         template = self._templates.get((form, fields))  # sixty times a second
         if template is not None or kernel is None or not all(value.code in _KINDS for value in self._values):
             return template
-        if fields is not None:
-            if len(self._cut) >= MAX_CUT_TEMPLATES:
-                self._misses += 1
-                if self._misses % _MISSES_PER_TEMPLATE:
-                    return None
-                del self._templates[self._cut.popleft()]
-            self._cut.append((form, fields))
-        template = self._templates[form, fields] = kernel.Template(form, self._parts(form, fields, entry))
+        with self._lock:
+            template = self._templates.get((form, fields))
+            if template is not None:
+                return template  # made by another thread meanwhile
+            if fields is not None:
+                if len(self._cut) >= MAX_CUT_TEMPLATES:
+                    self._misses += 1
+                    if self._misses % _MISSES_PER_TEMPLATE:
+                        return None
+                    del self._templates[self._cut.popleft()]
+                self._cut.append((form, fields))
+            template = self._templates[form, fields] = kernel.Template(form, self._parts(form, fields, entry))
         return template
 
     def _parts(self, form: Form, fields: tuple[str, ...] | None, entry: MakeEntry) -> tuple[_Part, ...]:

@@ -24,7 +24,7 @@ The index has offsets, not values: `columns` reads the values on demand.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -33,7 +33,7 @@ import numpy.typing as npt
 
 from slpstream.formats.kernel import kernel
 from slpstream.formats.slippi import metadata
-from slpstream.formats.slippi.commands import MAX_THINGS, MESSAGE_SPLITTER, TABLES
+from slpstream.formats.slippi.commands import MAX_THINGS, MESSAGE_SPLITTER
 from slpstream.formats.slippi.completion import Completion
 from slpstream.formats.slippi.frame_layout import (
     BOOKEND,
@@ -41,6 +41,7 @@ from slpstream.formats.slippi.frame_layout import (
     FRAME_NUMBER_OFFSET,
     FRAMED,
     ITEM,
+    NUMBERED_BYTES,
     OVERRULED,
     PLAYER_INDEX_OFFSET,
     POST,
@@ -53,6 +54,7 @@ from slpstream.formats.slippi.frame_layout import (
     character_at,
     frame_widths,
     read_frame,
+    unsupported,
 )
 from slpstream.formats.slippi.offsets import ABSENT, FrameIndex, Offsets, Slot, Things
 from slpstream.model.errors import FieldError, FormatError, FramingError
@@ -74,7 +76,7 @@ _ALWAYS_BYTES, _MAX_TIMES = 64 << 20, 8
 its file."""
 _LITTLE_ENDIAN = sys.byteorder == "little"
 
-_ITEMS, _STAGE_EVENTS = b"01"
+_ITEMS, _STAGE_EVENTS, _PLAIN = b"01."
 _RULES_OF_COMMANDS = {
     **dict.fromkeys(REPEATED, _STAGE_EVENTS),
     ITEM: _ITEMS,
@@ -84,7 +86,7 @@ _RULES_OF_COMMANDS = {
     BOOKEND: ord("e"),
     MESSAGE_SPLITTER: ord(" "),
 }
-_RULES = bytes(_RULES_OF_COMMANDS.get(command, ord(".")) for command in range(256))
+_RULES = bytes(_RULES_OF_COMMANDS.get(command, _PLAIN) for command in range(256))
 """What each command means for a sending, as the kernel's `Walk` has it."""
 _PLACES = FRAME_NUMBER_OFFSET, PLAYER_INDEX_OFFSET, FOLLOWER_OFFSET
 
@@ -131,19 +133,43 @@ class _Stop(NamedTuple):
     failure: FormatError | None = None
 
 
-def frame_index(data: bytes, start: int, limit: int, widths: Sequence[int], players: Iterable[int] = ()) -> FrameIndex:
+def frame_index(data: bytes, start: int, limit: int, widths: Sequence[int], players: Collection[int]) -> FrameIndex:
     """Find the events of all frames from `data[start]` on, the first byte after Game Start.
 
     `limit` is the end of the raw array where it is known, and at most the end of the file. `players` are the player
-    indices in Game Start; they play a part only in replays without bookends. Raises `FieldError` for an index that
-    would be far larger than the file.
+    indices in Game Start. Raises `FieldError` for an index that would be far larger than the file.
     """
+    return _of_players(_index_of_all(data, start, limit, widths, players), players)
+
+
+def _of_players(index: FrameIndex, players: Collection[int]) -> FrameIndex:
+    """The index without the updates of others than `players`, and without the sendings that have no other updates."""
+    strangers, own = [], []
+    for slot, offsets in index.slots.items():
+        if slot.command in (PRE, POST):
+            (own if slot.player in players else strangers).append(offsets != ABSENT)
+    if not strangers:
+        return index
+    kept = ~np.logical_or.reduce(strangers)
+    if own:
+        kept |= np.logical_or.reduce(own)
+    which = np.flatnonzero(kept)
+    slots = {
+        slot: offsets[which]
+        for slot, offsets in index.slots.items()
+        if slot.command not in (PRE, POST) or slot.player in players
+    }
+    things = {command: things.of_frames(which) for command, things in index.things.items()}
+    return FrameIndex(index.numbers[which], slots, things, index.stop, index.failure)
+
+
+def _index_of_all(data: bytes, start: int, limit: int, widths: Sequence[int], players: Collection[int]) -> FrameIndex:
+    """The events of all characters."""
     if kernel is not None:
         max_offsets = _max_index_bytes(data) // _OFFSET_BYTES
         awaited = None if widths[BOOKEND] else bytes(players)
-        events = kernel.Walk(
-            data, start, limit, frame_widths(widths), _RULES, _PLACES, MAX_THINGS, max_offsets, awaited
-        )
+        rules = _rules(widths)
+        events = kernel.Walk(data, start, limit, frame_widths(widths), rules, _PLACES, MAX_THINGS, max_offsets, awaited)
         return _index_of(events, data, limit, widths)
     walk = _Walk(data, limit, widths, players)
     stop = walk.by_layouts(start)
@@ -152,6 +178,17 @@ def frame_index(data: bytes, start: int, limit: int, widths: Sequence[int], play
         stop = walk.by_events(start)
         index = walk.arrays(stop)
     return index
+
+
+def _rules(widths: Sequence[int]) -> bytes:
+    """The rules of the commands of a replay."""
+    narrow = [command for command in REPEATED if 0 < widths[command] < NUMBERED_BYTES]
+    if not narrow:
+        return _RULES
+    rules = bytearray(_RULES)
+    for command in narrow:
+        rules[command] = _PLAIN
+    return bytes(rules)
 
 
 def _index_of(walk: Any, data: bytes, limit: int, widths: Sequence[int]) -> FrameIndex:
@@ -199,18 +236,13 @@ def _stop_at(data: bytes, at: int, limit: int, widths: Sequence[int]) -> _Stop:
         return _Stop(at, FramingError(f"undeclared command byte {command:#04x}", offset=at, command=command))
     if at + width > limit:
         return _Stop(at)
-    table = TABLES.get(command)
-    if table is not None and (layout := table.layout(width - 1)).too_small:
-        return _Stop(at, layout.size_error(at))
-    if command == MESSAGE_SPLITTER:
-        return _Stop(at, FieldError("Message Splitter is too small", offset=at, command=command))
-    return _Stop(at)
+    return _Stop(at, unsupported(command, widths, offset=at))
 
 
 class _Walk:
     """A pass over a game: bytes to runs of sendings with one layout, runs to arrays of offsets."""
 
-    def __init__(self, data: bytes, limit: int, widths: Sequence[int], players: Iterable[int]) -> None:
+    def __init__(self, data: bytes, limit: int, widths: Sequence[int], players: Collection[int]) -> None:
         self._data = data
         self._limit = limit
         self._widths = widths

@@ -30,6 +30,7 @@ from slpstream.formats.slippi.commands import (
 )
 from slpstream.formats.slippi.completion import Completion
 from slpstream.formats.slippi.framing import walk_events
+from slpstream.model.errors import Unsupported
 
 START, PRE, POST, ITEM, BOOKEND = (
     table.command for table in (FRAME_START, PRE_FRAME, POST_FRAME, ITEM_UPDATE, FRAME_BOOKEND)
@@ -39,11 +40,12 @@ REPEATED = frozenset({ITEM, *STAGE_EVENT_KINDS})
 FRAMED = frozenset({START, PRE, POST, BOOKEND}) | REPEATED
 """Commands whose events begin with the frame number."""
 OVERRULED = -1
-"""Stands in for the command of an event without effect: a later event replaces it, the frame has too many, or it comes
-after the frame was complete."""
+"""Stands in for the command of an event without effect: a later event replaces it, the frame has too many, it comes
+after the frame was complete, or it has no frame number."""
 
 FRAME_NUMBER_OFFSET, PLAYER_INDEX_OFFSET, FOLLOWER_OFFSET = 1, 5, 6
-SPLITTER_BYTES = 0x205
+NUMBERED_BYTES = PLAYER_INDEX_OFFSET
+"""Events with a frame number are at least this wide. Narrower ones have no effect."""
 _MAX_KEY_BYTES = 1024
 """Enough for the 15 items that the game sends at most, and stage events."""
 
@@ -64,16 +66,30 @@ class FrameEvents(NamedTuple):
 def frame_widths(widths: Sequence[int]) -> list[int]:
     """The declared widths, with 0 for the commands at which reading frames has to stop as well.
 
-    These are Game End, and commands whose declared size is too small.
+    These are Game End, and commands by which frames cannot be read.
     """
     usable = list(widths)
     usable[GAME_END.command] = 0
-    for command, table in TABLES.items():
-        if widths[command] and table.layout(widths[command] - 1).too_small:
+    for command in FRAMED:
+        if unsupported(command, widths, offset=0) is not None:
             usable[command] = 0
-    if widths[MESSAGE_SPLITTER] < SPLITTER_BYTES:
-        usable[MESSAGE_SPLITTER] = 0
     return usable
+
+
+def unsupported(command: int, widths: Sequence[int], *, offset: int) -> Unsupported | None:
+    """Why no frames can be read from the event at `offset`; `None` if they can, or if it only adds data to a frame."""
+    if not widths[command] or command not in FRAMED or command in REPEATED:
+        return None
+    table = TABLES[command]
+    layout = table.layout(widths[command] - 1)
+    if layout.too_small:
+        what = layout.size_error(offset).what
+    elif command in (PRE, POST) and not (widths[PRE] and widths[POST]):
+        other = TABLES[POST if command == PRE else PRE].title
+        what = f"{table.title}: a replay without {other} has the layout of no released version"
+    else:
+        return None
+    return Unsupported(what, offset=offset, command=command)
 
 
 def read_frame(
@@ -98,6 +114,9 @@ def read_frame(
         if command not in FRAMED:
             if events or command != MESSAGE_SPLITTER:
                 events.append((command, at))
+            continue
+        if end - at < NUMBERED_BYTES:
+            events.append((OVERRULED, at))
             continue
         frame = int.from_bytes(data[at + FRAME_NUMBER_OFFSET : at + PLAYER_INDEX_OFFSET], "big", signed=True)
         if number is not None and (frame != number or command == START):

@@ -20,6 +20,7 @@ from msgspec import UNSET, UnsetType
 
 from slpstream.formats.slippi.commands import GAME_START
 from slpstream.formats.slippi.text import decode_ascii, decode_name
+from slpstream.formats.text import UNDECODABLE
 from slpstream.model.errors import FieldError
 from slpstream.model.fields import BOOL, F32, I8, U8, U16, U32, Field, camel, octets, parse_version
 
@@ -257,6 +258,19 @@ class GameStartPayload:
         """The value of a text field; an absent field is the empty string, as in slippi-js."""
         value = self.get(name, player)
         return "" if value is UNSET else value
+
+    def bad_texts(self) -> list[tuple[str, int]]:
+        """The texts with bytes that are none, which became U+FFFD: which text it is, and its offset in the event."""
+        players = [index for index in range(PLAYERS) if self.get("type", index) != PLAYER_TYPE_EMPTY]
+        return [
+            (
+                f"{name} of player index {index}" if field.stride_bytes else name,
+                field.offset + field.stride_bytes * index,
+            )
+            for name, field in ((name, _BY_NAME[name]) for name in _TEXT)
+            for index in (players if field.stride_bytes else [0])
+            if UNDECODABLE in self.text(name, index)
+        ]
 
     @property
     def version(self) -> tuple[int, int, int]:

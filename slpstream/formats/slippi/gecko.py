@@ -172,7 +172,7 @@ class GeckoListFinder:
                 break
             past = end
             if command == MESSAGE_SPLITTER:
-                self._take_part(block(self._buffer, start, end, self._base + end))
+                self._take_part(block(self._buffer, start, end))
             elif command not in (GAME_START, GECKO_LIST, EVENT_PAYLOADS):
                 self.done = True
         self._buffer, self._base = self._buffer[past:], self._base + past

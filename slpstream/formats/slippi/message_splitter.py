@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from slpstream.formats.slippi.commands import GECKO_LIST
-from slpstream.model.errors import FieldError
 
 MAX_BYTES = 1 << 20
 """Limit for the Gecko List; the longest known one has 70,496 bytes."""
 
 _USED, _COMMAND, _LAST = 0x201, 0x203, 0x204
 """Offsets: how much of the block of 512 bytes is used, as u16; the inner command; 1 in the last part."""
+MIN_SIZE_BYTES = _LAST
+"""Message Splitters with a smaller payload have no effect."""
 
 
-def block(buffer: bytes, start: int, end: int, end_offset: int) -> tuple[bytes, bool] | None:
+def block(buffer: bytes, start: int, end: int) -> tuple[bytes, bool] | None:
     """The part of the Gecko List in the Message Splitter `buffer[start:end]`, and whether it is the last part.
 
-    `None` for a part of another event. `end_offset` is the file offset of `end`. The declared size of the Gecko List is
-    of no use, because it overflows its 16 bits. Raises `FieldError`.
+    `None` for a part of another event, and for one that is too small. The declared size of the Gecko List is of no use,
+    because it overflows its 16 bits.
     """
-    if end - start <= _LAST:
-        raise FieldError("Message Splitter is too small", offset=end_offset - (end - start), command=buffer[start])
-    if buffer[start + _COMMAND] != GECKO_LIST:
+    if end - start <= MIN_SIZE_BYTES or buffer[start + _COMMAND] != GECKO_LIST:
         return None
     used_bytes = int.from_bytes(buffer[start + _USED : start + _COMMAND], "big")
     return buffer[start + 1 : start + 1 + min(used_bytes, _USED - 1)], bool(buffer[start + _LAST])

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import copy
 import math
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import ubjson
 
@@ -23,7 +23,7 @@ MAX_BYTES = 64 * 1024
 MAX_DEPTH = 16
 MAX_ITEMS = 4096
 
-_OBJECT, _OBJECT_END, _ARRAY, _ARRAY_END, _STRING = b"{}[]S"
+_OBJECT, _OBJECT_END, _ARRAY, _ARRAY_END, _STRING, _CHARACTER = b"{}[]SC"
 _FIXED_WIDTHS = {ord("Z"): 0, ord("T"): 0, ord("F"): 0} | {
     ord(code): width for code, width in zip("iUCIldLD", (1, 1, 1, 2, 4, 4, 8, 8), strict=True)
 }
@@ -43,11 +43,15 @@ class MetadataScan:
         self._items = 0
         self._closers: list[int] = []
         self._key_next = False
+        self.texts: list[tuple[int, int, int]] = []
+        """The texts so far: where the length of each begins (or its type, if it is a single character), where its bytes
+        begin, and where they end."""
 
     def copy(self) -> Self:
         """An independent scan at the same position."""
         twin = copy.copy(self)
         twin._closers = list(self._closers)
+        twin.texts = list(self.texts)
         return twin
 
     def advance(self, data: bytes) -> int | None:
@@ -87,6 +91,8 @@ class MetadataScan:
             width = 1 + _FIXED_WIDTHS[code]
             if at + width > len(data):
                 return None
+            if code == _CHARACTER:
+                self.texts.append((at, at + 1, at + width))
             self._value_taken()
             return width
         if code == _STRING:
@@ -124,7 +130,10 @@ class MetadataScan:
         total = 1 + width + count
         if at + total > MAX_BYTES:  # checked before the text is complete, so the result does not depend on the reads
             raise self._too_long()
-        return total if at + total <= len(data) else None
+        if at + total > len(data):
+            return None
+        self.texts.append((at, at + 1 + width, at + total))
+        return total
 
     def _too_long(self) -> FieldError:
         return self._refuse(f"metadata is longer than {MAX_BYTES} bytes")
@@ -133,13 +142,44 @@ class MetadataScan:
         return FieldError(what, offset=self._start + self._position)
 
 
-def decode(data: bytes, *, offset: int) -> dict[str, Any]:
-    """The plain values of a scanned object. Raises `FieldError` for what py-ubjson refuses, such as invalid UTF-8."""
+class Decoded(NamedTuple):
+    """The values of an object."""
+
+    values: dict[str, Any]
+    bad_text: int | None
+    """Where the first bytes are that are not UTF-8, and became U+FFFD."""
+
+
+def decode(data: bytes, *, offset: int) -> Decoded:
+    """The plain values of a scanned object. Raises `FieldError` for what py-ubjson refuses."""
     try:
-        value = ubjson.loadb(data, object_pairs_hook=dict)
+        readable, bad_text = _with_readable_texts(data)
+        value = ubjson.loadb(readable, object_pairs_hook=dict)
     except (ubjson.DecoderException, ValueError) as error:
         raise FieldError(f"metadata cannot be read: {error}", offset=offset) from error
-    return {str(key): _plain(item) for key, item in value.items()}
+    return Decoded({str(key): _plain(item) for key, item in value.items()}, bad_text)
+
+
+def _with_readable_texts(data: bytes) -> tuple[bytes, int | None]:
+    """The object with U+FFFD instead of bytes that are not UTF-8, and where the first of them are.
+
+    Games have written such names, and one of them must not cost all other metadata.
+    """
+    scan = MetadataScan(0)
+    scan.advance(data)
+    parts, past = [], 0
+    bad_text: int | None = None
+    for length_at, at, end in scan.texts:
+        raw = data[at:end]
+        try:
+            raw.decode()
+        except UnicodeDecodeError as error:
+            bad_text = at + error.start if bad_text is None else bad_text
+            text = raw.decode(errors="replace").encode()
+            type_ = b"S" if data[length_at] == _CHARACTER else b""
+            parts += [data[past:length_at], type_, _encode_int(len(text)), text]
+            past = end
+    return b"".join([*parts, data[past:]]) if parts else data, bad_text
 
 
 def encode(metadata: dict[str, Any]) -> bytes:

@@ -35,6 +35,13 @@ class Things(NamedTuple):
     offsets: Offsets
     firsts: Offsets
 
+    def of_frames(self, which: Offsets) -> Things:
+        """The events of the frames with the indices `which`."""
+        counts = np.diff(self.firsts)[which]
+        firsts = np.concatenate([[0], np.cumsum(counts)])
+        index = np.arange(firsts[-1]) + np.repeat(self.firsts[which] - firsts[:-1], counts)
+        return Things(self.offsets[index], firsts)
+
 
 class FrameIndex(NamedTuple):
     """The offsets of every sending of every frame of a game, in file order."""

@@ -25,9 +25,9 @@ def read_preview(head: bytes, tail: bytes, tail_offset: int) -> Preview | None:
     """Preview a finished replay from its first and last bytes; `tail_offset` is the file offset of the last bytes.
 
     `None` when the whole file has to be read: a mode without stocks, no Game End, two of them, no metadata, a last
-    frame that is sent again by a rollback or has late events, or a timeout that ledge grabs can decide. The last frame
-    is searched from the end; its boundaries are right when its events lead exactly to Game End. Raises `FormatError`
-    when there is no Game Start.
+    frame that is sent again by a rollback or has late events, a timeout that ledge grabs can decide, or a Game End
+    without a method. The last frame is searched from the end; its boundaries are right when its events lead exactly to
+    Game End. Raises `FormatError` when there is no Game Start.
     """
     reader, at, early = read_head(head)
     start = first_of(GameStart, early)
@@ -53,7 +53,7 @@ def read_preview(head: bytes, tail: bytes, tail_offset: int) -> Preview | None:
         return None
     if any(isinstance(event, Diagnostic) and event.code == "late_event" for event in events):
         return None
-    if have_limit(start.settings) and end.game_end.game_end_method == TIME:
+    if end.game_end is None or (have_limit(start.settings) and end.game_end.game_end_method == TIME):
         return None
     if metadata.metadata.get("lastFrame") != frames[0].number:
         return None

@@ -17,7 +17,7 @@ import copy
 import hashlib
 from collections.abc import Callable, Mapping
 from enum import IntEnum, auto
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import msgspec
 
@@ -27,6 +27,7 @@ from slpstream.formats.slippi.commands import FRAMES_PER_SECOND
 from slpstream.formats.slippi.diagnostics import DiagnosticLimiter
 from slpstream.formats.slippi.falls import FinalFalls, PlayerScore
 from slpstream.formats.slippi.frame_decoder import FrameDecoders
+from slpstream.formats.slippi.frame_layout import PLAYER_INDEX_OFFSET, REPEATED, unsupported
 from slpstream.formats.slippi.framing import (
     EventPayloads,
     read_event_payloads,
@@ -40,9 +41,10 @@ from slpstream.formats.slippi.game_start import (
     Settings,
 )
 from slpstream.formats.slippi.ledge_grabs import LedgeGrabs, have_limit
+from slpstream.formats.text import BAD_TEXT
 from slpstream.model import events
 from slpstream.model.errors import FieldError, FormatError, FramingError
-from slpstream.model.events import EndReason, Event, Frame, GameEnd, GameStart
+from slpstream.model.events import Diagnostic, EndReason, Event, Frame, GameEnd, GameStart
 
 FORMAT = "slippi"
 
@@ -55,6 +57,7 @@ TakeEvent = Callable[["SlippiReader", bytes, int, int, int], None]
 The reader is an argument and not bound, because a reader that refers to itself is freed late."""
 
 _FRAME_BOOKEND = commands.FRAME_BOOKEND.command
+_OF_CHARACTERS = (commands.PRE_FRAME.command, commands.POST_FRAME.command)
 
 
 class Stage(IntEnum):
@@ -97,11 +100,14 @@ class SlippiReader:
         self._needed_bytes = 0
         self._ended = False
         self._settings: Settings | None = None
-        self._held_start: GameStart | None = None
+        self._held: list[Event] = []
+        """Game Start and diagnostics after it, while the first frame has to complete the settings."""
         self._held_index = 0
         self._assembler: Assembler | None = None
         self._takes: list[TakeEvent | None] = []
         self._split = bytearray()
+        self._reported: set[str] = set()
+        """The faults that are reported once per game."""
         self._scan: metadata.MetadataScan | None = None
         self._length_confirmed = False
         self._diagnostics = DiagnosticLimiter()
@@ -118,6 +124,8 @@ class SlippiReader:
         """An independent reader in the same state, a few kilobytes large."""
         twin = copy.copy(self)
         twin._split = bytearray(self._split)
+        twin._held = list(self._held)
+        twin._reported = set(self._reported)
         twin._diagnostics = self._diagnostics.copy()
         twin._counts = [0] * 256
         twin._decoders = None if self._decoders is None else self._decoders.copy()
@@ -218,9 +226,8 @@ class SlippiReader:
             self._take_falls(self._falls)
         if self._ledge_grabs is not None and not self._ended:
             self._ledge_grabs.take(out)
-        if self._held_start is not None and len(out) > self._held_index:
-            out.insert(self._held_index, self._start_as_played(self._held_start, out[self._held_index]))
-            self._held_start = None
+        if self._held:
+            self._release_held(out)
         self._out = []
         return out
 
@@ -380,12 +387,15 @@ class SlippiReader:
             length = scan.advance(self._buffer)
             if length is None:
                 return False
-            values = metadata.decode(self._buffer[:length], offset=self._base)
+            values, bad_text = metadata.decode(self._buffer[:length], offset=self._base)
         except FieldError as error:
             self._warn("bad_metadata", error.what, error.offset)
             self._abandon()
             return False
+        start = self._base
         self._consume(length)
+        if bad_text is not None:
+            self._warn(BAD_TEXT, "a text in the metadata has bytes that are not UTF-8", start + bad_text)
         self._scan = None
         self._out.append(events.Metadata(self._base, values))
         self.stage = Stage.CLOSE
@@ -451,12 +461,15 @@ class SlippiReader:
                 continue
             if self._assembler is None:
                 takes[command] = SlippiReader._take_before_start
-            elif table.layout(size).too_small:
-                takes[command] = SlippiReader._take_too_small
-            elif table is commands.GAME_END:
-                takes[command] = SlippiReader._take_game_end
+            elif unsupported(command, payloads.widths, offset=0) is not None:
+                takes[command] = SlippiReader._take_unsupported
+            elif table.layout(size).missing:
+                takes[command] = SlippiReader._take_short
             else:
-                takes[command] = _frame_take(self._assembler, command, size)
+                takes[command] = self._take_of(command, size)
+        splitter_size = payloads.size(commands.MESSAGE_SPLITTER)
+        if splitter_size is not None and splitter_size < message_splitter.MIN_SIZE_BYTES:
+            takes[commands.MESSAGE_SPLITTER] = SlippiReader._take_short
         self._takes = takes
 
     def _take_game_start(self, buffer: bytes, start: int, end: int, end_offset: int) -> None:
@@ -484,15 +497,31 @@ class SlippiReader:
         game_id = hashlib.sha256(data).hexdigest()[:32]
         event = GameStart(end_offset, FORMAT, game_id, settings, (FRAMES_PER_SECOND, 1))
         if payload.version < EXACT_CHARACTER_SINCE and settings.has_zelda_or_sheik():
-            self._held_start, self._held_index = event, len(self._out)
+            self._held, self._held_index = [event], len(self._out)
         else:
             self._out.append(event)
+        for what, at in payload.bad_texts():
+            offset = end_offset - len(data) + at
+            message = f"{what} has bytes that are no text"
+            self._diagnostics.report(self._out, "warning", BAD_TEXT, message, offset, end_offset)
+        if self._decoders is not None:
+            self._decoders.players = {player.player_index for player in settings.players}
         takes = self._takes
         self._bind()
         takes[:] = self._takes  # in place, because the loop in `_read_events` is using this list
         self._takes = takes
 
-    def _start_as_played(self, event: GameStart, following: Event) -> GameStart:
+    def _release_held(self, out: list[Event]) -> None:
+        """Complete Game Start once an event after it is known, and put it and the diagnostics after it into `out`."""
+        held = [*self._held, *out[self._held_index :]]
+        following = next((event for event in held[1:] if type(event) is not Diagnostic), None)
+        if following is None:
+            self._held, out[self._held_index :] = held, []
+            return
+        out[self._held_index :] = [self._start_as_played(held[0], following), *held[1:]]
+        self._held = []
+
+    def _start_as_played(self, event: Any, following: Event) -> GameStart:
         """A Game Start with the characters of frame -123, if that is the event after it."""
         if type(following) is not Frame or following.number != commands.FIRST_FRAME:
             return event
@@ -506,12 +535,50 @@ class SlippiReader:
         offset = end_offset - (end - start)
         raise FramingError(f"the event {command:#04x} comes before Game Start", offset=offset, command=command)
 
-    def _take_too_small(self, buffer: bytes, start: int, end: int, end_offset: int) -> None:
-        raise commands.TABLES[buffer[start]].layout(end - start - 1).size_error(end_offset - (end - start))
+    def _take_unsupported(self, buffer: bytes, start: int, end: int, end_offset: int) -> None:
+        widths = self.event_payloads.widths  # type: ignore[union-attr]
+        error = unsupported(buffer[start], widths, offset=end_offset - (end - start))
+        if error is not None:
+            raise error
+
+    def _take_short(self, buffer: bytes, start: int, end: int, end_offset: int) -> None:
+        """Take the first event whose declared size lacks fields that every version has, and report it."""
+        command, size = buffer[start], end - start - 1
+        take = self._takes[command] = self._take_of(command, size)
+        table = commands.TABLES.get(command)
+        title, lack = "Message Splitter", "is too small"
+        if table is not None:
+            title, lack = table.title, f"lacks {', '.join(table.layout(size).missing)}"
+        effect = "" if take is not None else "; these events are left out"
+        what = f"{title}: the declared size of {size} bytes {lack}{effect}"
+        self._warn_once(title, "short_event", what, end_offset - (end - start), end_offset)
+        if take is not None:
+            take(self, buffer, start, end, end_offset)
+
+    def _take_of(self, command: int, size_bytes: int) -> TakeEvent | None:
+        """The function that takes the events of a command; `None` for one whose events have no effect."""
+        if command == commands.GAME_END.command:
+            return SlippiReader._take_game_end
+        table = commands.TABLES.get(command)
+        if self._assembler is None or table is None or table.layout(size_bytes).too_small:
+            return None
+        take = _frame_take(self._assembler, command, size_bytes)
+        if command not in _OF_CHARACTERS or self._settings is None:
+            return take
+        players = {player.player_index for player in self._settings.players}
+
+        def take_character(reader: SlippiReader, buffer: bytes, start: int, end: int, end_offset: int) -> None:
+            index = buffer[start + PLAYER_INDEX_OFFSET]
+            if index not in players:
+                what = f"player index {index} is not in Game Start; updates of such players are left out"
+                reader._warn_once("players", "unsupported", what, end_offset - (end - start), end_offset)
+            take(reader, buffer, start, end, end_offset)
+
+        return take_character
 
     def _take_message_splitter(self, buffer: bytes, start: int, end: int, end_offset: int) -> None:
         """Message Splitter 0x10, since 3.3.0: a block of an event that is too large for one, the Gecko List."""
-        part = message_splitter.block(buffer, start, end, end_offset)
+        part = message_splitter.block(buffer, start, end)
         if part is None:
             return
         self._split += part[0]
@@ -523,8 +590,9 @@ class SlippiReader:
             self._split.clear()
 
     def _take_game_end(self, buffer: bytes, start: int, end: int, end_offset: int) -> None:
-        event = commands.GAME_END.layout(end - start - 1).decode(buffer, start)
-        self._end(end_offset, "game_end", result.game_end_payload(event))
+        layout = commands.GAME_END.layout(end - start - 1)
+        payload = None if layout.too_small else result.game_end_payload(layout.decode(buffer, start))
+        self._end(end_offset, "game_end", payload)
 
     def _end(self, end_offset: int, reason: EndReason, payload: result.GameEndPayload | None = None) -> None:
         """End the game: complete frames become final, then `GameEnd` follows."""
@@ -548,7 +616,8 @@ class SlippiReader:
         tied = result.is_tied(settings, payload, scores, number)
         winners = [] if tied else result.winners(settings, payload, posts, counts, scores)
         values = result.score_values(scores, tied=tied)
-        if reason == "raw_length":  # the game has closed the file, so Game End was lost
+        if reason == "raw_length" or (reason == "game_end" and payload is None):
+            # The game has closed the file, so Game End was lost, or it does not say how the game ended.
             winners = result.inferred_winners(settings, players)
             values |= {"basis": result.INFERRED} if winners else {}
         self._out.append(
@@ -600,6 +669,12 @@ class SlippiReader:
         if self._settings is not None and not self._ended:
             self._end(self._base, "error")
         self._buffer = b""
+
+    def _warn_once(self, about: str, code: str, message: str, offset: int, end_offset: int) -> None:
+        """Report the first of the events with the same fault. It begins at `offset`."""
+        if about not in self._reported:
+            self._reported.add(about)
+            self._diagnostics.report(self._out, "warning", code, message, offset, end_offset)
 
     def _warn(self, code: str, message: str, offset: int) -> None:
         self._diagnostics.report(self._out, "warning", code, message, offset, self._base)

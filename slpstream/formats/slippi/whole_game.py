@@ -17,7 +17,6 @@ from msgspec import UNSET
 from slpstream.formats.slippi import container
 from slpstream.formats.slippi.commands import (
     EVENT_PAYLOADS,
-    FRAME_BOOKEND,
     GAME_END,
     GAME_START,
     POST_FRAME,
@@ -81,7 +80,7 @@ class WholeGame:
         raw = container.raw_length(self.data)
         limit = min(len(self.data), container.HEADER_BYTES + raw) if raw else len(self.data)
         widths = self._payloads.widths
-        settings = None if widths[FRAME_BOOKEND.command] else self._head.reader.settings
+        settings = self._head.reader.settings
         players = [] if settings is None else [player.player_index for player in settings.players]
         return frame_index(self.data, self._frames_start, limit, widths, players)
 

@@ -325,7 +325,7 @@ def _metadata(data: bytes) -> Mapping[str, Any] | None:
         return None
     try:
         length = metadata.MetadataScan(0).advance(data[len(marker) :])
-        return None if length is None else metadata.decode(data[len(marker) :][:length], offset=0)
+        return None if length is None else metadata.decode(data[len(marker) :][:length], offset=0).values
     except FieldError:
         return None
 

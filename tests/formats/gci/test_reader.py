@@ -377,3 +377,17 @@ def test_declared_counts_allocate_nothing_without_the_bytes() -> None:
             tracemalloc.stop()
         assert reading.damage is not None
         assert peak < 8 * length + (1 << 16)
+
+
+@pytest.mark.parametrize(
+    ("field", "raw", "offset"),
+    [("title", b"F-ZERO\x81GX", 0x44), ("comment", b"\x8d26/11/26 20:00", 0x64), ("file_name", b"fzr\xff", 0x08)],
+)
+def test_bytes_that_are_not_text_are_reported(field: str, raw: bytes, offset: int) -> None:
+    replay = time_attack()
+    entry = replace(replay.entry, **{field: raw.ljust(len(getattr(replay.entry, field)), b"\0")})
+    events = events_of(with_checksum(encode(replace(replay, entry=entry))))
+    assert [event.offset for event in events if isinstance(event, Diagnostic)] == [offset]
+    assert diagnostic(events, "bad_text").message.startswith(field)
+    shown = {"title": "title", "comment": "comment", "file_name": "fileName"}[field]
+    assert "\ufffd" in payload(events[0])["settings"][shown]

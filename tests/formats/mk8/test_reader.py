@@ -7,7 +7,7 @@ import struct
 import msgspec
 import pytest
 
-from slpstream.formats.mk8.header import BODY_BYTES, LAP_OFFSETS, WIKI_LAP_OFFSETS
+from slpstream.formats.mk8.header import BODY_BYTES, LAP_OFFSETS, OUTER_BYTES, PLAYER_NAME_OFFSET, WIKI_LAP_OFFSETS
 from slpstream.formats.mk8.reader import Mk8Reader
 from slpstream.formats.mk8.sections import BLOCK_BYTES, INFO_BYTES, MAX_BLOCKS, MAX_IMAGE_BYTES, MAX_SECTIONS
 from slpstream.formats.mk8.sniff import sniff
@@ -282,3 +282,10 @@ def test_unpacking_stops_at_the_work_limit() -> None:
     assert 0 < len(of_kind(events, "section")) < len(blocks)
     messages = [event.message for event in events if isinstance(event, Diagnostic)]
     assert len([message for message in messages if "more work" in message]) == 1
+
+
+def test_units_that_are_not_text_are_reported() -> None:
+    at = OUTER_BYTES + PLAYER_NAME_OFFSET
+    events = built.log_of(patched(built.ghost(), at, "2H", 0xD83D, 0x41), f"{built.FILE_NAME}.dat")
+    assert ("bad_text", at) in diagnostics(events)
+    assert "bad_text" not in dict(diagnostics(built.log_of(built.ghost(), f"{built.FILE_NAME}.dat")))

@@ -315,4 +315,4 @@ def test_impossible_tables_are_refused(columns: Any, events: int, given: int, wa
 
 @pytest.mark.parametrize("width", range(100))
 def test_events_that_are_too_small_for_the_kernel_are_not_given_to_it(width: int) -> None:
-    assert len(frame_index(bytes(8), 0, 0, [width] * 256).numbers) == 0
+    assert len(frame_index(bytes(8), 0, 0, [width] * 256, ()).numbers) == 0

@@ -65,7 +65,7 @@ class TakenApart:
         values = self.rest[len(metadata.MARKER) :]
         length = metadata.MetadataScan(0).advance(values)
         assert length is not None
-        return metadata.decode(values[:length], offset=0)
+        return metadata.decode(values[:length], offset=0).values
 
 
 def written_again(data: bytes) -> bytes:
