@@ -49,8 +49,8 @@ class Targets:
         return twin
 
     def update(self, frame: int, items: Iterable[Any]) -> None:
-        """Take the items of one frame."""
-        targets = {item.spawn_id: item for item in items if item.type_id == TARGET_ITEM}
+        """Take the items of one frame. Targets without a spawn id cannot be told apart and are left out."""
+        targets = {item.spawn_id: item for item in items if item.type_id == TARGET_ITEM and item.spawn_id is not UNSET}
         if frame == FIRST_FRAME:
             for spawn_id, item in targets.items():
                 self._targets[spawn_id] = TargetBreak(spawn_id, UNSET, item.position_x, item.position_y)

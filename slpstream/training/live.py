@@ -71,7 +71,7 @@ class LiveRows:
         row = np.zeros((), ROW_DTYPE)
         row["frame"] = entry.frame
         self._put_stage(row, entry)
-        if entry.start is not UNSET:
+        if entry.start is not UNSET and entry.start.seed is not UNSET:
             row["seed"] = entry.start.seed
         for player, index in enumerate(self._players):
             found = entry.players.get(index)
@@ -91,7 +91,7 @@ class LiveRows:
                     row[name] = value
                 elif dtype == "f4":
                     row[name] = _ABSENT_FLOAT[source]
-        if entry.items is not UNSET:
+        if entry.items is not UNSET and entry.items[0].spawn_id is not UNSET:
             self._put_items(row, entry.items)
         else:
             self._slots.take(())
@@ -108,7 +108,7 @@ class LiveRows:
             row["randall_x"], row["randall_y"] = x[0], y[0]
         if settings.stage_id == FOUNTAIN_OF_DREAMS:
             for event in () if entry.stage_events is UNSET else entry.stage_events:
-                if event.kind == "fod_platform":
+                if event.kind == "fod_platform" and event.height is not UNSET:
                     self._platforms[event.platform] = event.height
             row["fod_left"], row["fod_right"] = self._platforms[1], self._platforms[0]
 

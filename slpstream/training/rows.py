@@ -159,7 +159,7 @@ def _fod_heights(frames: FrameColumns, platform: int, at_first: float) -> Array:
     """The height of a platform in each frame: that of the newest event about it up to this frame."""
     heights = np.full(len(frames), at_first, np.float32)
     events = frames.stage_events.get("fod_platform")
-    if events is None or not len(events):
+    if events is None or not len(events) or "height" not in events.fields:
         return heights
     mine = events["platform"] == platform
     rows = np.repeat(np.arange(len(frames)), events.counts)[mine]
@@ -172,9 +172,9 @@ def _fod_heights(frames: FrameColumns, platform: int, at_first: float) -> Array:
 
 
 def _put_items(rows: Rows, frames: FrameColumns) -> None:
-    """Write the items into their slots."""
+    """Write the items into their slots. Items without a spawn id cannot be told apart and get none."""
     items = frames.items
-    if not len(items):
+    if not len(items) or "spawn_id" not in items.fields:
         return
     of_frame = np.repeat(np.arange(len(frames)), items.counts)
     slots = item_slots(frames)

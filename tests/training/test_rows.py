@@ -13,15 +13,17 @@ from hypothesis import strategies as st
 
 from slpstream.api import open_replay
 from slpstream.formats.kernel import kernel
-from slpstream.formats.slippi.commands import POST_FRAME
+from slpstream.formats.slippi.commands import FOD_PLATFORMS, FRAME_START, ITEM_UPDATE, POST_FRAME
+from slpstream.formats.slippi.game_start import set_field
 from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.model.errors import FormatError, Unsupported
 from slpstream.model.events import Frame
+from slpstream.model.fields import Table
 from slpstream.training.columns import COLUMNS, MAX_ITEMS
 from slpstream.training.item_slots import ItemSlots
 from slpstream.training.live import ROW_DTYPE, LiveRows
 from slpstream.training.rows import Rows, Sending
-from slpstream.training.stage_objects import randall
+from slpstream.training.stage_objects import FOUNTAIN_OF_DREAMS, randall
 from tests.formats.slippi.built import ONLINE, Built
 from tests.formats.slippi.pure import without_kernel
 from tests.replays import real_replays, replay_path
@@ -153,6 +155,22 @@ def test_values_that_a_replay_does_not_have_are_nan_or_zero(tmp_path: Path) -> N
     assert not rows["p0_post_jumps_remaining"].any()
     assert not rows["p0_follower_exists"].any()
     assert not rows["p0_follower_post_position_x"].any()
+
+
+@pytest.mark.parametrize(("table", "size"), [(ITEM_UPDATE, 35), (FRAME_START, 4), (FOD_PLATFORMS, 5)])
+def test_events_without_the_fields_of_all_versions_have_no_values(tmp_path: Path, table: Table, size: int) -> None:
+    sizes = Built().writer.payloads.sizes | {table.command: size}
+    game = Built(sizes=sizes)
+    game_start = bytearray(game.game_start)
+    set_field(game_start, "stage_id", FOUNTAIN_OF_DREAMS)
+    game.parts[1] = bytes(game_start)
+    data = game.frames(-123, -110, items=2, stage_events=True).end().closed()
+    path = tmp_path / "short.slp"
+    path.write_bytes(data)
+    rows = open_replay(path).training_rows(sending="last")
+    assert_same(rows, live_rows(iter([data]), "last"))
+    assert any(rows["item0_exists"]) is (table is not ITEM_UPDATE)
+    assert any(rows["seed"]) is (table is not FRAME_START)
 
 
 def test_a_game_of_four_has_no_rows(tmp_path: Path) -> None:

@@ -110,13 +110,13 @@ PLAYER_FLAGS = (
 """Names of the bits of the player bitfield, lowest first."""
 
 _CONTROLLER_FIXES = {1: "UCF", 2: "Dween"}
-_TEXT = {
+_PLAYER_TEXT = {
     "nametag": decode_name,
     "display_name": decode_name,
     "connect_code": decode_name,
     "user_id": decode_ascii,
-    "session_id": decode_ascii,
 }
+_TEXT = {**_PLAYER_TEXT, "session_id": decode_ascii}
 _BY_NAME = {f.name: f for f in (*FIELDS, *PLAYER_FIELDS)}
 _SMALLEST_PAYLOAD_BYTES = 0x140
 _GAME_INFO_ROWS = (
@@ -261,16 +261,15 @@ class GameStartPayload:
 
     def bad_texts(self) -> list[tuple[str, int]]:
         """The texts with bytes that are none, which became U+FFFD: which text it is, and its offset in the event."""
-        players = [index for index in range(PLAYERS) if self.get("type", index) != PLAYER_TYPE_EMPTY]
-        return [
-            (
-                f"{name} of player index {index}" if field.stride_bytes else name,
-                field.offset + field.stride_bytes * index,
-            )
-            for name, field in ((name, _BY_NAME[name]) for name in _TEXT)
-            for index in (players if field.stride_bytes else [0])
-            if UNDECODABLE in self.text(name, index)
+        found = [
+            (f"{name} of player index {index}", _BY_NAME[name].offset + _BY_NAME[name].stride_bytes * index)
+            for name in _PLAYER_TEXT
+            for index in range(PLAYERS)
+            if self.get("type", index) != PLAYER_TYPE_EMPTY and UNDECODABLE in self.text(name, index)
         ]
+        if UNDECODABLE in self.text("session_id"):
+            found.append(("session_id", _BY_NAME["session_id"].offset))
+        return found
 
     @property
     def version(self) -> tuple[int, int, int]:

@@ -17,7 +17,7 @@ import copy
 import hashlib
 from collections.abc import Callable, Mapping
 from enum import IntEnum, auto
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import msgspec
 
@@ -27,7 +27,7 @@ from slpstream.formats.slippi.commands import FRAMES_PER_SECOND
 from slpstream.formats.slippi.diagnostics import DiagnosticLimiter
 from slpstream.formats.slippi.falls import FinalFalls, PlayerScore
 from slpstream.formats.slippi.frame_decoder import FrameDecoders
-from slpstream.formats.slippi.frame_layout import PLAYER_INDEX_OFFSET, REPEATED, unsupported
+from slpstream.formats.slippi.frame_layout import PLAYER_INDEX_OFFSET, unsupported
 from slpstream.formats.slippi.framing import (
     EventPayloads,
     read_event_payloads,
@@ -100,8 +100,10 @@ class SlippiReader:
         self._needed_bytes = 0
         self._ended = False
         self._settings: Settings | None = None
-        self._held: list[Event] = []
-        """Game Start and diagnostics after it, while the first frame has to complete the settings."""
+        self._held_start: GameStart | None = None
+        """Game Start, while the first frame has to complete the settings."""
+        self._held_diagnostics: list[Event] = []
+        """Those after it."""
         self._held_index = 0
         self._assembler: Assembler | None = None
         self._takes: list[TakeEvent | None] = []
@@ -124,7 +126,7 @@ class SlippiReader:
         """An independent reader in the same state, a few kilobytes large."""
         twin = copy.copy(self)
         twin._split = bytearray(self._split)
-        twin._held = list(self._held)
+        twin._held_diagnostics = list(self._held_diagnostics)
         twin._reported = set(self._reported)
         twin._diagnostics = self._diagnostics.copy()
         twin._counts = [0] * 256
@@ -226,8 +228,8 @@ class SlippiReader:
             self._take_falls(self._falls)
         if self._ledge_grabs is not None and not self._ended:
             self._ledge_grabs.take(out)
-        if self._held:
-            self._release_held(out)
+        if self._held_start is not None:
+            self._release_held(self._held_start, out)
         self._out = []
         return out
 
@@ -497,7 +499,7 @@ class SlippiReader:
         game_id = hashlib.sha256(data).hexdigest()[:32]
         event = GameStart(end_offset, FORMAT, game_id, settings, (FRAMES_PER_SECOND, 1))
         if payload.version < EXACT_CHARACTER_SINCE and settings.has_zelda_or_sheik():
-            self._held, self._held_index = [event], len(self._out)
+            self._held_start, self._held_index = event, len(self._out)
         else:
             self._out.append(event)
         for what, at in payload.bad_texts():
@@ -511,17 +513,17 @@ class SlippiReader:
         takes[:] = self._takes  # in place, because the loop in `_read_events` is using this list
         self._takes = takes
 
-    def _release_held(self, out: list[Event]) -> None:
-        """Complete Game Start once an event after it is known, and put it and the diagnostics after it into `out`."""
-        held = [*self._held, *out[self._held_index :]]
-        following = next((event for event in held[1:] if type(event) is not Diagnostic), None)
+    def _release_held(self, start: GameStart, out: list[Event]) -> None:
+        """Put Game Start and the diagnostics after it into `out` once the event that completes Game Start is known."""
+        later = [*self._held_diagnostics, *out[self._held_index :]]
+        following = next((event for event in later if type(event) is not Diagnostic), None)
         if following is None:
-            self._held, out[self._held_index :] = held, []
+            self._held_diagnostics, out[self._held_index :] = later, []
             return
-        out[self._held_index :] = [self._start_as_played(held[0], following), *held[1:]]
-        self._held = []
+        out[self._held_index :] = [self._start_as_played(start, following), *later]
+        self._held_start, self._held_diagnostics = None, []
 
-    def _start_as_played(self, event: Any, following: Event) -> GameStart:
+    def _start_as_played(self, event: GameStart, following: Event) -> GameStart:
         """A Game Start with the characters of frame -123, if that is the event after it."""
         if type(following) is not Frame or following.number != commands.FIRST_FRAME:
             return event

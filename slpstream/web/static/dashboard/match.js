@@ -179,7 +179,7 @@ export class Match {
       this.frames.delete(/** @type {number} */ (this.frames.keys().next().value));
     }
     for (const event of frame.stageEvents ?? []) {
-      if (event.kind === "fod_platform") {
+      if (event.kind === "fod_platform" && event.height !== undefined) {
         this.platformHeights.set(event.platform, event.height);
       }
     }

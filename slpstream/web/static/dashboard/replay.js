@@ -85,7 +85,7 @@ export class Replay {
     const moving = stageOutline(this.#game())?.platforms.filter(({ id }) => id !== undefined) ?? [];
     for (let i = this.at; i > this.at - PLATFORM_FRAMES && heights.size < moving.length; i--) {
       for (const event of this.frames.get(i)?.stageEvents ?? []) {
-        if (event.kind === "fod_platform" && !heights.has(event.platform)) {
+        if (event.kind === "fod_platform" && event.height !== undefined && !heights.has(event.platform)) {
           heights.set(event.platform, event.height);
         }
       }
