@@ -31,7 +31,7 @@ from slpstream.search.situations import parse
 from slpstream.search.situations.query import Query
 from tests.docs.commands import commands
 from tests.docs.pages import DOCS, blocks
-from tests.replays import replay, replays
+from tests.replays import NOT_REPLAYS, replay, replays
 from tests.synthetic.match import synthetic_match
 
 CONTEXT = Context(("ANN#1",))
@@ -134,7 +134,7 @@ def test_examples_of_situations_are_valid() -> None:
 def test_examples_of_situations_run_on_all_replays() -> None:
     found = dict.fromkeys(examples_of_situations(), 0)
     for path in replays():
-        if path.name in {"not_slp_text.slp", "corrupt.slp"}:
+        if path.stem in {*NOT_REPLAYS, "corrupt"}:
             continue
         opened = open_replay(path)
         for query in found:

@@ -22,17 +22,16 @@ from slpstream.model.errors import ProtocolViolation
 from slpstream.model.messages import LogMessage, to_messagepack
 from slpstream.model.topics import TOPICS
 from slpstream.stream.delta_bases import DeltaBase
-from tests.replays import real_replays, replay_path
+from tests.replays import NOT_REPLAYS, real_replays, replay_path
 from tests.synthetic.match import synthetic_match
 
 STATION = "main"
 MESSAGES_PER_REPLAY = 400
-NOT_A_REPLAY = "not_slp_text"
 OWN = (
     *("singles_0.1", "items_3.2", "names_3.9", "ice_climbers_rollbacks_3.18", "rollbacks_items_3.18"),
     *("free_for_all_3.18", "stadium_3.19", "crashed_3.18", "unknown_event_3.18"),
 )
-REPLAYS = [*map(replay_path, OWN), *(path for path in real_replays() if path.stem != NOT_A_REPLAY)]
+REPLAYS = [*map(replay_path, OWN), *(path for path in real_replays() if path.stem not in NOT_REPLAYS)]
 WHOLE = ("ice_climbers_3.18", "game", "v3.18", "realtimeTest")
 MAX_JSON_RATIO = 0.25
 """Largest accepted size relative to JSON; the goal is a fifth."""

@@ -22,6 +22,8 @@ SHARED = ROOT.parent / "shared" / "data"
 SLP = SHARED / "slp"
 MORE = SHARED / "slp_more"
 """Real replays that were found later: modes of the game, mods, and damaged files."""
+NOT_REPLAYS = frozenset({"not_slp_text", "slippc__crashes__crash2", "slippc__crashes__crash6"})
+"""Real files in which no game begins."""
 _UNPACKED = ROOT / ".pytest_cache" / "own_replays"
 
 needs_shared = pytest.mark.skipif(
@@ -40,11 +42,11 @@ def own_replays() -> list[Path]:
 
 
 def real_replays() -> list[Path]:
-    """The real replays, sorted by name. Empty if they are missing, except in CI."""
+    """The real replays, sorted by name, and those that were found later. Empty if they are missing, except in CI."""
     found = sorted(SLP.glob("*.slp"))
     if not found and IN_CI:
         raise FileNotFoundError(f"no replays in {SLP}")
-    return found
+    return found + sorted(MORE.glob("*.slp"))
 
 
 def replay(name: str) -> bytes:
@@ -54,8 +56,8 @@ def replay(name: str) -> bytes:
 
 def replay_path(name: str) -> Path:
     """The path of an own or a real replay."""
-    own = own_folder() / f"{name}.slp"
-    return own if own.exists() else SLP / f"{name}.slp"
+    folders = (own_folder(), SLP, MORE)
+    return next((path for folder in folders if (path := folder / f"{name}.slp").exists()), SLP / f"{name}.slp")
 
 
 def existing(*names: str) -> list[str]:

@@ -16,7 +16,7 @@ from slpstream.cli.sql_reading import Found, examine
 from slpstream.formats.slippi.action_states import state_name, states_called
 from slpstream.sql.database import Database, open_database
 from slpstream.sql.scan import TABLES, Scan
-from tests.replays import real_replays, replay_path
+from tests.replays import NOT_REPLAYS, real_replays, replay_path
 
 
 class Reader:
@@ -36,12 +36,11 @@ def objects(database: Database, query: str) -> list[dict[str, Any]]:
     return [dict(zip(names, row, strict=True)) for row in rows]
 
 
-NOT_A_REPLAY = "not_slp_text"
 OWN = (
     *("singles_0.1", "items_3.2", "doubles_1.2", "free_for_all_3.13", "crashed_3.18", "teams_time_mode_3.18"),
     *("ice_climbers_rollbacks_3.18", "lost_game_end_3.18", "names_3.9"),
 )
-REPLAYS = [*map(replay_path, OWN), *(path for path in real_replays() if path.stem != NOT_A_REPLAY)]
+REPLAYS = [*map(replay_path, OWN), *(path for path in real_replays() if path.stem not in NOT_REPLAYS)]
 
 
 @pytest.fixture(params=REPLAYS, ids=lambda path: path.stem)

@@ -15,7 +15,7 @@ import pytest
 from tests.formats.slippi.timed_game import TimedGame
 from tests.oracles.slippi_js import SlippiJs, missing, slippi_js
 from tests.project import IN_CI
-from tests.replays import replay, replays
+from tests.replays import NOT_REPLAYS, replay, replays
 from tests.stats.games import (
     POST,
     PRE,
@@ -33,7 +33,6 @@ from tests.stats.games import (
 if missing() is not None and not IN_CI:
     pytest.skip(f"{missing()}; only CI requires it", allow_module_level=True)
 
-NOT_REPLAYS = {"not_slp_text"}
 FRAME_START, BOOKEND = 0x3A, 0x3C
 
 
@@ -65,7 +64,16 @@ def compare(theirs: Json, data: bytes) -> None:
     assert list(differences(theirs.get("stadiumStats"), ours)) == []
 
 
-@pytest.mark.parametrize("path", [path for path in replays() if path.stem not in NOT_REPLAYS], ids=lambda p: p.stem)
+NOT_COMPARED = NOT_REPLAYS | {
+    "slippc__crashes__crash7",
+    "slippi-js__gameModeTest__Slo-Mo",
+    "slippi-js__test__test_e8309d",
+}
+"""Games that do not begin with frame -123, for which slippi-js waits, and one of an alpha version, in which slippi-js
+reads players and frames that are none."""
+
+
+@pytest.mark.parametrize("path", [path for path in replays() if path.stem not in NOT_COMPARED], ids=lambda p: p.stem)
 def test_replay(path: Path, oracle: SlippiJs) -> None:
     theirs, ours = oracle.ask(path), shown_in(path.stem)
     assert list(differences(theirs["stats"], ours.compat)) == []

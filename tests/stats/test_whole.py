@@ -14,12 +14,14 @@ from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.formats.slippi.whole_game import WholeGame
 from slpstream.stats import SlippiStats
 from slpstream.stats.whole import whole_stats
-from tests.replays import existing, replay, replays
+from tests.replays import NOT_REPLAYS, existing, replay, replays
 from tests.stats.games import POST, PRE, SHORT, game_of, run, without_event
 
 READ_ONE_BY_ONE = {
     "crashed_2.1", "crashed_3.18", "in_progress_2.2", "in_progress_3.18", "lost_game_end_3.6", "lost_game_end_3.18",
-    "rollbacks_3.0", "BTTDK", "corrupt", "geckoCodes", "incomplete", "not_slp_text",
+    "rollbacks_3.0", "BTTDK", "corrupt", "geckoCodes", "incomplete", *NOT_REPLAYS,
+    "Slippipedia__replays__fox-pika-crashing", "slippc__corrupt__corrupt-commandbytes",
+    "slippc__corrupt__corrupt-no-game-end-event", "slippi-js__test__test_e8309d", "slippi-js__timer_increasing",
 }  # fmt: skip
 """Files without a Game End or with frames that come again once they are final, and a target test, which needs items."""
 
@@ -49,7 +51,7 @@ def test_other_modes(name: str, options: dict[str, bool]) -> None:
     assert compare(replay(name), **options)
 
 
-@pytest.mark.parametrize("name", existing(*sorted(READ_ONE_BY_ONE - {"not_slp_text"})))
+@pytest.mark.parametrize("name", existing(*sorted(READ_ONE_BY_ONE - NOT_REPLAYS)))
 def test_replays_that_are_read_event_by_event(name: str) -> None:
     assert not compare(replay(name))
 

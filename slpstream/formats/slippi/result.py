@@ -22,7 +22,7 @@ from msgspec import UNSET, UnsetType
 
 from slpstream.formats.slippi.commands import FIRST_PLAYABLE_FRAME, FRAMES_PER_SECOND
 from slpstream.formats.slippi.falls import PlayerScore
-from slpstream.formats.slippi.game_start import TIME_MODE, Settings
+from slpstream.formats.slippi.game_start import PLAYERS, TIME_MODE, Settings
 from slpstream.formats.slippi.ledge_grabs import MAX_LEDGE_GRABS, have_limit
 
 INFERRED: Literal["inferred"] = "inferred"
@@ -196,7 +196,9 @@ def _ahead(sides: list[list[int]], stocks: Mapping[int, int], last_posts: Mappin
 
 
 def _has_placements(end: GameEndPayload) -> bool:
-    return any(placement.position is not UNSET for placement in end.placements)
+    """Whether there are placements, from 0 to 3. A build between 3.12 and 3.13 wrote 16 and 17 (observed)."""
+    positions = [placement.position for placement in end.placements if placement.position is not UNSET]
+    return bool(positions) and max(positions) < PLAYERS
 
 
 def _placed_first(settings: Settings, end: GameEndPayload) -> list[Placement]:

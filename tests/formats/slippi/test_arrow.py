@@ -19,9 +19,9 @@ from slpstream.formats.slippi.frames import Frames
 from slpstream.formats.slippi.whole_game import WholeGame
 from slpstream.model.fields import Table
 from tests.formats.slippi.built import Built, bookend, post, pre, start, varied_replay
-from tests.replays import replays
+from tests.replays import NOT_REPLAYS, replays
 
-REPLAYS = [path for path in replays() if path.stem != "not_slp_text"]
+REPLAYS = [path for path in replays() if path.stem not in NOT_REPLAYS]
 
 
 def names(table: Table, prefix: str = "") -> list[str]:

@@ -24,9 +24,7 @@ from slpstream.stats.whole import whole_stats
 from tests.formats.slippi.agreement import Live, assert_agree, value_of
 from tests.formats.slippi.built import Built, bookend, built_replays, item, post, pre, replay_of_version, start
 from tests.formats.slippi.logs import event_boundaries
-from tests.replays import replays
-
-NOT_REPLAYS = {"not_slp_text"}
+from tests.replays import NOT_REPLAYS, replays
 
 
 @pytest.mark.parametrize("path", replays(), ids=lambda path: path.stem)

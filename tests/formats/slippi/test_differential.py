@@ -19,13 +19,12 @@ from slpstream.model.fields import camel
 from tests.formats.slippi.built import Built, bookend, post, pre, start, varied_replay
 from tests.formats.slippi.logs import logs_of
 from tests.oracles.slippi_js import SlippiJs, needs_slippi_js, slippi_js
-from tests.replays import replays
+from tests.replays import NOT_REPLAYS, replays
 
 pytestmark = needs_slippi_js
 
 Json = dict[str, Any]
 
-NOT_REPLAYS = {"not_slp_text"}
 
 # Fields that slippi-js does not have. The contract names them.
 EXTRA_PRE = ("rawJoystickY", "rawCStickX", "rawCStickY")
@@ -58,6 +57,7 @@ DOUBLED: Mapping[str, Doubled] = {
 NO_PLACEMENTS = (
     "replays before 3.13 have no placements; slippi-js has no winner then, we decide by stocks, then percent"
 )
+ODD_PLACEMENTS = "placements of 16 and 17 say nothing, so the stocks decide"
 SECOND_GAME_END = "the second Game End hides the placements of the first from slippi-js"
 LOST_GAME_END = "without a Game End slippi-js does not find the last frame"
 NO_STOCKS = "slippi-js takes a game without stocks for one in which all players have lost theirs"
@@ -76,6 +76,16 @@ WINNERS: Mapping[str, tuple[list[int], list[int], str]] = {
     "unknown_event": ([], [0], NO_PLACEMENTS),
     "v0.1": ([], [1], NO_PLACEMENTS),
     "v2.0": ([], [0], NO_PLACEMENTS),
+    "go-slippi__4-player-offline": ([], [0], NO_PLACEMENTS),
+    "go-slippi__zelda-shiek": ([], [0], NO_PLACEMENTS),
+    "libenforcer__test_data__handwarmers__Game_8C56C529AEAA_20231021T125730": ([], [0, 1], TEAM_QUIT),
+    "py-slippi__severed_frame": ([], [2, 3], NO_PLACEMENTS),
+    "slippc__standard__3-7-0-first-item-not-id-0": ([], [0], NO_PLACEMENTS),
+    "slippc__standard__3-7-0-modded-chars": ([], [1], NO_PLACEMENTS),
+    "slippi-js__gameModeTest__Single-Button": ([], [1], NO_PLACEMENTS),
+    "slippi-js__gameModeTest__Slo-Mo": ([], [0], NO_PLACEMENTS),
+    "slippi-js__gameModeTest__Super-Sudden-Death": ([], [0], NO_PLACEMENTS),
+    "slippi-js__placementsTest__ffa_1p2p_winner_2p_fef9f5": ([], [1], ODD_PLACEMENTS),
     "doubles_3.15": ([], [1, 3], TEAM_QUIT),
     "duplicate_game_end_3.18": ([], [0], SECOND_GAME_END),
     "home_run_3.18": ([], [0], NO_STOCKS),
@@ -87,6 +97,11 @@ WINNERS: Mapping[str, tuple[list[int], list[int], str]] = {
     "timeout_1.4": ([], [0], NO_PLACEMENTS),
 }
 """Winners of slippi-js, our winners, and the reason, by replay."""
+
+
+NOT_COMPARED = {"slippc__crashes__crash7", "slippi-js__test__test_e8309d"}
+"""In the first, display names are not Shift JIS, and slippi-js has other characters for that. In the second, of an
+alpha version, it reads players and frames that are none."""
 
 
 class Difference(NamedTuple):
@@ -256,12 +271,13 @@ def oracle() -> Iterator[SlippiJs]:
         yield running
 
 
-@pytest.mark.parametrize("path", replays(), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [p for p in replays() if p.stem not in NOT_COMPARED], ids=lambda path: path.stem)
 def test_replay(path: Path, oracle: SlippiJs) -> None:
     theirs = oracle.ask(path)
     if path.stem in NOT_REPLAYS:
         assert "settings" not in theirs
-        assert [m["code"] for m in logs_of([path.read_bytes()]).of_type("diagnostic")] == ["wrong_format"]
+        code = "wrong_format" if path.stem == "not_slp_text" else "framing"
+        assert [m["code"] for m in logs_of([path.read_bytes()]).of_type("diagnostic")] == [code]
         return
     exception = WINNERS.get(path.stem)
     doubled = compare(theirs, path.read_bytes(), winners=None if exception is None else exception[:2])

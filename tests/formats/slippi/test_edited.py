@@ -18,14 +18,14 @@ from slpstream.model.events import Diagnostic, Frame, GameEnd, GameStart, Metada
 from tests.formats.slippi.built import Built
 from tests.formats.slippi.logs import events_of
 from tests.oracles.slippi_js import needs_slippi_js, slippi_js
-from tests.replays import existing, replay, replays
+from tests.replays import NOT_REPLAYS, existing, replay, replays
 
 STARTED_MS = 1_700_000_000_000
 STARTED = "2023-11-14T22:13:20Z"
 EDITS = Edits({0: "Zain's", 1: "C9 | Mang0 & friends"}, STARTED_MS, 99)
 CUT = "C9 | Mang0 & fr"
-UNREADABLE = {"not_slp_text"}
-"""Not a replay at all."""
+UNREADABLE = NOT_REPLAYS | {"slippc__crashes__crash7", "slippi-js__test__test_e8309d"}
+"""Not replays, one with a Game Start larger than that of any version, and one of an alpha version."""
 
 
 def copy_of(data: bytes, edits: Edits = EDITS) -> bytes:

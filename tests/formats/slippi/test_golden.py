@@ -51,6 +51,8 @@ REAL_NAMES = [
     "geckoCodes",
     "crazy_name_tags",
     "v3.18",
+    "slippi-js__itemExport",
+    "slippi-js__gameModeTest__Super-Sudden-Death",
 ]
 NAMES = OWN_NAMES + existing(*REAL_NAMES)
 CUT = [

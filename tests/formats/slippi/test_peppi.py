@@ -18,7 +18,7 @@ import pytest
 from slpstream.formats.slippi.columns import EventColumns
 from slpstream.formats.slippi.whole_game import WholeGame
 from tests.project import IN_CI
-from tests.replays import replays
+from tests.replays import NOT_REPLAYS, replays
 
 pytestmark = pytest.mark.skipif(
     find_spec("peppi_py") is None and (not IN_CI or sys.version_info >= (3, 14)),
@@ -32,7 +32,14 @@ CANNOT_READ: Mapping[str, str] = {
     "corrupt": "failed to fill whole buffer",
     "homeRun_jp": "invalid game end method: 9",
     "incomplete": "failed to fill whole buffer",
-    "not_slp_text": "expected:",
+    **dict.fromkeys(
+        (*NOT_REPLAYS, "slippc__crashes__crash7", "slippi-js__itemExport", "slippi-js__test__test_e8309d"), "."
+    ),
+    "Slippipedia__replays__fox-pika-crashing": "failed to fill whole buffer",
+    "slippc__corrupt__corrupt-commandbytes": "failed to fill whole buffer",
+    "slippi-js__gameModeTest__Home-Run-Contest": "invalid game end method: 9",
+    "slippi-js__placementsTest__ffa_1p2p_winner_2p_fef9f5": "Invalid player placement 17",
+    "slippi-js__timer_increasing": "invalid game end method: 6",
     **dict.fromkeys(("crashed_2.1", "crashed_3.18"), "failed to fill whole buffer"),
     **dict.fromkeys(("in_progress_2.2", "in_progress_3.18", "short_pre_frames_3.17"), "failed to fill whole buffer"),
     **dict.fromkeys(("rollbacks_3.0", "items_3.2", "gecko_3.3"), "at least one field"),
@@ -40,7 +47,7 @@ CANNOT_READ: Mapping[str, str] = {
     **dict.fromkeys(("stamina_3.18", "home_run_3.18"), "zero-size event payload"),
     **dict.fromkeys(("time_mode_3.18", "teams_time_mode_3.18"), "zero-size event payload"),
 }
-"""Replays that peppi-py 0.8.6 refuses, with its message. We read all of them except `not_slp_text`, which is no replay.
+"""Replays that peppi-py 0.8.6 refuses, with its message. We read all that are replays, except one of an alpha version.
 
 It wants a raw length, a field in the Frame Bookend, which has none before 3.7, and a Gecko List in 3.18.
 """

@@ -157,3 +157,19 @@ def test_preview_of_a_last_frame_before_3_0(*, is_late: bool) -> None:
     assert end.standings[0]["stocks"] == 4
     assert preview is None or preview.end == end
     assert_agree(data)
+
+
+def test_placements_that_no_game_has_do_not_decide() -> None:
+    """A build between 3.12 and 3.13 wrote 16 for the first place and 17 for the second."""
+    game = Built().frames(-123, -120)
+    game.add(start(-119), pre(-119), pre(-119, 1), post(-119, stocks_remaining=0), post(-119, 1), bookend(-119))
+    data = game.end(2, placements=(17, 16, -1, -1)).closed()
+    _, end = end_of(data)
+    assert [(winner.player_index, winner.position) for winner in end.winners] == [(1, 0)]
+    assert_agree(data)
+
+
+@pytest.mark.parametrize("name", existing("slippi-js__placementsTest__ffa_1p2p_winner_2p_fef9f5"))
+def test_real_replay_with_placements_that_no_game_has(name: str) -> None:
+    _, end = end_of(replay(name))
+    assert [winner.player_index for winner in end.winners] == [1]

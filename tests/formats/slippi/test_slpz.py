@@ -16,7 +16,7 @@ from slpstream.model.errors import FormatError, Unsupported
 from slpstream.sources.archives.compressed import read_replay
 from tests.formats.slippi.built import Built, varied_replay
 from tests.formats.slippi.slpz_writer import Refused, assemble, block, pack, zstd
-from tests.replays import replays
+from tests.replays import NOT_REPLAYS, replays
 
 _LIMIT = 1 << 20
 REFUSED = {
@@ -26,7 +26,9 @@ REFUSED = {
     "in_progress_3.18",
     "corrupt",
     "incomplete",
-    "not_slp_text",
+    *NOT_REPLAYS,
+    "Slippipedia__replays__fox-pika-crashing",
+    "slippc__corrupt__corrupt-commandbytes",
 }
 """Files without a raw length, which the format cannot hold, and one that is not a replay."""
 

@@ -23,7 +23,7 @@ from slpstream.formats.slippi.container import HEADER_BYTES
 from slpstream.formats.slippi.framing import read_event_payloads
 from slpstream.model.fields import Field, Table, parse_version
 from tests.formats.slippi.writer import sizes_at, split
-from tests.replays import replays
+from tests.replays import NOT_REPLAYS, replays
 from tests.replays.record import UNKNOWN_COMMAND
 
 EXTRACT = Path(__file__).with_name("spec_extract.csv")
@@ -169,7 +169,16 @@ def test_rows_have_no_gaps_and_ascending_versions(table: Table) -> None:
     assert table.since == table.fields[0].since
 
 
-@pytest.mark.parametrize("path", [p for p in replays() if p.stem != "not_slp_text"], ids=lambda path: path.stem)
+ODD_SIZES = {
+    "slippc__crashes__crash7": {0x36: 16801},
+    "slippi-js__itemExport": {0x3B: 35, 0x3C: 4},
+    "slippi-js__placementsTest__ffa_1p2p_winner_2p_fef9f5": {0x39: 6},
+    "slippi-js__test__test_e8309d": {0x38: 71},
+}
+"""The sizes that differ from those of the version, in a damaged replay and in those of development versions."""
+
+
+@pytest.mark.parametrize("path", [p for p in replays() if p.stem not in NOT_REPLAYS], ids=lambda path: path.stem)
 def test_declared_sizes_of_replays(path: Path) -> None:
     data = path.read_bytes()
     events = HEADER_BYTES + 1 + data[HEADER_BYTES + 1]
@@ -182,6 +191,9 @@ def test_declared_sizes_of_replays(path: Path) -> None:
         # They state 3.17, but come from a build between 3.16 and 3.18.
         assert expected[commands.PRE_FRAME.command] == declared[commands.PRE_FRAME.command] + 2
         assert {0x3F, 0x40, 0x41} <= declared.keys() - expected.keys()
+        return
+    if path.stem in ODD_SIZES:
+        assert {c: size for c, size in declared.items() if expected.get(c) != size} == ODD_SIZES[path.stem]
         return
     unknown = {"unknown_event": 0xFF, "unknown_event_3.18": UNKNOWN_COMMAND}.get(path.stem)
     if unknown is not None:

@@ -15,7 +15,7 @@ from slpstream.formats.slippi.framing import EventPayloads, read_event_payloads,
 from slpstream.formats.slippi.game_start import GameStartPayload
 from slpstream.formats.slippi.writer import RawWriter
 from tests.formats.slippi.writer import PlayerSetup, ReplayWriter, Version, game_start, size_of_table_at, sizes_at
-from tests.replays import replay, replays
+from tests.replays import NOT_REPLAYS, replay, replays
 
 # Sizes declared in real files: Game Start, Pre, Post, Game End, Frame Start, Item, Bookend.
 DECLARED: dict[Version, tuple[int, ...]] = {
@@ -57,7 +57,9 @@ class TakenApart:
     def again(self, event: bytes) -> Any:
         """Decoded where there is a table, else as it is."""
         table = TABLES.get(event[0])
-        return table.layout(len(event) - 1).decode(event, 0) if table is not None else event
+        # What is beyond the known fields is not decoded: real replays of development versions have such bytes.
+        known = table is not None and table.layout(len(event) - 1).struct.size == len(event) - 1
+        return table.layout(len(event) - 1).decode(event, 0) if table is not None and known else event
 
     def metadata(self) -> dict[str, Any] | None:
         if not self.rest.startswith(metadata.MARKER):
@@ -80,7 +82,7 @@ def written_again(data: bytes) -> bytes:
     return head + body[len(head) :]
 
 
-@pytest.mark.parametrize("path", [p for p in replays() if p.stem != "not_slp_text"], ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [p for p in replays() if p.stem not in NOT_REPLAYS], ids=lambda path: path.stem)
 def test_replay_is_written_again_byte_for_byte(path: Path) -> None:
     data = path.read_bytes()
     actual = written_again(data)
