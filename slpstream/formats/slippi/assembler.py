@@ -54,10 +54,11 @@ class Assembler:
         online: bool | None,
         finalized_field: bool,
         players: Iterable[int] = (),
+        taken: Iterable[int] = (),
     ) -> None:
         """`bookends` and `finalized_field`: whether the replay declares Frame Bookend and its `latest_finalized_frame`.
         `online`: whether the major scene is 8, `None` in replays without that field. `players`: the player indices in
-        Game Start; updates of others are left out."""
+        Game Start, for whom the first frame waits. `taken`: the players whose updates are taken; empty for all."""
         self.out: list[Event] = []
         self._diagnostics = diagnostics
         self._bookends = bookends
@@ -71,8 +72,8 @@ class Assembler:
         self._stage_events: list[Any] = []
         # The rules of `completion`, with counts and the keys of dicts, which cost less than sets of characters.
         self._without_post = 0
-        self._game_players = frozenset(players)
-        self._known_players: Set[int] = self._game_players
+        self._taken_players = frozenset(taken)
+        self._known_players: Set[int] = set(players)
         self._known_followers: Set[int] = set()
         self._completed: int | None = None
         """Without bookends, the frame that was complete last."""
@@ -262,8 +263,10 @@ class Assembler:
         if not self._bookends:
             self._known_players, self._known_followers = players.keys(), followers.keys()
         has_characters = bool(players or followers)
-        if not (self._game_players.issuperset(players) and self._game_players.issuperset(followers)):
-            players, followers = self._of_game(players), self._of_game(followers)
+        taken = self._taken_players
+        if taken and not (taken.issuperset(players) and taken.issuperset(followers)):
+            players = {index: player for index, player in players.items() if index in taken}
+            followers = {index: player for index, player in followers.items() if index in taken}
         if players or followers or not has_characters:
             revision = self._revise(number, end)
             entry = FrameEntry(
@@ -271,10 +274,6 @@ class Assembler:
             )
             self._emit(Frame(end, number, revision, entry))
         self._drop_open()
-
-    def _of_game(self, side: dict[int, PlayerFrame]) -> dict[int, PlayerFrame]:
-        """The characters whose players are in Game Start."""
-        return {index: player for index, player in side.items() if index in self._game_players}
 
     def _revise(self, number: int, end: int) -> int:
         """The revision of a sending that is complete."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 import copy
 import struct
 from collections import OrderedDict
-from collections.abc import Callable, Container, Hashable, Sequence, Set
+from collections.abc import Callable, Hashable, Sequence, Set
 from itertools import islice
 from operator import itemgetter
 from threading import Lock
@@ -218,7 +218,7 @@ class FrameDecoders:
         self._widths = frame_widths(widths)
         self.first_command = START if widths[START] else PRE
         """The command byte at which whole frames begin."""
-        self.players: Container[int] = ()
+        self.players: Set[int] = frozenset()
         """The player indices in Game Start. Frames with updates of others are decoded event by event."""
         self._last_command = BOOKEND if widths[BOOKEND] else POST
         self._decoders: FrameLayouts[FrameDecoder] = FrameLayouts(widths, _MAX_DECODERS)
@@ -298,7 +298,7 @@ class FrameDecoders:
             {data[at + PLAYER_INDEX_OFFSET : at + FOLLOWER_OFFSET + 1] for command, at in events if command == wanted}
             for wanted in (PRE, POST)
         )
-        return pres == posts and all(character[0] in self.players for character in pres)
+        return pres == posts and (not self.players or all(character[0] in self.players for character in pres))
 
 
 _shared: OrderedDict[Hashable, FrameDecoder] = OrderedDict()

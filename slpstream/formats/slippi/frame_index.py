@@ -144,11 +144,12 @@ def frame_index(data: bytes, start: int, limit: int, widths: Sequence[int], play
 
 def _of_players(index: FrameIndex, players: Collection[int]) -> FrameIndex:
     """The index without the updates of others than `players`, and without the sendings that have no other updates."""
-    strangers, own = [], []
+    strangers: list[npt.NDArray[np.bool_]] = []
+    own: list[npt.NDArray[np.bool_]] = []
     for slot, offsets in index.slots.items():
         if slot.command in (PRE, POST):
             (own if slot.player in players else strangers).append(offsets != ABSENT)
-    if not strangers:
+    if not strangers or not players:  # a Game Start without players says nothing about them
         return index
     kept = ~np.logical_or.reduce(strangers)
     if own:

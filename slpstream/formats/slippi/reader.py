@@ -487,12 +487,14 @@ class SlippiReader:
         self._settings = settings = payload.settings()
         if have_limit(settings):
             self._ledge_grabs = LedgeGrabs(player.player_index for player in settings.players)
+        players = frozenset(player.player_index for player in settings.players)
         self._assembler = Assembler(
             self._diagnostics,
             bookends=bookend_size is not None,
             online=None if scene is None else scene == MAJOR_SCENE_ONLINE,
             finalized_field=(bookend_size or 0) >= commands.FRAME_BOOKEND.fields[1].end - 1,
-            players=[player.player_index for player in settings.players],
+            players=players,
+            taken=players,
         )
         self._assembler.out = self._out
         self._falls = None if settings.takes_stocks else FinalFalls(settings)
@@ -507,7 +509,7 @@ class SlippiReader:
             message = f"{what} has bytes that are no text"
             self._diagnostics.report(self._out, "warning", BAD_TEXT, message, offset, end_offset)
         if self._decoders is not None:
-            self._decoders.players = {player.player_index for player in settings.players}
+            self._decoders.players = players
         takes = self._takes
         self._bind()
         takes[:] = self._takes  # in place, because the loop in `_read_events` is using this list
@@ -571,7 +573,7 @@ class SlippiReader:
 
         def take_character(reader: SlippiReader, buffer: bytes, start: int, end: int, end_offset: int) -> None:
             index = buffer[start + PLAYER_INDEX_OFFSET]
-            if index not in players:
+            if players and index not in players:
                 what = f"player index {index} is not in Game Start; updates of such players are left out"
                 reader._warn_once("players", "unsupported", what, end_offset - (end - start), end_offset)
             take(reader, buffer, start, end, end_offset)

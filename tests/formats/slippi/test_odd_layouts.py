@@ -168,6 +168,13 @@ def test_frames_of_nobody_in_game_start_are_left_out(version: tuple[int, int, in
     assert_agree(data)
 
 
+def test_game_start_without_players_leaves_nobody_out() -> None:
+    data = Built(characters={}).frames(-123, -110, players=(0, 1)).end().closed()
+    frames = of(Frame, read(data))
+    assert [set(frame.entry.players) for frame in frames] == [{0, 1}] * 14
+    assert_agree(data)
+
+
 @pytest.mark.skipif(not SHORT_ITEMS.exists(), reason="needs a real replay with short Item Updates")
 def test_real_replay_with_short_items() -> None:
     reader = SlippiReader()

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from slpstream.formats.kernel import kernel
 from slpstream.formats.slippi import frame_decoder
 from slpstream.formats.slippi.commands import ITEM_UPDATE, WHISPY
 from slpstream.formats.slippi.packed_frame import PackedFrame
@@ -86,10 +87,10 @@ class KernelInKeys:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(frame_decoder.kernel is None, reason="the kernel is not built")
+@pytest.mark.skipif(kernel is None, reason="the kernel is not built")
 def test_layouts_of_frames_are_shared(monkeypatch: pytest.MonkeyPatch) -> None:
     """Another thread reads so many replays that the decoder is forgotten which this thread is about to use."""
-    in_keys = KernelInKeys(frame_decoder.kernel)
+    in_keys = KernelInKeys(kernel)
     monkeypatch.setattr(frame_decoder, "kernel", in_keys)
     sizes = Built().writer.payloads.sizes
 
