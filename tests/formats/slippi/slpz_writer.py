@@ -32,7 +32,7 @@ def pack(replay: bytes) -> bytes:
         raise Refused("raw length")
     payloads = raw[: 1 + raw[1]]
     sizes = {payloads[at]: int.from_bytes(payloads[at + 1 : at + 3], "big") for at in range(2, len(payloads), 3)}
-    if raw[len(payloads)] != 0x36:
+    if raw[len(payloads)] != 0x36 or 0x36 not in sizes:
         raise Refused("no Game Start")
     at = len(payloads) + 1 + sizes[0x36]
     start = raw[len(payloads) : at]

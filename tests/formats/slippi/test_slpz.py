@@ -30,7 +30,7 @@ REFUSED = {
     "Slippipedia__replays__fox-pika-crashing",
     "slippc__corrupt__corrupt-commandbytes",
 }
-"""Files without a raw length, which the format cannot hold, and one that is not a replay."""
+"""Files without a raw length, which the format cannot hold, and those in which no game begins."""
 
 
 def unpack(data: bytes, max_bytes: int = _LIMIT) -> bytes:
