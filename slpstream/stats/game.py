@@ -19,6 +19,7 @@ from slpstream.formats.slippi.commands import FIRST_FRAME, FIRST_PLAYABLE_FRAME
 from slpstream.formats.slippi.damage import HURT_THEMSELVES, is_magnifying_glass
 from slpstream.formats.slippi.falls import Fall, FallCounter, PlayerScore
 from slpstream.formats.slippi.game_start import Settings
+from slpstream.formats.slippi.game_time import playable_frames, timer_start
 from slpstream.formats.slippi.names import stage_edge
 from slpstream.formats.slippi.stage_places import BELOW
 from slpstream.model import highlight
@@ -29,7 +30,7 @@ from slpstream.stats.conversions import opening_type, with_opening_types
 from slpstream.stats.extra import Extra, FirstBlood, PlayerExtra
 from slpstream.stats.highlights import highlight_of_conversion, highlight_of_stock
 from slpstream.stats.home_run import MAJOR_SCENE_HOME_RUN, SANDBAG, HomeRun, home_run
-from slpstream.stats.overall import overall, playable_frame_count, ratio
+from slpstream.stats.overall import overall, ratio
 from slpstream.stats.pauses import Pauses, RollbackCounter
 from slpstream.stats.player import Lists, Player
 from slpstream.stats.positions import CONTROL_MARGIN
@@ -101,7 +102,10 @@ class SlippiStats:
         """Decides which lives end, in modes without stocks."""
         self._targets = Targets() if settings.game_mode == MAJOR_SCENE_TARGET_TEST else None
         self._first_blood: FirstBlood | None = None
+        self._first: int | None = None
         self._last: int | None = None
+        self._starts_at = 0
+        """The frame in which the timer starts; for slippi-js always 0."""
         self._stats_due = FIRST_FRAME
         self._any_hit = False
         self._complete = False
@@ -197,7 +201,7 @@ class SlippiStats:
             player.conversions.snapshot_open(shown.conversions, player.percent)
             player.combos.snapshot_open(shown.combos, player.percent)
         conversions = with_opening_types(shown.conversions, over=self._over or self._gate is not None)
-        playable = playable_frame_count(last)
+        playable = 0 if last == self._first else playable_frames(last, self._starts_at)
         unsupported = self._unsupported
         counts = {p.index: slippi_js.NO_INPUTS if unsupported else p.inputs.counts() for p in self._players}
         opponents = {index: [other.index for other in others] for index, others in self._opponents.items()}
@@ -248,11 +252,13 @@ class SlippiStats:
         # The hot path: this runs for every frame of every game.
         number = frame.number
         self._last = number
+        if self._first is None:
+            self._begin(number)
         if self._unsupported and self._targets is None:
             return
         entry = self._selection.entry(frame) if self._targets is None else frame.entry
         if self._targets is not None:
-            self._targets.update(number, () if entry.items is UNSET else entry.items)
+            self._targets.update(number, () if entry.items is UNSET else entry.items, FIRST_FRAME + self._starts_at)
         if self._unsupported:
             return
         pending = self._pending
@@ -301,7 +307,8 @@ class SlippiStats:
         if self._falls is not None:
             lost = [self._fall(fall, number) for fall in self._falls.take(present)]
 
-        playable = number >= FIRST_PLAYABLE_FRAME
+        played = number - self._starts_at
+        playable = played >= FIRST_PLAYABLE_FRAME
         edge = self._edge
         for player in reversed(players):  # the order of slippi-js, in which the opponent of the lower port comes first
             post, prev = player.post, player.prev
@@ -337,7 +344,7 @@ class SlippiStats:
                 pending.append((_ACTIONS, player.index, *player.actions.fail()))
 
             if player.pre is not UNSET:
-                player.inputs.update(number, player.pre)
+                player.inputs.update(played, player.pre)
 
             if playable:
                 positions = player.positions
@@ -351,6 +358,12 @@ class SlippiStats:
             self._count_stage_control(players)
         if self._ended_conversions:
             self._close_conversions()
+
+    def _begin(self, number: int) -> None:
+        """Take the number of the first frame."""
+        self._first = number
+        if self._gate is None:
+            self._starts_at = timer_start(number)
 
     def _take_pending(self, number: int, end_offset: int) -> list[Event]:
         pending = self._pending
@@ -617,7 +630,7 @@ class SlippiStats:
             player.falls, player.kos, player.score = score.falls, score.kos, score.score
             player.self_destructs = score.self_destructs
         return Extra(
-            timer=timer_text(self.settings, last),
+            timer=timer_text(self.settings, last - self._starts_at),
             players=players,
             first_blood=UNSET if self._first_blood is None else self._first_blood,
             rollbacks=self._rollbacks.totals() if self._rollbacks.frames else UNSET,
@@ -627,7 +640,7 @@ class SlippiStats:
 
     def _player_extra(self, player: Player, last: int) -> PlayerExtra:
         positions = player.positions
-        gauge = player.inputs.per_minute(last)
+        gauge = player.inputs.per_minute(last - self._starts_at)
         known = positions.edge is not None and (player.post is None or player.post.is_airborne is not UNSET)
         return PlayerExtra(
             player_index=player.index,

@@ -1,4 +1,4 @@
-"""Inputs of the players, from the Pre-Frame Updates of frame -39 on.
+"""Inputs of the players, from the Pre-Frame Updates of frame -39 on. Frames count from -123 here in every game.
 
 An input is a button that goes down (`physical_buttons`, the lower 12 bits); a joystick or C-stick that enters another
 region, except the dead zone; or a trigger (`physical_l_trigger`, `physical_r_trigger`) that rises to 0.3. A stick has

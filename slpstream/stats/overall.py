@@ -10,16 +10,10 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import UNSET, UnsetType
 
-from slpstream.formats.slippi.commands import FIRST_PLAYABLE_FRAME
 from slpstream.stats.conversions import COUNTER_ATTACK, NEUTRAL_WIN, TRADE
 from slpstream.stats.schema import Conversion, InputCounts, Overall, Ratio
 
 FRAMES_PER_MINUTE = 3600
-
-
-def playable_frame_count(last_frame: int) -> int:
-    """The number of frames in which players have control, from -39 on."""
-    return max(0, last_frame - FIRST_PLAYABLE_FRAME)
 
 
 def ratio(count: float, total: float) -> Ratio:

@@ -1,7 +1,7 @@
 """Break the Targets: the frame in which each target broke.
 
-Only in major scene 15. From the Item Updates (type 209): the targets are those of frame -123. A target breaks in the
-first frame without its `spawn_id`.
+Only in major scene 15. From the Item Updates (type 209): the targets are those of the first frame. A target breaks in
+the first frame without its `spawn_id`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from typing import Any, Self
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
-from slpstream.formats.slippi.commands import FIRST_FRAME
 from slpstream.stats.schema import StatsStruct
 
 MAJOR_SCENE_TARGET_TEST = 0x0F
@@ -48,10 +47,13 @@ class Targets:
         twin._unbroken = set(self._unbroken)
         return twin
 
-    def update(self, frame: int, items: Iterable[Any]) -> None:
-        """Take the items of one frame. Targets without a spawn id cannot be told apart and are left out."""
+    def update(self, frame: int, items: Iterable[Any], first_frame: int) -> None:
+        """Take the items of one frame; the game has the targets of its first frame.
+
+        Targets without a spawn id cannot be told apart and are left out.
+        """
         targets = {item.spawn_id: item for item in items if item.type_id == TARGET_ITEM and item.spawn_id is not UNSET}
-        if frame == FIRST_FRAME:
+        if frame == first_frame:
             for spawn_id, item in targets.items():
                 self._targets[spawn_id] = TargetBreak(spawn_id, UNSET, item.position_x, item.position_y)
             self._unbroken = set(targets)

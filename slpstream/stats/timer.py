@@ -17,7 +17,7 @@ COUNTING_DOWN, COUNTING_UP = 2, 3
 
 
 def timer_text(settings: Settings, frame: int) -> str:
-    """The timer at a frame. It starts at frame 0."""
+    """The timer at a frame, counted from the one in which it starts."""
     frame = max(0, frame)
     if settings.timer_type == COUNTING_DOWN:
         if not settings.starting_timer_seconds:

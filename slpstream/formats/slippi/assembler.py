@@ -19,8 +19,9 @@ there would be ever more; beyond `MAX_LAG_FRAMES` the oldest become final anyway
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Set
-from typing import Any, Self
+from collections.abc import Callable, Iterable, Mapping, Set
+from types import MappingProxyType
+from typing import Any, NamedTuple, Self
 
 from msgspec import UNSET
 
@@ -33,8 +34,24 @@ from slpstream.model.events import Event, Frame, FrameFinalized
 
 ROLLBACK_FRAMES = 7
 MAX_LAG_FRAMES = 120
+MAX_REPEATS = 8
+"""From this many repetitions on, a game that has sent no other frame number is one whose numbers tell no time."""
 MAX_NUMBERS_APART = 1 << 17
 """Frame numbers that are remembered one by one because they did not come one after the other."""
+
+
+class FramesBefore(NamedTuple):
+    """Frames that were not assembled, but found in another way."""
+
+    first: int | None = None
+    """The number of the first frame."""
+    last: Frame | None = None
+    """The latest sending of the highest frame number."""
+    gone: Mapping[int, Any] = MappingProxyType({})
+    """The last Post-Frame Updates of players that the last frame lacks, by player index."""
+    repeated: bool = False
+    """Whether all have the number of the first, which came again `MAX_REPEATS` times or more."""
+
 
 Finalize = Callable[["Assembler", int, int | None, int], None]
 """(assembler, number of a frame that is complete, its latest finalized frame, file offset) makes frames final."""
@@ -77,16 +94,26 @@ class Assembler:
         self._known_followers: Set[int] = set()
         self._completed: int | None = None
         """Without bookends, the frame that was complete last."""
-        # Closed sendings. Numbers from `_first` to before `_next` came in order; `_revisions` has the numbers that came
+        # Closed sendings. Numbers from `first` to before `_next` came in order; `_revisions` has the numbers that came
         # again or out of order, `_pending` those that are complete but not final.
         self._revisions = Revisions()
-        self._first: int | None = None
         self._next = 0
         self._pending: list[int] = []
         self.through: int | None = None
         """The highest final frame number."""
         self.last: Frame | None = None
         """The latest sending of the highest frame number."""
+        self.first: int | None = None
+        """The number of the first frame."""
+        self.gone: dict[int, Any] = {}
+        """The last Post-Frame Updates of players that later frames lack, by player index."""
+        self._repeated = False
+        """Whether the first frame number came again `MAX_REPEATS` times before there was another one."""
+        self._first_again: list[int] = []
+        """With bookends: the ends of repetitions of the first frame, reported once not all frames repeat it."""
+        self._newest: Frame | None = None
+        self._shown_players: Set[int] = frozenset()
+        """The players of the newest sending."""
 
     def copy(self, diagnostics: DiagnosticLimiter) -> Self:
         """An independent assembler in the same state. Closed frames are values and shared."""
@@ -98,13 +125,13 @@ class Assembler:
         twin._stage_events = list(self._stage_events)
         twin._revisions = self._revisions.copy()
         twin._pending = list(self._pending)
+        twin._first_again = list(self._first_again)
+        twin.gone = dict(self.gone)
         return twin
 
     def frame_start(self, event: Any, end: int) -> None:
         """Frame Start 0x3A, once per frame: opens a sending."""
-        if self._number is not None:
-            self._close_early(event.frame, end)
-        self._number = event.frame
+        self._open(event.frame, end)
         self._start = event
 
     def pre_frame(self, event: Any, end: int) -> None:
@@ -194,13 +221,23 @@ class Assembler:
             self._completed = number
             self._known_players, self._known_followers = players, followers
         revision = self._revise(number, end)
-        self._emit(Frame(end, number, revision, PackedFrame(data, decoder, revision)))
+        self._emit(Frame(end, number, revision, PackedFrame(data, decoder, revision)), decoder.players)
         self._finalize(self, number, latest_finalized, end)
         return True
 
-    def forget_characters(self) -> None:
-        """The characters of the frame before are not known: only those of the next frame say when it is complete."""
+    def place_after(self, frames: FramesBefore) -> None:
+        """Go on after frames that were found in another way.
+
+        The characters of the frame before are not known: only those of the next frame say when it is complete.
+        """
         self._known_players = self._known_followers = set()
+        self.first, self.last, self._repeated, self.gone = frames.first, frames.last, frames.repeated, dict(frames.gone)
+        self._next = 0 if self.first is None else self.first + 1
+
+    @property
+    def tells_time(self) -> bool:
+        """Whether the frame numbers count the time of the game."""
+        return not (self._repeated and self.first is not None and self._repeats_only(self.first))
 
     @property
     def between_frames(self) -> bool:
@@ -218,6 +255,8 @@ class Assembler:
             self._drop_open()
         if self._pending:
             self._final_through(max(self._pending), end)
+        if self._first_again:
+            self._report_first_again(end)
 
     def _open(self, number: int, end: int) -> None:
         if self._number is not None:
@@ -272,20 +311,50 @@ class Assembler:
             entry = FrameEntry(
                 number, revision, self._start, players, followers or UNSET, items or UNSET, stage_events or UNSET
             )
-            self._emit(Frame(end, number, revision, entry))
+            self._emit(Frame(end, number, revision, entry), players.keys())
         self._drop_open()
 
     def _revise(self, number: int, end: int) -> int:
         """The revision of a sending that is complete."""
         revision = self._revision(number, end)
+        if self._first_again and number != self.first:
+            self._report_first_again(end)
         if self.through is not None and number <= self.through:
-            self._diagnose("final_frame_again", f"frame {number} comes after {self.through} was final", end)
+            if not self._bookends or not self._repeats_only(number):
+                self._diagnose_again(number, end, end)
+            elif not self._repeated:
+                self._first_again.append(end)
         return revision
 
-    def _emit(self, frame: Frame) -> None:
+    def _report_first_again(self, end: int) -> None:
+        for offset in self._first_again:
+            self._diagnose_again(self.first, offset, end)
+        self._first_again = []
+
+    def _diagnose_again(self, number: int | None, offset: int, end: int) -> None:
+        what = f"frame {number} comes after {self.through} was final"
+        self._diagnostics.report(self.out, "warning", "final_frame_again", what, offset, end)
+
+    def _repeats_only(self, number: int) -> bool:
+        """Whether the game has sent no other frame number."""
+        revisions = self._revisions
+        others = revisions.count - (revisions.get(number) is not None)
+        return number == self.first and self._next == number + 1 and not others
+
+    def _emit(self, frame: Frame, players: Set[int]) -> None:
+        if players is not self._shown_players:
+            if not self._shown_players <= players:
+                self._note_gone(players)
+            self._shown_players = players
+        self._newest = frame
         self.out.append(frame)
         if self.last is None or frame.number >= self.last.number:
             self.last = frame
+
+    def _note_gone(self, players: Set[int]) -> None:
+        """Keep the Post-Frame Updates of the players of the newest sending that are not in the next one."""
+        shown = {} if self._newest is None else self._newest.entry.players
+        self.gone |= {index: player.post for index, player in shown.items() if index not in players and player.post}
 
     def _drop_open(self) -> None:
         self._number = None
@@ -302,11 +371,11 @@ class Assembler:
         """How often the number was closed before. Numbers that come in order take no memory."""
         revisions = self._revisions
         known = revisions.get(number) if revisions.count else None
-        if number == self._next and self._first is not None and known is None:
+        if number == self._next and self.first is not None and known is None:
             self._next += 1
             revision = 0
-        elif self._first is None:
-            self._first, self._next = number, number + 1
+        elif self.first is None:
+            self.first, self._next = number, number + 1
             revision = 0
         else:
             if revisions.count >= MAX_NUMBERS_APART or revisions.full:
@@ -314,9 +383,12 @@ class Assembler:
                 revisions.clear()
                 known = None
             if known is None:
-                known = 0 if self._first <= number < self._next else -1
+                known = 0 if self.first <= number < self._next else -1
             revision = known + 1
             revisions.put(number, revision)
+            if revision == MAX_REPEATS and self._repeats_only(number):
+                self._diagnose("repeated_frame", f"all frames have the number {number}, which tells no time", end)
+                self._repeated, self._first_again = True, []
         if revision == 0 and (self.through is None or number > self.through):
             self._pending.append(number)
         return revision

@@ -6,17 +6,23 @@ takes time. Both parts are read by the reader of the live path, placed after the
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from slpstream.formats.interface import Preview
 from slpstream.formats.slippi import container
-from slpstream.formats.slippi.commands import FRAME_START, GAME_END, PRE_FRAME, TABLES
+from slpstream.formats.slippi.assembler import FramesBefore
+from slpstream.formats.slippi.commands import FIRST_FRAME, FRAME_START, GAME_END, PRE_FRAME, TABLES
 from slpstream.formats.slippi.framing import walk_events, width_of_event_payloads
 from slpstream.formats.slippi.ledge_grabs import have_limit
 from slpstream.formats.slippi.reader import SlippiReader, Stage
-from slpstream.formats.slippi.result import TIME
+from slpstream.formats.slippi.result import TIME, shows_stocks
 from slpstream.model.events import Diagnostic, Event, Frame, GameEnd, GameStart, Metadata, first_of
 
+_MAX_SENDINGS = 4
+"""A player's frames that count, for each frame number: the frames of Nana count too, and those before rollbacks."""
+_MAX_FRAME_RATIO = 2
+"""How much larger than the average frame the last one may be, which can have more items."""
 _MAX_OLD_FRAME_BYTES = 8 * (67 + 85)
 """The largest frame of a version before 2.2, which has no Frame Start: four players with followers."""
 
@@ -25,9 +31,10 @@ def read_preview(head: bytes, tail: bytes, tail_offset: int) -> Preview | None:
     """Preview a finished replay from its first and last bytes; `tail_offset` is the file offset of the last bytes.
 
     `None` when the whole file has to be read: a mode without stocks, no Game End, two of them, no metadata, a last
-    frame that is sent again by a rollback or has late events, a timeout that ledge grabs can decide, or a Game End
-    without a method. The last frame is searched from the end; its boundaries are right when its events lead exactly to
-    Game End. Raises `FormatError` when there is no Game Start.
+    frame that is sent again by a rollback or has late events, a player whom that frame lacks and who need not be out,
+    frame numbers that may not count from -123 on, a timeout that ledge grabs can decide, or a Game End without a
+    method. The last frame is searched from the end; its boundaries are right when its events lead exactly to Game End.
+    Raises `FormatError` when there is no Game Start.
     """
     reader, at, early = read_head(head)
     start = first_of(GameStart, early)
@@ -45,7 +52,8 @@ def read_preview(head: bytes, tail: bytes, tail_offset: int) -> Preview | None:
     last_at = _last_sending(tail, end_at, payloads.widths)
     if last_at is None:
         return None
-    reader = reader.behind_frames(tail_offset + last_at, None)
+    first = _first_number(head, at, payloads.widths)
+    reader = reader.behind_frames(tail_offset + last_at, FramesBefore(FIRST_FRAME if first is None else first))
     events = [*reader.feed(tail[last_at:]), *reader.finish()]
     end, metadata = first_of(GameEnd, events), first_of(Metadata, events)
     frames = [event for event in events if isinstance(event, Frame)]
@@ -55,9 +63,41 @@ def read_preview(head: bytes, tail: bytes, tail_offset: int) -> Preview | None:
         return None
     if end.game_end is None or (have_limit(start.settings) and end.game_end.game_end_method == TIME):
         return None
-    if metadata.metadata.get("lastFrame") != frames[0].number:
+    last = frames[0]
+    if metadata.metadata.get("lastFrame") != last.number or last.number == first:
+        return None
+    if first is None and not _counts_from_first(last.number, end_at - last_at, raw_end - at, metadata.metadata):
+        return None
+    posts = {index: player.post for index, player in last.entry.players.items() if player.post}
+    if not shows_stocks(start.settings, end.game_end, posts):
         return None
     return Preview(start, end, metadata)
+
+
+def _first_number(head: bytes, at: int, widths: list[int]) -> int | None:
+    """The number of the first frame; `None` if it comes after the head, because a Gecko List is in between."""
+    for command, start, _ in walk_events(head, at, len(head), widths):
+        if command in TABLES and command != GAME_END.command:
+            return int.from_bytes(head[start + 1 : start + 5], "big", signed=True)
+    return None
+
+
+def _counts_from_first(last: int, frame_bytes: int, all_bytes: int, metadata: Mapping[str, Any]) -> bool:
+    """Whether a game can have all frames from -123 to the last one.
+
+    The metadata says for how many frames each player had each character; a frame that was sent again counts again. In
+    metadata without that, the frames must at least fit into the file.
+    """
+    frames = last - FIRST_FRAME + 1
+    played: list[int] = []
+    players = metadata.get("players")
+    for player in players.values() if isinstance(players, dict) else ():
+        characters = player.get("characters") if isinstance(player, dict) else None
+        counts = characters.values() if isinstance(characters, dict) else ()
+        played.append(sum(count for count in counts if isinstance(count, int)))
+    if any(played):
+        return frames <= max(played) <= _MAX_SENDINGS * frames
+    return frames * frame_bytes <= _MAX_FRAME_RATIO * all_bytes
 
 
 def _last_sending(tail: bytes, end_at: int, widths: list[int]) -> int | None:

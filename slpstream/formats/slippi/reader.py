@@ -22,7 +22,7 @@ from typing import ClassVar, Self
 import msgspec
 
 from slpstream.formats.slippi import commands, container, message_splitter, metadata, result
-from slpstream.formats.slippi.assembler import Assembler
+from slpstream.formats.slippi.assembler import Assembler, FramesBefore
 from slpstream.formats.slippi.commands import FRAMES_PER_SECOND
 from slpstream.formats.slippi.diagnostics import DiagnosticLimiter
 from slpstream.formats.slippi.falls import FinalFalls, PlayerScore
@@ -40,7 +40,9 @@ from slpstream.formats.slippi.game_start import (
     GameStartPayload,
     Settings,
 )
+from slpstream.formats.slippi.game_time import playable_seconds, timer_seconds, timer_start
 from slpstream.formats.slippi.ledge_grabs import LedgeGrabs, have_limit
+from slpstream.formats.slippi.result import LastSeen
 from slpstream.formats.text import BAD_TEXT
 from slpstream.model import events
 from slpstream.model.errors import FieldError, FormatError, FramingError
@@ -58,6 +60,7 @@ The reader is an argument and not bound, because a reader that refers to itself 
 
 _FRAME_BOOKEND = commands.FRAME_BOOKEND.command
 _OF_CHARACTERS = (commands.PRE_FRAME.command, commands.POST_FRAME.command)
+_NO_FRAMES = FramesBefore()
 
 
 class Stage(IntEnum):
@@ -142,18 +145,19 @@ class SlippiReader:
         twin._bind()
         return twin
 
-    def behind_frames(self, offset: int, last: Frame | None, count_ledge_grabs: CountLedgeGrabs = dict) -> Self:
+    def behind_frames(
+        self, offset: int, frames: FramesBefore = _NO_FRAMES, count_ledge_grabs: CountLedgeGrabs = dict
+    ) -> Self:
         """A copy of a reader that has read Game Start, placed at file offset `offset` after the frames.
 
-        For callers that find the frames in another way. `last` is the last frame before `offset`, and
-        `count_ledge_grabs` is asked for the ledge grabs of the game, by player index, if they can decide it.
+        For callers that find the frames in another way. `frames` are those before `offset`, and `count_ledge_grabs` is
+        asked for the ledge grabs of the game, by player index, if they can decide it.
         """
         twin = self.copy()
         twin._ledge_grabs, twin._count_ledge_grabs = None, count_ledge_grabs
         twin._base = offset
         if twin._assembler is not None:
-            twin._assembler.last = last
-            twin._assembler.forget_characters()
+            twin._assembler.place_after(frames)
         return twin
 
     @property
@@ -526,8 +530,8 @@ class SlippiReader:
         self._held_start, self._held_diagnostics = None, []
 
     def _start_as_played(self, event: GameStart, following: Event) -> GameStart:
-        """A Game Start with the characters of frame -123, if that is the event after it."""
-        if type(following) is not Frame or following.number != commands.FIRST_FRAME:
+        """A Game Start with the characters of the first frame, if that is the event after it."""
+        if type(following) is not Frame or following.number - timer_start(following.number) != commands.FIRST_FRAME:
             return event
         posts = {index: p.post for index, p in following.entry.players.items() if p.post}
         internal_ids = {index: post.internal_character_id for index, post in posts.items()}
@@ -617,12 +621,16 @@ class SlippiReader:
         if self._falls is not None:
             self._take_falls(self._falls)
             scores = self._falls.counter.scores()
-        tied = result.is_tied(settings, payload, scores, number)
-        winners = [] if tied else result.winners(settings, payload, posts, counts, scores)
+        starts_at = timer_start(assembler.first)
+        timed = number is not None and assembler.tells_time
+        last_seen = LastSeen(posts, {index: post for index, post in assembler.gone.items() if index not in players})
+        tied = result.is_tied(settings, payload, scores, timer_seconds(number, starts_at) if timed else None)
+        winners = [] if tied else result.winners(settings, payload, last_seen, counts, scores)
         values = result.score_values(scores, tied=tied)
         if reason == "raw_length" or (reason == "game_end" and payload is None):
             # The game has closed the file, so Game End was lost, or it does not say how the game ended.
-            winners = result.inferred_winners(settings, players)
+            cut = len(posts) < len(players)
+            winners = [] if cut else result.inferred_winners(settings, last_seen)
             values |= {"basis": result.INFERRED} if winners else {}
         self._out.append(
             GameEnd(
@@ -631,9 +639,9 @@ class SlippiReader:
                 payload,
                 winners,
                 number,
-                result.duration_seconds(number),
+                playable_seconds(number, starts_at) if timed else None,
                 values,
-                standings=result.standings(settings, posts),
+                standings=result.standings(settings, payload, last_seen),
             )
         )
 

@@ -1,4 +1,4 @@
-"""The winners and the duration of a game, for `game_end`.
+"""The winners of a game, for `game_end`, and what the players had left.
 
 Source: the rules of slippi-js 9.1 (`getWinners`) without its bugs. A no contest without an initiator has no winner; a
 second Game End changes nothing; and before 3.13, which has no placements, stocks and then percent decide a game that
@@ -15,12 +15,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from slpstream.formats.slippi.commands import FIRST_PLAYABLE_FRAME, FRAMES_PER_SECOND
+from slpstream.formats.slippi.commands import LAST_DYING
 from slpstream.formats.slippi.falls import PlayerScore
 from slpstream.formats.slippi.game_start import PLAYERS, TIME_MODE, Settings
 from slpstream.formats.slippi.ledge_grabs import MAX_LEDGE_GRABS, have_limit
@@ -49,6 +49,29 @@ class GameEndPayload(msgspec.Struct, rename="camel", frozen=True, gc=False, omit
     placements: list[Placement] = []
 
 
+class LastSeen(NamedTuple):
+    """The last Post-Frame Updates of the players, by player index.
+
+    Players who are out have none in later frames, but damage can remove one too. So a player whom the last frame lacks
+    is out only if the update before shows it: no stocks, or one and its death.
+    """
+
+    posts: Mapping[int, Any]
+    """Those in the last frame."""
+    gone: Mapping[int, Any]
+    """Those of players whom the last frame lacks."""
+
+    def stocks(self, player: int) -> int | None:
+        """The stocks of a player; `None` if they are not known."""
+        if player in self.posts:
+            return int(self.posts[player].stocks_remaining)
+        return 0 if player in self.gone and _is_out(self.gone[player]) else None
+
+
+def _is_out(post: Any) -> bool:
+    return post.stocks_remaining == 0 or (post.stocks_remaining == 1 and post.action_state_id <= LAST_DYING)
+
+
 def game_end_payload(event: Any) -> GameEndPayload:
     """The decoded Game End event as `game_end` messages have it."""
     positions = [event.placement_1, event.placement_2, event.placement_3, event.placement_4]
@@ -59,14 +82,13 @@ def game_end_payload(event: Any) -> GameEndPayload:
 def winners(
     settings: Settings,
     end: GameEndPayload | None,
-    last_posts: Mapping[int, Any],
+    seen: LastSeen,
     ledge_grabs: Callable[[], Mapping[int, int]] = dict,
     scores: Sequence[PlayerScore] = (),
 ) -> list[Placement]:
     """The winners, several in teams; empty for a game without a known winner.
 
-    They have their own positions in replays with placements, otherwise all have position 0. `last_posts` has the
-    Post-Frame Updates of the last frame by player index; players without stocks have none. `ledge_grabs` is asked for
+    They have their own positions in replays with placements, otherwise all have position 0. `ledge_grabs` is asked for
     the ledge grabs of the game, by player index, if they can decide it. `scores` are those of a game that takes no
     stocks.
     """
@@ -77,30 +99,36 @@ def winners(
         return _first(_remaining(settings, end.lras_initiator_index))
     if not settings.takes_stocks:
         return _placed_first(settings, end) if _has_placements(end) else _first(_best_score(settings, scores))
-    stocks = {p: last_posts[p].stocks_remaining if p in last_posts else 0 for p in players}
+    stocks = _stocks_at_end(settings, end, seen)
+    left = [side for side in _sides(settings) if any(stocks[player] != 0 for player in side)]
     if any(player.stamina_mode for player in settings.players):
-        left = [side for side in _sides(settings) if any(stocks[player] for player in side)]
         return _placed_first(settings, end) if _has_placements(end) else _first(left[0] if len(left) == 1 else [])
-    if not any(stocks.values()) and any(player.start_stocks for player in settings.players):
+    if not left and any(player.start_stocks for player in settings.players):
         return []
     if end.game_end_method == TIME and have_limit(settings):
         grabs = ledge_grabs()
         within = [player for player in players if grabs.get(player, 0) <= MAX_LEDGE_GRABS]
         if len(within) == 1:
             return _first(within)
-    if end.game_end_method == TIME and len(players) == 2:
-        return _first(_ahead([[player] for player in players], stocks, last_posts))
+    known = {player: count for player, count in stocks.items() if count is not None}
+    if end.game_end_method == TIME and len(players) == 2 and len(known) == 2:
+        return _first(_ahead([[player] for player in players], known, seen.posts))
     if _has_placements(end):
         return _placed_first(settings, end)
     if len(players) > 1 and end.game_end_method in (TIME, GAME, RESOLVED):
-        return _first(_ahead(_sides(settings), stocks, last_posts))
+        if end.game_end_method != TIME and len(left) == 1:
+            return _first(left[0])
+        return _first(_ahead(_sides(settings), known, seen.posts)) if len(known) == len(stocks) else []
     return []
 
 
 def is_tied(
-    settings: Settings, end: GameEndPayload | None, scores: Sequence[PlayerScore], last_frame: int | None
+    settings: Settings, end: GameEndPayload | None, scores: Sequence[PlayerScore], played_seconds: float | None
 ) -> bool:
-    """Whether a game of time mode ended with several sides in the first place, so that sudden death decides it."""
+    """Whether a game of time mode ended with several sides in the first place, so that sudden death decides it.
+
+    `played_seconds` is how long the timer ran; `None` if that is not known.
+    """
     if end is None or settings.in_game_mode != TIME_MODE or end.game_end_method in _QUIT or len(_sides(settings)) == 1:
         return False
     first = {p.player_index for p in end.placements if p.position == 0}
@@ -111,8 +139,8 @@ def is_tied(
     if not _has_placements(end):
         return True
     # The score of a game that was cut short before any fall means nothing.
-    played_seconds = max(0, last_frame or 0) / FRAMES_PER_SECOND
-    counted = any(each.falls for each in scores) or played_seconds >= settings.starting_timer_seconds
+    ran_out = played_seconds is not None and played_seconds >= settings.starting_timer_seconds
+    counted = any(each.falls for each in scores) or ran_out
     return counted and (settings.is_teams or first == {max(scores, key=_rank).player_index})
 
 
@@ -123,47 +151,57 @@ def score_values(scores: Sequence[PlayerScore], *, tied: bool) -> dict[str, Any]
     return {"scores": list(scores), "tied": True} if tied else {"scores": list(scores)}
 
 
-def inferred_winners(settings: Settings, last_players: Mapping[int, Any]) -> list[Placement]:
-    """The winners of a stock game whose Game End was lost: the only side with stocks in the last frame.
+def inferred_winners(settings: Settings, seen: LastSeen) -> list[Placement]:
+    """The winners of a stock game whose Game End was lost: the only side that is not out.
 
-    Empty if several sides have stocks, or none.
-
-    `last_players` has the players of the last frame. Players that are not in it are out; a player without a Post-Frame
-    Update in it may have any number of stocks.
+    Empty if several sides may have stocks, or none has.
     """
     sides = _sides(settings)
     if not settings.takes_stocks or len(sides) < _OPPONENTS:
         return []
-    if any(player.post is UNSET for player in last_players.values()):
-        return []
-    left = [side for side in sides if any(p in last_players and last_players[p].post.stocks_remaining for p in side)]
-    return _first(left[0]) if len(left) == 1 else []
+    left = [side for side in sides if any(seen.stocks(player) != 0 for player in side)]
+    shown = [side for side in left if any(player in seen.posts or player in seen.gone for player in side)]
+    return _first(left[0]) if len(left) == 1 and shown else []
 
 
-def duration_seconds(last_frame: int | None) -> float | None:
-    """Length of the playable part in seconds; players have control from frame -39 on."""
-    if last_frame is None:
-        return None
-    return max(0, last_frame - FIRST_PLAYABLE_FRAME) / FRAMES_PER_SECOND
-
-
-def standings(settings: Settings, last_posts: Mapping[int, Any]) -> dict[int, dict[str, Any]]:
+def standings(settings: Settings, end: GameEndPayload | None, seen: LastSeen) -> dict[int, dict[str, Any]]:
     """Stocks and percent at the end, by player index. Players that were out by then have 0 stocks. Modes without
-    stocks have only percent. Empty without a frame."""
-    if not last_posts:
+    stocks have only percent. Without players of whom nothing is known; empty without a frame."""
+    if not seen.posts:
         return {}
     if not settings.takes_stocks:
         return {
-            p.player_index: {"percent": last_posts[p.player_index].percent}
+            p.player_index: {"percent": seen.posts[p.player_index].percent}
             for p in settings.players
-            if p.player_index in last_posts
+            if p.player_index in seen.posts
         }
-    return {
-        p.player_index: {"stocks": post.stocks_remaining, "percent": post.percent}
-        if (post := last_posts.get(p.player_index)) is not None
-        else {"stocks": 0, "percent": 0.0}
-        for p in settings.players
-    }
+    found: dict[int, dict[str, Any]] = {}
+    for player, stocks in _stocks_at_end(settings, end, seen).items():
+        post = seen.posts.get(player)
+        if post is None and stocks is None:
+            post = seen.gone.get(player)
+        if post is not None:
+            found[player] = {"stocks": post.stocks_remaining, "percent": post.percent}
+        elif stocks is not None:
+            found[player] = {"stocks": stocks, "percent": 0.0}
+    return found
+
+
+def shows_stocks(settings: Settings, end: GameEndPayload, posts: Mapping[int, Any]) -> bool:
+    """Whether the Post-Frame Updates of the last frame tell the stocks of all players at the end of a game."""
+    return None not in _stocks_at_end(settings, end, LastSeen(posts, {})).values()
+
+
+def _stocks_at_end(settings: Settings, end: GameEndPayload | None, seen: LastSeen) -> dict[int, int | None]:
+    """The stocks of each player at the end of a stock game; `None` where they are not known.
+
+    A game that was played to its end has one side left. So if a player in its last frame has stocks, those whom it
+    lacks are out.
+    """
+    played_out = end is not None and end.game_end_method in (GAME, RESOLVED)
+    if played_out and any(post.stocks_remaining for post in seen.posts.values()):
+        return {p.player_index: seen.stocks(p.player_index) or 0 for p in settings.players}
+    return {p.player_index: seen.stocks(p.player_index) for p in settings.players}
 
 
 def _remaining(settings: Settings, initiator: Any) -> list[int]:

@@ -15,6 +15,7 @@ import numpy as np
 from msgspec import UNSET
 
 from slpstream.formats.slippi import container
+from slpstream.formats.slippi.assembler import MAX_REPEATS, FramesBefore
 from slpstream.formats.slippi.commands import (
     EVENT_PAYLOADS,
     GAME_END,
@@ -152,7 +153,7 @@ class WholeGame:
             reader = head.reader.copy()
             return [*head.events, *reader.feed(self.data[head.at :]), *reader.finish()]
         stop = self.index.stop
-        reader = head.reader.behind_frames(stop, self._last_frame(), self._ledge_grabs)
+        reader = head.reader.behind_frames(stop, self._frames_before(), self._ledge_grabs)
         return [*reader.feed(self.data[stop:]), *reader.finish()]
 
     def _ledge_grabs(self) -> dict[int, int]:
@@ -169,12 +170,12 @@ class WholeGame:
                     grabs.add(index, state, counter)
         return grabs.counts
 
-    def _last_frame(self) -> Frame | None:
-        """The last sending of the highest frame number, with what decides the winners: which players are in it, and
-        their Post-Frame Updates."""
+    def _frames_before(self) -> FramesBefore:
+        """The first frame number and the last sending of the highest one, with what decides the winners: which players
+        are in it, and the last Post-Frame Updates of all players."""
         numbers = self.index.numbers
         if not len(numbers):
-            return None
+            return FramesBefore()
         number = int(numbers.max())
         row = len(numbers) - 1 - int((numbers[::-1] == number).argmax())
         entry = FrameEntry(number, 0, UNSET, {}, UNSET, UNSET, UNSET)
@@ -184,8 +185,21 @@ class WholeGame:
                 continue
             player = entry.players.setdefault(slot.player, PlayerFrame())
             if slot.command == POST_FRAME.command:
-                player.post = POST_FRAME.layout(self._payloads.sizes[slot.command]).decode(self.data, at)
-        return Frame(self.index.stop, number, 0, entry)
+                player.post = self._post_at(at)
+        gone = {}
+        for slot, offsets in self.index.slots.items():
+            if slot.command == POST_FRAME.command and not slot.follower and slot.player not in entry.players:
+                pres = self.index.slots.get(slot._replace(command=PRE_FRAME.command))
+                shown = offsets[:row] != ABSENT if pres is None else (offsets[:row] != ABSENT) | (pres[:row] != ABSENT)
+                rows = np.flatnonzero(shown)
+                if len(rows) and offsets[rows[-1]] != ABSENT:
+                    gone[slot.player] = self._post_at(int(offsets[rows[-1]]))
+        repeated = len(numbers) > MAX_REPEATS and bool((numbers == numbers[0]).all())
+        return FramesBefore(int(numbers[0]), Frame(self.index.stop, number, 0, entry), gone, repeated)
+
+    def _post_at(self, offset: int) -> Any:
+        """The Post-Frame Update at a file offset."""
+        return POST_FRAME.layout(self._payloads.sizes[POST_FRAME.command]).decode(self.data, offset)
 
 
 def _after_game_start(data: bytes) -> tuple[EventPayloads, int] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from slpstream.formats.registry import describe
 from slpstream.formats.slippi import container
 from slpstream.formats.slippi.preview import read_preview
+from slpstream.formats.slippi.result import GAME, TIME
 from slpstream.model.events import GameEnd, GameStart, first_of
 from tests.formats.slippi.agreement import assert_agree
 from tests.formats.slippi.built import Built, bookend, post, pre, start
@@ -19,13 +21,25 @@ from tests.replays import existing, replay
 RED_AND_BLUE = {0: 0, 1: 1, 2: 0, 3: 1}
 
 
+STANDING, DYING, STAR_KO = 0x0E, 0x00, 0x04
+
+
 def without_game_end(
-    stocks: Mapping[int, int], *, cut_posts: int = 0, version: tuple[int, int, int] = (3, 18, 0), **rows: Any
+    stocks: Mapping[int, int],
+    *,
+    before: Mapping[int, tuple[int, int]] = MappingProxyType({}),
+    cut_posts: int = 0,
+    version: tuple[int, int, int] = (3, 18, 0),
+    **rows: Any,
 ) -> Built:
     """A game without Game End and with these stocks in the last frame; of that frame the last `cut_posts` updates are
-    missing."""
-    game = Built(version, characters=dict.fromkeys(range(max(stocks) + 1), 2), **rows)
-    game.frames(-123, -121)
+    missing. `before` has stocks and action state of players in the frame before; others stand with four stocks."""
+    players = range(max(*stocks, *before, 0) + 1)
+    game = Built(version, characters=dict.fromkeys(players, 2), **rows)
+    game.frames(-123, -122)
+    shown = [(p, *before.get(p, (4, STANDING))) for p in players]
+    updates = [post(-121, p, stocks_remaining=left, action_state_id=state) for p, left, state in shown]
+    game.add(start(-121), *[pre(-121, p) for p in players], *updates, bookend(-121))
     posts = [post(-120, p, stocks_remaining=left) for p, left in stocks.items()]
     game.add(start(-120), *[pre(-120, p) for p in stocks], *posts[: len(posts) - cut_posts])
     return game if cut_posts else game.add(bookend(-120))
@@ -44,14 +58,37 @@ def end_of(data: bytes) -> tuple[GameStart, GameEnd]:
     [
         (without_game_end({0: 0, 1: 2}), [1]),
         (without_game_end({0: 0, 1: 2}, version=(1, 7, 1)), [1]),
-        (without_game_end({0: 1, 3: 0}), [0]),
-        (without_game_end({1: 2, 2: 0}), [1]),
+        (without_game_end({0: 1, 3: 0}, before={1: (0, STANDING), 2: (1, STAR_KO)}), [0]),
+        (without_game_end({1: 2, 2: 0}, before={0: (0, DYING)}), [1]),
+        (without_game_end({1: 2}, before={0: (1, DYING)}), [1]),
+        (without_game_end({1: 0}), [0]),
+        (without_game_end({0: 4}, before={1: (4, STANDING)}), []),
+        (without_game_end({0: 4}, before={1: (4, STANDING)}, version=(1, 7, 1)), []),
+        (without_game_end({0: 4}, before={1: (1, STANDING)}), []),
+        (without_game_end({0: 4}, before={1: (2, DYING)}), []),
+        (without_game_end({0: 1, 3: 0}, before={1: (0, STANDING)}), []),
         (without_game_end({0: 1, 1: 2}), []),
         (without_game_end({0: 0, 1: 0}), []),
         (without_game_end({0: 2, 1: 0}, cut_posts=1), []),
         (without_game_end({0: 0, 1: 2}, game_bitfield_1=0x02), []),
     ],
-    ids=["stocks", "1.7", "others are out", "port 2", "undecided", "both are out", "cut frame", "time mode"],
+    ids=[
+        "stocks",
+        "1.7",
+        "others out",
+        "port 2",
+        "gone in a death",
+        "last one is gone",
+        "gone with four stocks",
+        "gone in 1.7",
+        "gone with one stock",
+        "gone with a stock after the death",
+        "one of several is gone",
+        "undecided",
+        "both are out",
+        "cut frame",
+        "time mode",
+    ],
 )
 @pytest.mark.parametrize("raw_length_bytes", [None, 0])
 def test_last_frame_decides_when_game_end_was_lost(
@@ -71,13 +108,48 @@ def test_last_frame_decides_when_game_end_was_lost(
 
 
 def test_team_with_stocks_wins_when_game_end_was_lost() -> None:
-    game = without_game_end({1: 1, 3: 0}, is_teams=1)
+    game = without_game_end({1: 1, 3: 0}, before={0: (0, DYING), 2: (0, DYING)}, is_teams=1)
     for player, team in RED_AND_BLUE.items():
         game.game_start = (
             game.game_start[: 0x6E + 0x24 * player] + bytes([team]) + game.game_start[0x6F + 0x24 * player :]
         )
     game.parts[1] = game.game_start
     assert [winner.player_index for winner in end_of(game.closed())[1].winners] == [1, 3]
+
+
+def test_player_removed_from_the_last_frame_is_not_out() -> None:
+    _, end = end_of(without_game_end({0: 4}, before={1: (3, STANDING)}).closed())
+    assert {index: standing["stocks"] for index, standing in end.standings.items()} == {0: 4, 1: 3}
+
+
+@pytest.mark.parametrize(
+    ("method", "stocks", "before", "placements", "winners"),
+    [
+        (TIME, {0: 1}, {1: (4, STANDING)}, (), []),
+        (TIME, {0: 1}, {1: (4, STANDING)}, (1, 0, -1, -1), [1]),
+        (TIME, {0: 1}, {1: (0, DYING)}, (), [0]),
+        (GAME, {0: 0}, {1: (3, STANDING)}, (), [1]),
+        (GAME, {0: 0}, {1: (3, STANDING)}, (1, 0, -1, -1), [1]),
+        (GAME, {0: 2}, {1: (4, STANDING)}, (), [0]),
+        (GAME, {0: 0}, {1: (0, DYING)}, (), []),
+    ],
+    ids=["time", "time, placed", "time, out", "winner is gone", "winner is gone, placed", "loser is gone", "nobody"],
+)
+def test_player_whom_the_last_frame_lacks_is_out_only_if_something_shows_it(
+    method: int,
+    stocks: Mapping[int, int],
+    before: Mapping[int, tuple[int, int]],
+    placements: tuple[int, ...],
+    winners: list[int],
+) -> None:
+    version = (3, 18, 0) if placements else (3, 12, 0)
+    game = without_game_end(stocks, before=before, version=version)
+    data = game.end(method, **({"placements": placements} if placements else {})).closed({"lastFrame": -120})
+    _, end = end_of(data)
+    assert [winner.player_index for winner in end.winners] == winners
+    assert_agree(data)
+    preview = read_preview(data[:4096], data[-4096:], len(data) - 4096)
+    assert preview is None or (preview.end, preview.end.standings) == (end, end.standings)
 
 
 def test_file_that_breaks_off_decides_nothing() -> None:
