@@ -10,6 +10,7 @@ import click
 
 from slpstream.cli import report_error
 from slpstream.cli.replay_files import at_hand, each_replay, fail_without_replays, find_files
+from slpstream.formats.slippi.game_time import timer_start_at_end
 from slpstream.model.errors import FormatError, SourceError
 from slpstream.system.text import printable
 
@@ -67,13 +68,15 @@ def json_object(replay: Replay, found: ControllerReport) -> dict[str, Any]:
 
 def _print_player(replay: Replay, player: PlayerControls, *, show_all: bool) -> None:
     settings = replay.settings.player(player.player_index)
+    end = replay.game_end
+    starts_at = timer_start_at_end(end.last_frame, end.duration_seconds)
     name = settings.display_name or settings.nametag
     title = f"  Port {player.port}{f', {printable(name)}' if name else ''}: {player.controller} controller"
     click.echo(f"{title} ({player.controller_basis})")
     for group, heading in _HEADINGS.items():
         for finding in player.findings:
             if finding.group == group:
-                _print_finding(heading, finding)
+                _print_finding(heading, finding, starts_at)
     if not player.findings:
         click.echo("    nothing to look at")
     if show_all:
@@ -84,13 +87,13 @@ def _print_player(replay: Replay, player: PlayerControls, *, show_all: bool) -> 
         click.echo(f"    cannot be judged: {checks}")
 
 
-def _print_finding(heading: str, finding: ControllerFinding) -> None:
+def _print_finding(heading: str, finding: ControllerFinding, starts_at: int) -> None:
     click.echo(f"    {heading}, {finding.confidence} confidence: {finding.text}")
     click.echo(f"      {finding.basis}")
-    click.echo(f"      frames {', '.join(f'{frame} ({at(frame)})' for frame in finding.frames)}")
+    click.echo(f"      frames {', '.join(f'{frame} ({at(frame - starts_at)})' for frame in finding.frames)}")
 
 
-def at(frame: int) -> str:
-    """The time since GO at a frame, as m:ss, like on the dashboard."""
-    seconds = max(0, frame) // _FRAMES_PER_SECOND
+def at(timer_frames: int) -> str:
+    """The time since GO, as m:ss, like on the dashboard."""
+    seconds = max(0, timer_frames) // _FRAMES_PER_SECOND
     return f"{seconds // 60}:{seconds % 60:02}"

@@ -151,13 +151,17 @@ def examine(search: Search, replay_file: FoundReplay) -> FileResult:
         if not found:
             return FileResult()
         from slpstream.cli.game_text import summary_of
+        from slpstream.formats.slippi.game_time import timer_start_at_end
         from slpstream.outputs.playback_dolphin import around
 
+        end = replay.game_end
+        starts_at = timer_start_at_end(end.last_frame, end.duration_seconds)
         players = {player.index: player for player in summary_of(replay.format, replay.settings, None).players}
         lines: list[str] = []
         clips: list[Clip] = []
         for occurrence in found:
-            described = _object(occurrence, players) if search.as_json else _text(occurrence, players)
+            time = time_text(occurrence.frames[0] - starts_at)
+            described = _object(occurrence, players, time) if search.as_json else _text(occurrence, players, time)
             lines.append(_line(file, replay.game_id, described))
             clip = around(file.absolute(), occurrence.frames[0], occurrence.frames[-1])
             clips += [] if clip is None else [clip]
@@ -176,30 +180,30 @@ def _line(file: Path, game_id: str, described: str | dict[str, Any]) -> str:
     return msgspec.json.encode({"file": name, "gameId": game_id, **described}).decode()
 
 
-def _object(occurrence: Occurrence, players: Any) -> dict[str, Any]:
+def _object(occurrence: Occurrence, players: Any, time: str) -> dict[str, Any]:
     import msgspec
 
     return {
         "player": msgspec.to_builtins(players[occurrence.player_index]),
         "opponent": msgspec.to_builtins(players[occurrence.opponent_index]),
-        "time": time_text(occurrence.frames[0]),
+        "time": time,
         "frames": list(occurrence.frames),
     }
 
 
-def _text(occurrence: Occurrence, players: Any) -> str:
+def _text(occurrence: Occurrence, players: Any, time: str) -> str:
     from slpstream.cli.game_text import player_text
 
     own, other = (
         player_text(players[index], won=False) for index in (occurrence.player_index, occurrence.opponent_index)
     )
     first, last = occurrence.frames[0], occurrence.frames[-1]
-    return f"{time_text(first)}  frames {first} to {last}  {own} against {other}"
+    return f"{time}  frames {first} to {last}  {own} against {other}"
 
 
-def time_text(frame: int) -> str:
-    """How much of the game has passed in a frame, in minutes and seconds."""
-    minutes, seconds = divmod(max(0, frame) // 60, 60)
+def time_text(timer_frames: int) -> str:
+    """How long the timer of a game has run, in minutes and seconds."""
+    minutes, seconds = divmod(max(0, timer_frames) // 60, 60)
     return f"{minutes}:{seconds:02}"
 
 

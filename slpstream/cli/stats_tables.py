@@ -17,7 +17,7 @@ from slpstream.api import Replay
 from slpstream.cli.game_text import length_text, mode_text, player_text, summary_of
 from slpstream.cli.stats_rows import Figures, GameRow, Grouping, PlayerRow, figures_of, summaries
 from slpstream.cli.terminal import table_console, table_width
-from slpstream.formats.slippi.commands import FIRST_PLAYABLE_FRAME, FRAMES_PER_SECOND
+from slpstream.formats.slippi.commands import FRAMES_PER_SECOND
 from slpstream.formats.slippi.names import move_name
 from slpstream.stats.home_run import HomeRun
 from slpstream.stats.schema import Combo, Move, Stats, Stock
@@ -71,9 +71,10 @@ def share_text(count: float, total: float) -> str:
     return f"{count:g} of {total:g} ({percent_text(count, total)})" if total else "-"
 
 
-def time_text(frame: int) -> str:
+def time_text(frame: int, stats: Stats) -> str:
     """Format a frame number as the time since the first frame in which players can move."""
-    return length_text(max(0, frame - FIRST_PLAYABLE_FRAME) / FRAMES_PER_SECOND)
+    before_control = stats.last_frame - stats.playable_frame_count
+    return length_text(max(0, frame - before_control) / FRAMES_PER_SECOND)
 
 
 class _GameFigures(NamedTuple):
@@ -104,24 +105,24 @@ def print_game(replay: Replay, *, compat: bool = False, crew: bool = False) -> N
     console.print(Text("Tie" if summary.tied else f"Winner: {won or 'not known'}"))
     stadium = replay.stadium_stats()
     if stadium is not None:
-        console.print(Text(_stadium(stadium)))
+        console.print(Text(_stadium(stadium, stats)))
     console.print()
     wide = [_overall(stats, names, winners, share) for share in (share_text, percent_text)]
     overall = _fitting(console, [*wide, _overall(stats, short, winners, percent_text)])
     if overall not in wide:
         console.print(*map(Text, names.values()), "", sep="\n")
     console.print(overall)
-    for table in (_stocks(stats, short, pair=len(names) == 2 and not crew), _combos(stats.combos, short)):
+    for table in (_stocks(stats, short, pair=len(names) == 2 and not crew), _combos(stats, short)):
         if table.row_count:
             console.print()
             console.print(table)
 
 
-def _stadium(stadium: TargetTest | HomeRun) -> str:
+def _stadium(stadium: TargetTest | HomeRun, stats: Stats) -> str:
     if isinstance(stadium, HomeRun):
         return f"Home-run contest: {stadium.distance:g} {stadium.units}"
     broken = [one.frame_destroyed for one in stadium.target_breaks if one.frame_destroyed is not UNSET]
-    last = f", the last at {time_text(max(broken))}" if broken else ""
+    last = f", the last at {time_text(max(broken), stats)}" if broken else ""
     return f"Target test: {len(broken)} of {len(stadium.target_breaks)} targets{last}"
 
 
@@ -170,7 +171,7 @@ def _extra(name: str, cell: Callable[[Any, Share], str]) -> tuple[str, Callable[
 
 def _first_blood(game: _GameFigures, index: int) -> str:
     first = UNSET if game.stats.extra is UNSET else game.stats.extra.first_blood
-    return time_text(first.frame) if first is not UNSET and first.last_hit_by == index else ""
+    return time_text(first.frame, game.stats) if first is not UNSET and first.last_hit_by == index else ""
 
 
 def _recoveries(extra: Any, share: Share) -> str:
@@ -235,7 +236,7 @@ def _stocks(stats: Stats, names: Mapping[int, str], *, pair: bool) -> Table:
         percent = "" if stock.end_percent is UNSET else f"{stock.end_percent:.1f}"
         life = "life" if stock.count is UNSET else f"stock {stock.count}"
         lost = f"{names.get(stock.player_index, '')} {life}"
-        table.add_row(*map(Text, (lost, time_text(_end(stock)), percent, by, how)))
+        table.add_row(*map(Text, (lost, time_text(_end(stock), stats), percent, by, how)))
     return table
 
 
@@ -243,16 +244,16 @@ def _end(stock: Stock) -> int:
     return 0 if stock.end_frame is UNSET else stock.end_frame
 
 
-def _combos(combos: Iterable[Combo], names: Mapping[int, str]) -> Table:
+def _combos(stats: Stats, names: Mapping[int, str]) -> Table:
     """A table of the notable combos with the most damage, in the order of the game."""
     table = _table("Combo", "at", "damage", "moves", right=(1, 2))
-    notable = [c for c in combos if c.moves and _is_notable(c)]
+    notable = [c for c in stats.combos if c.moves and _is_notable(c)]
     best = sorted(notable, key=_damage, reverse=True)[:_MAX_COMBOS]
     for combo in (c for c in notable if any(c is one for one in best)):
         who = names.get(combo.moves[0].player_index, "")
         moves = ", ".join(map(_move, combo.moves)) + (" (kill)" if combo.did_kill else "")
         on = f"{who} on {names.get(combo.player_index, '')}"
-        table.add_row(*map(Text, (on, time_text(combo.start_frame), f"{_damage(combo):.1f}", moves)))
+        table.add_row(*map(Text, (on, time_text(combo.start_frame, stats), f"{_damage(combo):.1f}", moves)))
     return table
 
 

@@ -123,14 +123,27 @@ def _at_score(game: PlayedGame) -> str:
 def _handwarmer(game: PlayedGame, side: int | None, rules: Rules) -> Judgement | None:
     if game.match_id:  # ranked games count from their first frame on
         return None
-    seconds = game.duration_seconds or 0.0
-    if seconds < rules.handwarmer_seconds:
-        return Judgement("handwarmer", f"quit after {clock(seconds)}, before {clock(rules.handwarmer_seconds)}")
+    seconds = _played_seconds(game)
+    if seconds is not None and seconds < rules.handwarmer_seconds:
+        return Judgement("handwarmer", f"quit{_after(game)}, before {clock(rules.handwarmer_seconds)}")
     if _few_stocks_lost(game, rules) and not _too_serious(game, rules):
         lost = _max_stocks_lost(game)
         stocks = f"more than {lost} stock{'s' if lost > 1 else ''}" if lost else "a stock"
-        return Judgement("handwarmer", f"quit after {clock(seconds)}, when nobody had lost {stocks}")
+        return Judgement("handwarmer", f"quit{_after(game)}, when nobody had lost {stocks}")
     return None
+
+
+def _played_seconds(game: PlayedGame) -> float | None:
+    """How long a game was played; `None` if its frames do not tell. A game without a frame has no percent either."""
+    if game.duration_seconds is None and any(player.percent is not None for player in game.players):
+        return None
+    return game.duration_seconds or 0.0
+
+
+def _after(game: PlayedGame) -> str:
+    """The length of a game as ` after 1:32`; empty if it is not known."""
+    seconds = _played_seconds(game)
+    return "" if seconds is None else f" after {clock(seconds)}"
 
 
 def _few_stocks_lost(game: PlayedGame, rules: Rules) -> bool:
@@ -143,8 +156,8 @@ def _few_stocks_lost(game: PlayedGame, rules: Rules) -> bool:
 
 def _too_serious(game: PlayedGame, rules: Rules) -> str:
     """Why a game with few lost stocks is no handwarmer: it is too long, or a player has too much damage. Else empty."""
-    seconds = game.duration_seconds or 0.0
-    if seconds > rules.max_handwarmer_seconds:
+    seconds = _played_seconds(game)
+    if seconds is not None and seconds > rules.max_handwarmer_seconds:
         return f"after more than {clock(rules.max_handwarmer_seconds)}"
     percent = max((p.percent for p in game.players if p.percent is not None), default=0.0)
     return f"at {percent:.0f} %" if percent > rules.max_handwarmer_percent else ""
@@ -153,7 +166,7 @@ def _too_serious(game: PlayedGame, rules: Rules) -> str:
 def _quit(game: PlayedGame, side: int | None, rules: Rules) -> Judgement | None:
     quitter = next((p for p in game.players if p.index == game.quitter), None)
     who = "quit" if quitter is None else f"port {quitter.port} quit"
-    how = f"{who} after {clock(game.duration_seconds or 0.0)}"
+    how = f"{who}{_after(game)}"
     if not rules.quit_counts:
         return Judgement("quit", f"{how}, and quits do not count")
     if side is None:

@@ -262,6 +262,26 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "ALTER TABLE highlights ADD COLUMN situation INTEGER",
         "CREATE UNIQUE INDEX highlights_by_situation ON highlights (situation) WHERE situation IS NOT NULL",
     ),
+    (
+        # Old versions took frame numbers for time that do not count from -123, and a player whom the last frame lacked
+        # for one who is out. The files of games that this can concern are read again: those whose metadata counts fewer
+        # frames for each player than the numbers span, or far more, and those whose winners were inferred.
+        """CREATE TEMPORARY TABLE doubtful AS SELECT game_id, last_frame + 124 AS span,
+                (SELECT max((SELECT sum(count.value) FROM json_each(player.value, '$.characters') count))
+                    FROM json_each(metadata, '$.players') player WHERE player.type = 'object') AS played,
+                json_extract(summary, '$.basis') IS 'inferred' AS inferred
+            FROM games WHERE format = 'slippi' AND reason IS NOT NULL""",
+        """DELETE FROM doubtful WHERE NOT inferred
+            AND (played BETWEEN span AND 8 * span OR (played IS NULL AND ifnull(span, 0) < 100000))""",
+        """UPDATE games SET duration_seconds = NULL
+            WHERE game_id IN (SELECT game_id FROM doubtful WHERE NOT inferred)""",
+        "UPDATE search SET frames = NULL WHERE game_id IN (SELECT game_id FROM doubtful WHERE NOT inferred)",
+        "UPDATE files SET completeness = NULL WHERE game_id IN (SELECT game_id FROM doubtful)",
+        # The archives that they are in.
+        """UPDATE files AS f SET completeness = NULL WHERE game_id IS NULL AND EXISTS (
+            SELECT 1 FROM files m JOIN doubtful USING (game_id) WHERE substr(m.path, 1, length(f.path)) = f.path)""",
+        "DROP TABLE doubtful",
+    ),
 )
 VERSION = len(MIGRATIONS)
 _MAX_VERSION = 100

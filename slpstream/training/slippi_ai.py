@@ -21,6 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from slpstream.formats.slippi.game_start import Settings
+from slpstream.formats.slippi.game_time import timer_start
 from slpstream.training.columns import MAX_ITEMS, PLAYERS
 from slpstream.training.names import GAMES, META
 from slpstream.training.parts import WrittenPart, listed, write_whole
@@ -137,11 +138,13 @@ _MAX_CHARACTER, _MAX_JUMPS, _MAX_POSITION, _MAX_SHIELD = 0x20, 6, 500.0, 60.0
 
 def unfit(settings: Settings, rows: Rows, last_frame: int) -> str:
     """Why slippi-ai would not train on a game; empty if it would."""
+    numbers = rows["frame"]
+    starts_at = timer_start(int(numbers[0])) if len(numbers) else 0
     version = tuple(int(part) for part in settings.slp_version.split("."))
     checks = (
         (version >= _MIN_VERSION, "replay version below 2.1.0"),
         (all(player.type == _HUMAN for player in settings.players), "not two humans"),
-        (last_frame >= _MIN_LAST_FRAME, "shorter than 3600 frames"),
+        (last_frame - starts_at >= _MIN_LAST_FRAME, "shorter than 3600 frames"),
         (settings.starting_timer_seconds == _TIMER_SECONDS, "timer is not 8 minutes"),
         (settings.stage_id in _INTERNAL_STAGE, "not a tournament stage"),
         (_has_sane_values(rows), "impossible values"),

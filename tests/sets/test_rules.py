@@ -69,6 +69,8 @@ def test_replay_copied_in_during_a_game_counts_with_its_own_time() -> None:
         (QUIT | {"quitter": None}, NOTHING, "counted"),
         (QUIT | {"winner": None}, NOTHING, "no_winner"),
         (QUIT | {"duration_seconds": 29.9}, NOTHING, "handwarmer"),
+        (QUIT | {"duration_seconds": None}, NOTHING, "handwarmer"),  # without a frame
+        (QUIT | {"duration_seconds": None, "players": people("", "", stocks=2, percent=7.0)}, NOTHING, "counted"),
         (QUIT | {"players": people("", "", stocks=3)}, NOTHING, "handwarmer"),
         (QUIT | {"players": people("", "", stocks=2)}, NOTHING, "counted"),
         (QUIT | {"players": people("", "", stocks=None)}, NOTHING, "counted"),

@@ -269,3 +269,53 @@ def test_migration_knows_when_games_ended(tmp_path: Path) -> None:
             (samples.game_id(0), 7),
             (samples.game_id(2), 2),
         ]
+
+
+TIMES = next(n for n, statements in enumerate(MIGRATIONS) if "doubtful" in "".join(statements))
+"""The version before files with doubtful times were read again."""
+
+
+@pytest.mark.parametrize(
+    ("last_frame", "characters", "summary", "read_again", "keeps_time"),
+    [
+        (1876, '{"2":2000}', "{}", False, True),
+        (1876, '{"2":1500,"3":500}', "{}", False, True),
+        (1876, '{"2":2900}', "{}", False, True),  # with rollbacks
+        (1876, None, "{}", False, True),
+        (263696, '{"2":1264}', "{}", True, False),
+        (263696, None, "{}", True, False),
+        (-100, '{"2":1343}', "{}", True, False),  # all frames have one number
+        (1876, '{"2":2000}', '{"basis":"inferred"}', True, True),
+    ],
+)
+def test_files_with_doubtful_times_and_winners_are_read_again(
+    tmp_path: Path, last_frame: int, characters: str | None, summary: str, *, read_again: bool, keeps_time: bool
+) -> None:
+    path = tmp_path / FILE_NAME
+    players = "{}" if characters is None else f'{{"0":{{"characters":{characters}}},"1":{{}},"2":null}}'
+    columns = {
+        "last_frame": last_frame, "duration_seconds": 30.0, "summary": summary, "reason": "game_end", "path": b"/a.slp",
+        "listed_at_ms": 5, "metadata": f'{{"players":{players}}}',
+    }  # fmt: skip
+    old_database(path, TIMES, {"slippi": columns})
+    files = [
+        (b"/a.slp", samples.game_id(0)),
+        (b"/b.zip", None),
+        (b"/b.zip/m.slp", samples.game_id(0)),
+        (b"/c.slp", "0"),
+    ]
+    with closing(sqlite3.connect(path)) as connection:
+        for file, game_id in files:
+            connection.execute(
+                "INSERT INTO files (path, station, game_id, mtime_ns, size_bytes, completeness)"
+                " VALUES (?, 'main', ?, 7, 9, 2)",
+                (file, game_id),
+            )
+        connection.commit()
+    with closing(open_database(path)) as database:
+        known = database.known_files("main")
+        assert {file for file, (_, size_bytes) in known.items() if size_bytes == -1} == (
+            {b"/a.slp", b"/b.zip", b"/b.zip/m.slp"} if read_again else set()
+        )
+        [game] = database.page(GamesQuery(limit=10)).games
+        assert game.duration_seconds == (30.0 if keeps_time else None)

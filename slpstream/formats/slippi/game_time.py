@@ -20,6 +20,16 @@ def timer_start(first_frame: int | None) -> int:
     return first_frame - FIRST_FRAME
 
 
+def timer_start_at_end(last_frame: int | None, duration_seconds: float | None) -> int:
+    """The same from the last frame of a game and its duration; `None` where they are not known.
+
+    No time passes in a game without a duration.
+    """
+    if last_frame is None:
+        return 0
+    return last_frame - FIRST_PLAYABLE_FRAME - round(FRAMES_PER_SECOND * (duration_seconds or 0.0))
+
+
 def playable_frames(frame: int, timer_start: int) -> int:
     """The number of frames up to a frame in which players have control."""
     return max(0, frame - timer_start - FIRST_PLAYABLE_FRAME)

@@ -18,6 +18,7 @@ from slpstream.formats.slippi.action_states import StateSet, states_called
 from slpstream.formats.slippi.damage import HURT_THEMSELVES, is_magnifying_glass
 from slpstream.formats.slippi.final_frames import FinalFrames
 from slpstream.formats.slippi.game_start import Settings
+from slpstream.formats.slippi.game_time import timer_start
 from slpstream.formats.slippi.names import stage_edge
 from slpstream.formats.slippi.stage_places import BELOW, PLATFORM
 from slpstream.model.events import Event, Frame
@@ -50,10 +51,12 @@ from slpstream.search.situations.vocabulary import HIT_STATES, STATES
 class _Side:
     """One player in a frame, as seen by one opponent."""
 
-    __slots__ = ("before", "hits", "kills", "post")
+    __slots__ = ("before", "hits", "kills", "post", "timer_frames")
 
-    def __init__(self, post: Post, before: Post | None, *, hits: bool, kills: bool) -> None:
+    def __init__(self, post: Post, before: Post | None, timer_frames: int, *, hits: bool, kills: bool) -> None:
         self.post: Any = post
+        self.timer_frames = timer_frames
+        """For how many frames the timer has run."""
         self.before: Any = before
         """The same in the frame before, if both players were in it."""
         self.hits = hits
@@ -121,6 +124,7 @@ class LiveSituations:
         self._reader = RowReader()
         self._before = Row(0, {})
         self._count = 0
+        self._timer_start = 0
         self._open: dict[tuple[int, int], _Waiting] = {}
         """The latest hit of each player on each opponent, as long as it may still kill."""
 
@@ -156,6 +160,8 @@ class LiveSituations:
         """Take the next final frame, each number once and in order, instead of events."""
         if not self._pairs:
             return []
+        if not self._count:
+            self._timer_start = timer_start(frame.number)
         row, before = self._reader.row(frame), self._before
         self._before = row
         hits = frozenset(direction for direction in self._directions if self._hits(direction, row, before))
@@ -222,8 +228,10 @@ class LiveSituations:
             return
         known = player in last and opponent in last
         forth, back = (player, opponent), (opponent, player)
-        own = _Side(post, last[player] if known else None, hits=forth in now.hits, kills=forth in now.kills)
-        other = _Side(other_post, last[opponent] if known else None, hits=back in now.hits, kills=back in now.kills)
+        played = number - self._timer_start
+        before, other_before = (last[player], last[opponent]) if known else (None, None)
+        own = _Side(post, before, played, hits=forth in now.hits, kills=forth in now.kills)
+        other = _Side(other_post, other_before, played, hits=back in now.hits, kills=back in now.kills)
         for step in range(len(self._steps) - 1, -1, -1):
             holds, held_frames = self._steps[step]
             if not holds(number, own, other):
@@ -338,7 +346,7 @@ def _bound(term: Bound, edge: float | None) -> _Holds:
     low_included, high_included = term.low_included, term.high_included
 
     def holds(number: int, own: _Side, other: _Side) -> bool:
-        found = value(number, own.post)
+        found = value(number, own)
         return bool(
             (low < found or (low_included and low == found)) and (found < high or (high_included and found == high))
         )
@@ -346,13 +354,13 @@ def _bound(term: Bound, edge: float | None) -> _Holds:
     return holds
 
 
-_MEASURES: Mapping[Measure, Callable[[int, Any], float]] = {
-    "percent": lambda number, post: post.percent,
-    "stocks": lambda number, post: post.stocks_remaining,
-    "x": lambda number, post: post.position_x,
-    "y": lambda number, post: post.position_y,
-    "frame": lambda number, post: number,
-    "time": lambda number, post: number / FRAMES_PER_SECOND,
+_MEASURES: Mapping[Measure, Callable[[int, _Side], float]] = {
+    "percent": lambda number, side: side.post.percent,
+    "stocks": lambda number, side: side.post.stocks_remaining,
+    "x": lambda number, side: side.post.position_x,
+    "y": lambda number, side: side.post.position_y,
+    "frame": lambda number, side: number,
+    "time": lambda number, side: side.timer_frames / FRAMES_PER_SECOND,
 }
 
 _TERMS: Mapping[type[Term], Callable[[Any, float | None], _Holds]] = {

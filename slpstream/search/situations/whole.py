@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from slpstream.formats.slippi.action_states import StateSet, states_called
 from slpstream.formats.slippi.damage import HURT_THEMSELVES
+from slpstream.formats.slippi.game_time import timer_start
 from slpstream.formats.slippi.names import stage_edge
 from slpstream.formats.slippi.stage_places import BELOW, PLATFORM
 from slpstream.search.situations.players import pairs_of
@@ -125,6 +126,7 @@ class _Game:
 
     def __init__(self, frames: FrameColumns, edge: float | None, *, two_players: bool) -> None:
         self.number = frames.number
+        self.timer_start = timer_start(int(self.number[0]) if len(self.number) else None)
         self.edge = math.nan if edge is None else edge
         self.two_players = two_players
         self.players = {index: _Player(character.post) for index, character in frames.players.items()}
@@ -359,7 +361,7 @@ def _bound(term: Bound, pair: _Pair) -> Mask:
     name = _COLUMNS.get(term.measure)
     values = pair.game.number if name is None else pair.own.column(name)
     if term.measure == "time":
-        values = values / FRAMES_PER_SECOND
+        values = (values - np.float64(pair.game.timer_start)) / FRAMES_PER_SECOND
     found = np.ones(len(values), np.bool_)
     if term.low is not None:
         low = np.float64(term.low)

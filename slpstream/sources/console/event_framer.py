@@ -99,6 +99,7 @@ class GameFramer:
         self._searched = 0
         """Bytes at the start of the buffer where no boundary can be, whatever follows."""
         self._ended = False
+        self.first_frame: int | None = None
         self.frame: int | None = None
         """The highest frame number of the current game."""
         self.characters: Characters = {}
@@ -118,7 +119,7 @@ class GameFramer:
         self._buffer = b""
         self._widths = self._lost_reason = None
         self._ended = False
-        self.frame = None
+        self.first_frame = self.frame = None
         self.characters = {}
 
     def gap(self) -> int:
@@ -175,7 +176,7 @@ class GameFramer:
         self._widths[EVENT_PAYLOADS] = 0  # some tables declare it; it begins another game all the same
         self._ended = False
         self._lost_reason = None
-        self.frame = None
+        self.first_frame = self.frame = None
         self.characters = {}
 
     def _take_events(self, widths: list[int], output: list[FramerOutput]) -> bool:
@@ -192,7 +193,9 @@ class GameFramer:
                 break
             if command in _PER_FRAME and width > 4:
                 number = int.from_bytes(buffer[end + 1 : end + 5], "big", signed=True)
-                if self.frame is None or number > self.frame:
+                if self.frame is None:
+                    self.first_frame = self.frame = number
+                elif number > self.frame:
                     self.frame = number
                 if command == _POST and width > _CHARACTER_AT:
                     used = self.characters.setdefault(buffer[end + _PLAYER_AT], {})

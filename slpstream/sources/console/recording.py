@@ -23,6 +23,7 @@ from slpstream.formats.slippi.commands import FIRST_FRAME, FRAMES_PER_SECOND
 from slpstream.formats.slippi.container import HEADER_BYTES, MAGIC, raw_length
 from slpstream.formats.slippi.framing import width_of_event_payloads
 from slpstream.formats.slippi.game_start import GameStartPayload
+from slpstream.formats.slippi.game_time import timer_start
 from slpstream.formats.slippi.writer import RawWriter
 from slpstream.model.errors import FieldError
 from slpstream.model.prepared import prepared
@@ -314,7 +315,8 @@ def find_last_recording(folder: Path, timestamp: Callable[[float], str]) -> Last
         return None  # it has its metadata already, or is damaged: it is left as it is
     ended = any(isinstance(item, GameEvents) and item.ended for item in output)
     path = Path(newest.path)
-    began_at = modified - (0 if framer.frame is None else (framer.frame - FIRST_FRAME) / FRAMES_PER_SECOND)
+    played = 0 if framer.frame is None else framer.frame - timer_start(framer.first_frame) - FIRST_FRAME
+    began_at = modified - played / FRAMES_PER_SECOND
     point = _resume_point(path)
     return LastRecording(path, game.head, len(raw), framer, ended, size > 0, timestamp(began_at), point)
 

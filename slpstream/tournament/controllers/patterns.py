@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from slpstream.formats.slippi.commands import FIRST_FRAME
 from slpstream.tournament.controllers.report import (
     MAX_EVIDENCE_FRAMES,
     Confidence,
@@ -130,8 +129,8 @@ class CrouchUptilts:
     """Uptilts right after a crouch."""
 
     def __init__(self) -> None:
-        self._crouched = FIRST_FRAME - _UPTILT_FRAMES - 1
-        """The newest frame in a crouch, at first one before the game."""
+        self._crouched: int | None = None
+        """The newest frame in a crouch."""
         self._action: int | None = None
         self._count = self._frames = 0
         self._evidence: list[int] = []
@@ -141,7 +140,12 @@ class CrouchUptilts:
         self._frames += 1
         if action == _CROUCH:
             self._crouched = number
-        elif action == _UPTILT and self._action != _UPTILT and number - self._crouched <= _UPTILT_FRAMES:
+        elif (
+            action == _UPTILT
+            and self._action != _UPTILT
+            and self._crouched is not None
+            and number - self._crouched <= _UPTILT_FRAMES
+        ):
             self._count += 1
             if len(self._evidence) < MAX_EVIDENCE_FRAMES:
                 self._evidence.append(number)

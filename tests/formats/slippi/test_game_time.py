@@ -11,6 +11,7 @@ import pytest
 from slpstream import api
 from slpstream.formats.slippi.preview import read_preview
 from slpstream.model.events import Diagnostic, GameEnd, first_of
+from slpstream.search.situations import LiveSituations, parsed
 from tests.cli.command_line import exit_code
 from tests.formats.slippi.agreement import assert_agree
 from tests.formats.slippi.built import Built
@@ -89,6 +90,31 @@ def test_length_of_slo_mo_is_found(tmp_path: Path, capfd: pytest.CaptureFixture[
     assert exit_code("find", tmp_path, "duration:>1m") == 1
     assert exit_code("find", tmp_path, "duration:<4s") == 0
     assert "game.slp" in capfd.readouterr().out
+
+
+@pytest.mark.parametrize("query", ["time:1..2", "time:<0.5", "time:>2.5"])
+def test_time_of_situations_counts_from_the_first_frame(query: str, tmp_path: Path) -> None:
+    for name, data in (("usual", usual()), ("odd", beginning_at(SLO_MO))):
+        (tmp_path / f"{name}.slp").write_bytes(data)
+    expected, odd = (api.open_replay(tmp_path / f"{name}.slp") for name in ("usual", "odd"))
+    offset = SLO_MO + 123
+    found = [tuple(frame - offset for frame in each.frames) for each in odd.situations(query)]
+    assert found == [each.frames for each in expected.situations(query)] != []
+    search = LiveSituations(parsed(query), odd.settings)
+    live = [each for events in (odd.events(),) for each in [*search.take(events), *search.finish()]]
+    assert [tuple(frame - offset for frame in each.frames) for each in live] == found
+
+
+def test_times_on_the_terminal_count_from_the_first_frame(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    printed = []
+    for data in (usual(), beginning_at(SLO_MO)):
+        (tmp_path / "game.slp").write_bytes(data)
+        assert exit_code("situations", tmp_path / "game.slp", "time:>2") == 0
+        times = [line.split("  ")[1] for line in capfd.readouterr().out.splitlines()]
+        assert exit_code("stats", tmp_path / "game.slp") == 0
+        printed.append((times, capfd.readouterr().out))
+    assert printed[0] == printed[1]
+    assert printed[0][0][0] == "0:02"
 
 
 @pytest.mark.skipif(not SLO_MO_REPLAY.exists(), reason="needs a real replay of Slo-Mo Melee")
