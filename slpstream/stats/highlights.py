@@ -36,7 +36,7 @@ DECIDING_POINTS = 50
 LONG_MOVES = 6
 """From this number of moves on, `length` is one of the reasons."""
 GREAT_DAMAGE = 50
-"""From this damage on, `damage` is one of the reasons."""
+"""From this damage on, `damage` is one of the reasons, which it also is if there is no other."""
 STOCK_FRAMES = 300
 """A stock that was lost without a conversion is shown from this many frames before the loss."""
 
@@ -76,7 +76,7 @@ def highlight_of_conversion(
         if _counts_stocks(stocks) and not _left(stocks, opponents, end):
             reasons.append("last-stock")
             score += LAST_STOCK_POINTS
-    if score < MIN_POINTS or not reasons:
+    if score < MIN_POINTS:
         return None
     return Highlight(
         of="conversion",
@@ -85,7 +85,7 @@ def highlight_of_conversion(
         start_frame=conversion.start_frame,
         end_frame=end,
         score=round(score, 1),
-        reasons=tuple(reasons),
+        reasons=tuple(reasons) or ("damage",),
         start_percent=round(conversion.start_percent, 1),
         damage=round(damage, 1),
         moves=len(moves),

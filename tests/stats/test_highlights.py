@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from msgspec import UNSET
 
 from slpstream.model.highlight import Highlight, of_event
 from slpstream.stats.highlights import highlight_of_conversion, highlight_of_stock, highlights
 from slpstream.stats.schema import Conversion, Move, Stock
+from tests.docs.pages import DOCS
 from tests.replays import existing
 from tests.stats.games import events_of, game, result_of
 
@@ -63,10 +65,36 @@ def test_points_of_each_reason() -> None:
     assert found(conversion(3, 49.9)) is None, "too few points"
     assert found(conversion(3, 50)) == (50, ("damage",))
     assert found(conversion(6, 48)) == (60, ("length",)), "three moves after the third"
+    assert found(conversion(5, 44.66)) == (52.7, ("damage",)), "no other reason"
+    assert found(conversion(4, 46)) == (50, ("damage",)), "50 points suffice"
+    assert found(conversion(4, 45.9)) is None
     assert found(conversion(12, 24)) == (52, ("length",)), "at most ten moves count"
     assert found(conversion(3, 10, did_kill=True, start_percent=90)) == (50, ("kill",))
     assert found(conversion(3, 60, did_kill=True, start_percent=90)) == (100, ("kill", "damage"))
     assert found(conversion(3, 30, did_kill=True, start_percent=10)) == (110, ("kill", "zero-to-death"))
+
+
+def points_of_the_page() -> dict[str, int]:
+    """The table of points in the documentation: what a row is for, by the reason it gives."""
+    page = (DOCS / "reference" / "stats.md").read_text(encoding="utf-8").partition("## Highlights")[2]
+    rows = [[cell.strip() for cell in line.split("|")[1:4]] for line in page.splitlines() if re.match(r"\| \d", line)]
+    return {reason.split("`")[1]: int(points.split()[0]) for points, _, reason in rows if "`" in reason}
+
+
+@given(st.integers(1, 14), st.floats(1, 90), st.floats(0, 60), st.booleans(), st.integers(1, 4), st.integers(1, 4))
+def test_points_of_the_page_suffice(
+    moves: int, damage: float, start_percent: float, did_kill: bool, own: int, others: int
+) -> None:
+    points = points_of_the_page()
+    score = points["damage"] * damage + points["length"] * max(0, min(moves, 10) - 3)
+    if did_kill:
+        score += points["kill"] + points["zero-to-death"] * (start_percent <= 10)
+        score += points["comeback"] * max(0, others - own) + points["last-stock"] * (others == 1)
+    assume(abs(score - 50) > 1e-6)
+    punish = conversion(moves, damage, start_percent=start_percent, did_kill=did_kill)
+    highlight = highlight_of_conversion(punish, lives((0, own, None), (1, others, 600 if did_kill else None)))
+    assert (highlight is not None) == (score >= 50)
+    assert highlight is None or (highlight.score == pytest.approx(score, abs=0.051) and highlight.reasons)
 
 
 def test_comeback_counts_the_stocks_behind_when_it_began() -> None:
