@@ -18,12 +18,13 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 
-from slpstream.api import open_replay
+from slpstream.api import open_replay, read_game
 from slpstream.cli import check_config
 from slpstream.config import load
+from slpstream.game.record import record_of
 from slpstream.model.game_facts import GameFacts, facts_of
 from slpstream.model.messages import STATUS_PAYLOADS
-from slpstream.model.summary import GameSummary
+from slpstream.model.summary import GameSummary, PlayerSummary, Thing
 from slpstream.search.games.predicate import matches
 from slpstream.search.query.parse import Context
 from slpstream.search.query.parse import parse as parse_games
@@ -31,7 +32,7 @@ from slpstream.search.situations import parse
 from slpstream.search.situations.query import Query
 from tests.docs.commands import commands
 from tests.docs.pages import DOCS, blocks
-from tests.replays import NOT_REPLAYS, replay, replays
+from tests.replays import NOT_REPLAYS, replay, replay_path, replays
 from tests.synthetic.match import synthetic_match
 
 CONTEXT = Context(("ANN#1",))
@@ -153,3 +154,61 @@ def test_examples_of_games_are_valid() -> None:
     holds = {query for query in queries if matches(parse_games(query, CONTEXT).condition, facts)}
     assert {"mango", '"mango zain"', "mango zain", "format:slippi", "duration:2m"} <= holds
     assert holds.isdisjoint({"fox>marth", "-mango", "stage:yoshi", "duration:<90s", "end:quit"})
+
+
+def differing() -> list[str]:
+    """The queries that the page says mean something else in the Launcher."""
+    table = SEARCH.partition("## Differences from the Launcher")[2].partition("\n## ")[0]
+    return re.findall(r"^\| `(.+?)` \|", table, re.MULTILINE)
+
+
+def known(**changes: Any) -> GameFacts:
+    """Ann's Fox beats Bob's Captain Falcon in two minutes."""
+    summary = GameSummary(
+        players=[
+            PlayerSummary(index=0, name="Ann", character=Thing(id=2, name="Fox")),
+            PlayerSummary(index=1, tag="Bob", character=Thing(id=0, name="Captain Falcon")),
+        ],
+        winners=[0],
+    )
+    values: dict[str, Any] = {"format": "slippi", "stations": (), "file_name": "-mango.slp", "began_ms": None}
+    return facts_of(summary, duration_seconds=120.0, **{**values, **changes})
+
+
+def finds(query: str, facts: GameFacts) -> bool:
+    parsed = parse_games(query, CONTEXT)
+    assert not parsed.problems
+    return matches(parsed.condition, facts)
+
+
+def is_mistake(query: str) -> bool:
+    return bool(parse_games(query, CONTEXT).problems)
+
+
+def test_each_difference_from_the_launcher_is_as_the_page_says() -> None:
+    lost_end = open_replay(replay_path("lost_game_end_3.18"))
+    assert lost_end.game_end.game_end is None
+    decided = record_of(read_game(lost_end.path))
+    winner = next(player for player in decided.summary.players if player.index in decided.summary.winners)
+    word = re.sub(r"[^a-z]", "", winner.character.text.lower())
+    of_lost = facts_of(decided.summary, format="slippi", stations=(), file_name="", duration_seconds=1.0, began_ms=None)
+    checks: dict[str, bool] = {
+        "-mango": not finds("-mango", known()) and finds("-mango", known(file_name="x.slp")),
+        "-fox>marth": finds("-fox>marth", known()) and not finds("-fox>falcon", known()),
+        "duration:>2m": not any(
+            finds("duration:>2m", facts_of(GameSummary(), duration_seconds=seconds, **UNPLACED))
+            for seconds in (118.7, 119.9)
+        )
+        and finds("duration:>2m", facts_of(GameSummary(), duration_seconds=120.0 + 1 / 60, **UNPLACED)),
+        "fox>": finds(f"{word}>", of_lost),
+        "char:foxes": is_mistake("char:foxes"),
+        'char:"Falcon"': finds('char:"Falcon"', known()),
+        "duration:30seconds": is_mistake("duration:30seconds"),
+        "date:2024-02-31": is_mistake("date:2024-02-31"),
+        "tag:ann,bob": finds("tag:ann,bob", known()) and finds("tag:bob", known()),
+    }
+    assert sorted(differing()) == sorted(checks)
+    assert [query for query, holds in checks.items() if not holds] == []
+
+
+UNPLACED: dict[str, Any] = {"format": "slippi", "stations": (), "file_name": "", "began_ms": None}

@@ -1,8 +1,8 @@
 """Parses queries into conditions.
 
-The syntax is that of the Slippi Launcher: every query that it accepts means the same here, except that a `-` before a
-word or a match-up negates it. Extensions are `>=` and `<=` for lengths, ranges `a..b` of lengths and dates, and the
-keys `station`, `format` and `end`.
+The syntax is that of the Slippi Launcher. `docs/data/search.md` lists the queries that mean something else here.
+Extensions are `>=` and `<=` for lengths, ranges `a..b` of lengths and dates, and the keys `station`, `format` and
+`end`.
 """
 
 from __future__ import annotations
