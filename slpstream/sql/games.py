@@ -11,6 +11,7 @@ from slpstream.formats.slippi.game_start import Settings
 from slpstream.model.events import Metadata
 from slpstream.sql.column import COUNT, FILE, FLAG, GAME_ID, REAL, SMALL, STAGE, TEXT, column
 from slpstream.sql.queried import Holds, Queried, Row
+from slpstream.sql.ties import is_tied
 
 SCHEMA = pa.schema(
     [
@@ -32,7 +33,7 @@ SCHEMA = pa.schema(
         column("quitter", SMALL, "Player index of the player who quit."),
         column("winner", SMALL, "Player index of the winner; null without one, or with several."),
         column("winners", pa.list_(SMALL), "Player indices of all winners."),
-        column("is_tied", FLAG, "True if several sides came first."),
+        column("is_tied", FLAG, "True if several sides came first, so that sudden death decides."),
         column("last_frame", COUNT, "The highest frame number."),
         column("duration_frames", COUNT, "Length of the playable part.", "frames"),
         column("duration_seconds", REAL, "Length of the playable part.", "seconds"),
@@ -69,7 +70,7 @@ def rows(queried: Queried, columns: frozenset[str], holds: Holds) -> list[Row]:
             "quitter": summary.quitter,
             "winner": summary.winners[0] if len(summary.winners) == 1 else None,
             "winners": summary.winners,
-            "is_tied": summary.tied,
+            "is_tied": is_tied(summary, end),
             "last_frame": None if end is None else end.last_frame,
             "duration_frames": None if seconds is None else round(seconds * numerator / denominator),
             "duration_seconds": seconds,

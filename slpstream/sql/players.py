@@ -11,6 +11,7 @@ from msgspec import UNSET
 from slpstream.model.summary import GameSummary, PlayerSummary
 from slpstream.sql.column import COUNT, FILE, FLAG, GAME_ID, REAL, SMALL, STAGE, TEXT, column
 from slpstream.sql.queried import Holds, Queried, Row
+from slpstream.sql.ties import is_tied
 from slpstream.stats.schema import ActionCounts, Overall, Ratio, Stats
 
 _DESCRIBED = (
@@ -87,6 +88,7 @@ def rows(queried: Queried, columns: frozenset[str], holds: Holds) -> list[Row]:
 
 def _described(file: str, game_id: str, summary: GameSummary, end: Any) -> Iterator[dict[str, Any]]:
     standings = {} if end is None else end.standings
+    tied = is_tied(summary, end)
     for player in summary.players:
         others = [other for other in summary.players if other.index != player.index]
         opponent = others[0] if len(others) == 1 else None
@@ -105,7 +107,7 @@ def _described(file: str, game_id: str, summary: GameSummary, end: Any) -> Itera
             "code": player.code or None,
             "team": player.team if summary.is_teams else None,
             "is_human": player.human,
-            "result": _result(player, summary),
+            "result": "tied" if tied else _result(player, summary),
             "start_stocks": player.start_stocks,
             "stocks": standing.get("stocks"),
             "percent": standing.get("percent"),
@@ -117,8 +119,6 @@ def _described(file: str, game_id: str, summary: GameSummary, end: Any) -> Itera
 
 
 def _result(player: PlayerSummary, summary: GameSummary) -> str | None:
-    if summary.tied:
-        return "tied"
     if not summary.winners:
         return None
     return "won" if player.index in summary.winners else "lost"

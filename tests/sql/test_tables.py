@@ -14,8 +14,10 @@ from slpstream.api import open_replay, read_game
 from slpstream.cli.replay_files import FoundReplay
 from slpstream.cli.sql_reading import Found, examine
 from slpstream.formats.slippi.action_states import state_name, states_called
+from slpstream.formats.slippi.result import GAME, NO_CONTEST, TIME
 from slpstream.sql.database import Database, open_database
 from slpstream.sql.scan import TABLES, Scan
+from tests.formats.slippi.built import Built, bookend, post, pre, start
 from tests.replays import NOT_REPLAYS, real_replays, replay_path
 
 
@@ -94,6 +96,32 @@ def test_game_is_that_of_the_index(path: Path) -> None:
         assert (player["stocks"], player["percent"]) == (standing.get("stocks"), standing.get("percent"))
         assert (player["character"], player["code"]) == (known.character.name or None, known.code or None)
         assert (player["result"] == "won") == (known.index in summary.winners and not summary.tied)
+
+
+@pytest.mark.parametrize(
+    ("method", "stocks", "percents", "results"),
+    [
+        (TIME, (2, 2), (30.2, 30.9), ["tied", "tied"]),
+        (TIME, (2, 2), (30.0, 31.0), ["won", "lost"]),
+        (TIME, (2, 1), (90.0, 0.0), ["won", "lost"]),
+        (GAME, (0, 0), (0.0, 0.0), ["tied", "tied"]),
+        (GAME, (0, 1), (0.0, 0.0), ["lost", "won"]),
+        (NO_CONTEST, (2, 2), (0.0, 0.0), [None, None]),
+    ],
+)
+def test_games_that_several_sides_win_are_tied(
+    tmp_path: Path, method: int, stocks: tuple[int, int], percents: tuple[float, float], results: list[str | None]
+) -> None:
+    game = Built((3, 12, 0)).frames(-123, -50)
+    posts = [post(-49, p, stocks_remaining=stocks[p], percent=percents[p]) for p in (0, 1)]
+    game.add(start(-49), pre(-49, 0), pre(-49, 1), *posts, bookend(-49)).end(method)
+    path = tmp_path / "game.slp"
+    path.write_bytes(game.closed())
+    with open_database(Reader(path).read) as database:
+        [row] = objects(database, "select is_tied from games")
+        players = objects(database, "select result from players order by player_index")
+    assert row["is_tied"] == ("tied" in results)
+    assert [player["result"] for player in players] == results
 
 
 def test_stats_are_those_of_the_replay(path: Path) -> None:
