@@ -9,6 +9,8 @@ from typing import NamedTuple
 import msgspec
 
 from slpstream.daemon.highlights import replay_path
+from slpstream.formats.slippi.commands import FIRST_FRAME, FRAMES_PER_SECOND
+from slpstream.formats.slippi.game_time import timer_start_at_end
 from slpstream.model.errors import NoSuchMoment
 from slpstream.model.prepared import prepared
 from slpstream.outputs.playback_dolphin import Clip, around
@@ -48,6 +50,7 @@ class _Stats(msgspec.Struct):
     conversions: list[_Span] = []
     stocks: list[_Span] = []
     last_frame: int | None = msgspec.field(default=None, name="lastFrame")
+    playable_frame_count: int = msgspec.field(default=0, name="playableFrameCount")
 
 
 def distinct(rows: Sequence[HighlightRow]) -> list[HighlightRow]:
@@ -129,7 +132,14 @@ class Moments:
         path = await self.path(game_id)
         if path is None:
             raise NoSuchMoment(f"no replay of game {game_id} that Dolphin can play")
-        clip = around(path, first, last, last_frame=await self._last_frame(game_id), station=station)
+        clip = around(
+            path,
+            first,
+            last,
+            first_frame=await self._first_frame(game_id),
+            last_frame=await self._last_frame(game_id),
+            station=station,
+        )
         if clip is None:
             raise NoSuchMoment("the game does not have these frames")
         return Found(game_id, clip)
@@ -141,6 +151,16 @@ class Moments:
                     return game.newest_frame_number
         found = await self._find(game_id)
         return None if found is None else found.row.last_frame
+
+    async def _first_frame(self, game_id: str) -> int:
+        """The first frame of a game, as its length tells, or while it is played its stats."""
+        found = await self._find(game_id)
+        last, seconds = (None, None) if found is None else (found.row.last_frame, found.row.duration_seconds)
+        stats = None if seconds else await self._stats(game_id)
+        if stats is not None:
+            known = msgspec.json.decode(stats.body, type=_Stats)
+            last, seconds = known.last_frame, known.playable_frame_count / FRAMES_PER_SECOND
+        return FIRST_FRAME + (timer_start_at_end(last, seconds) if seconds else 0)
 
     async def _newest_game(self, station: str) -> str:
         channel = self._hub.channels.get(station)

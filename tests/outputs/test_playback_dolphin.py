@@ -119,6 +119,13 @@ async def test_mirrors_replays_and_returns(tmp_path: Path, nursery: trio.Nursery
 
 
 @pytest.mark.trio
+async def test_fast_forwarding_begins_with_the_first_frame(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    clip = Clip(desk.replay("game"), 262433 + 600, 262433 + 1200, "main", 262433)
+    assert desk.output.replay(clip) == pytest.approx(10 + 1 + 3)
+
+
+@pytest.mark.trio
 async def test_newest_wish_counts(tmp_path: Path, nursery: trio.Nursery, clock: MockClock) -> None:
     desk = Desk(tmp_path)
     nursery.start_soon(desk.output.run)
@@ -234,6 +241,7 @@ def test_clips_have_their_frames_in_order(tmp_path: Path) -> None:
     assert around(tmp_path, 1000, 1100) == Clip(tmp_path, 760, 1280)
     assert around(tmp_path, 0, 100, last_frame=150) == Clip(tmp_path, -123, 150)
     assert around(tmp_path, 1000, 1100, last_frame=700) is None
+    assert around(tmp_path, 262500, 262600, first_frame=262433) == Clip(tmp_path, 262433, 262780, "", 262433)
 
 
 def test_combos_are_written_as_clippi_does(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from slpstream.model.prepared import prepared
 from slpstream.system.foreign_data import json_or_none
 
 FIRST_FRAME = -123
-"""The default of `startFrame`: the first frame of every game."""
+"""The default of `startFrame`: the first frame of nearly every game."""
 FRAMES_PER_SECOND = 60
 COMBO_LEAD_FRAMES, COMBO_TAIL_FRAMES = 240, 180
 """The frames shown before and after a moment, as by Clippi (586339f)."""
@@ -40,11 +40,13 @@ class Clip(NamedTuple):
     end_frame: int
     station: str = ""
     """The station in the title of Dolphin's window."""
+    first_frame: int = FIRST_FRAME
+    """The first frame of the replay, from which Dolphin fast-forwards to the clip."""
 
     @property
     def playable(self) -> bool:
         """Whether the frames are in order. Blocks: it also looks whether the file exists."""
-        return FIRST_FRAME <= self.start_frame < self.end_frame and self.path.is_file()
+        return self.first_frame <= self.start_frame < self.end_frame and self.path.is_file()
 
 
 class Mirror(NamedTuple):

@@ -46,17 +46,23 @@ _CHECK_SECONDS = 5.0
 
 
 def around(
-    path: Path, start_frame: int, end_frame: int, *, last_frame: int | None = None, station: str = ""
+    path: Path,
+    start_frame: int,
+    end_frame: int,
+    *,
+    first_frame: int = FIRST_FRAME,
+    last_frame: int | None = None,
+    station: str = "",
 ) -> Clip | None:
     """The clip of a moment, with what comes before and after it; `None` if the game has too few frames for it.
 
-    `last_frame` is the last frame that the replay has.
+    `first_frame` and `last_frame` are those that the replay has.
     """
-    start = max(FIRST_FRAME, start_frame - COMBO_LEAD_FRAMES)
+    start = max(first_frame, start_frame - COMBO_LEAD_FRAMES)
     end = end_frame + COMBO_TAIL_FRAMES
     if last_frame is not None:
         end = min(end, last_frame)
-    return Clip(path, start, end, station) if start < end else None
+    return Clip(path, start, end, station, first_frame) if start < end else None
 
 
 class PlaybackDolphin:
@@ -144,7 +150,7 @@ class PlaybackDolphin:
         self._changed.set()
 
     def _seconds(self, clip: Clip) -> float:
-        before = (clip.start_frame - FIRST_FRAME) / self._seek_speed
+        before = (clip.start_frame - clip.first_frame) / self._seek_speed
         return (before + clip.end_frame - clip.start_frame) / FRAMES_PER_SECOND + LOADING_SECONDS
 
     def _wanted(self) -> Command | None:
