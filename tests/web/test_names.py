@@ -172,3 +172,20 @@ def test_a_replay_knows_the_platforms_that_move() -> None:
         },
     )
     assert heights == [[[0, 21.5], [1, 10]], []]
+
+
+@needs_node
+def test_pages_count_time_from_the_first_frame() -> None:
+    """In Slo-Mo Melee, whose stats count the frames in which players have control, and in a usual game."""
+    found = run(
+        """
+        const { clock, timerStart } = await import("./slippi.js");
+        const settings = { timerType: 2, startingTimerSeconds: 480 };
+        return {
+          starts: given.map((stats) => timerStart(stats)),
+          clocks: [-123, 600, 28_800, 262_433].map((frame) => clock({ settings, frame })),
+        };
+        """,
+        [{"lastFrame": 263_696, "playableFrameCount": 1179}, {"lastFrame": 1140, "playableFrameCount": 1179}, None],
+    )
+    assert found == {"starts": [262_556, 0, 0], "clocks": ["8:00", "7:50", "0:00", ""]}

@@ -622,9 +622,9 @@ class SlippiReader:
             self._take_falls(self._falls)
             scores = self._falls.counter.scores()
         starts_at = timer_start(assembler.first)
-        timed = number is not None and assembler.tells_time
+        timed = number if assembler.tells_time else None
         last_seen = LastSeen(posts, {index: post for index, post in assembler.gone.items() if index not in players})
-        tied = result.is_tied(settings, payload, scores, timer_seconds(number, starts_at) if timed else None)
+        tied = result.is_tied(settings, payload, scores, None if timed is None else timer_seconds(timed, starts_at))
         winners = [] if tied else result.winners(settings, payload, last_seen, counts, scores)
         values = result.score_values(scores, tied=tied)
         if reason == "raw_length" or (reason == "game_end" and payload is None):
@@ -639,7 +639,7 @@ class SlippiReader:
                 payload,
                 winners,
                 number,
-                playable_seconds(number, starts_at) if timed else None,
+                None if timed is None else playable_seconds(timed, starts_at),
                 values,
                 standings=result.standings(settings, payload, last_seen),
             )

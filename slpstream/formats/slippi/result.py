@@ -69,7 +69,8 @@ class LastSeen(NamedTuple):
 
 
 def _is_out(post: Any) -> bool:
-    return post.stocks_remaining == 0 or (post.stocks_remaining == 1 and post.action_state_id <= LAST_DYING)
+    stocks, state = int(post.stocks_remaining), int(post.action_state_id)
+    return stocks == 0 or (stocks == 1 and state <= LAST_DYING)
 
 
 def game_end_payload(event: Any) -> GameEndPayload:

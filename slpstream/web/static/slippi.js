@@ -52,6 +52,8 @@ export { FORMAT };
 const TIME_MODE = 0;
 const STOCK_MODE = 32;
 const COUNTING_DOWN = 2;
+/** The first frame in which players have control, when the timer starts in frame 0. */
+const FIRST_PLAYABLE_FRAME = -39;
 const COUNTING_UP = 3;
 const NO_CONTEST = 7;
 
@@ -169,7 +171,16 @@ export function swatchColours() {
 }
 
 /**
- * The game clock without hundredths. Empty for a game without a clock.
+ * The frame in which the timer of a game starts: not 0 in Slo-Mo Melee, which numbers its frames from an arbitrary one on.
+ * @param {Record<string, any> | null} stats  `StatsType`
+ * @returns {number}
+ */
+export function timerStart(stats) {
+  return stats?.playableFrameCount ? stats.lastFrame - stats.playableFrameCount - FIRST_PLAYABLE_FRAME : 0;
+}
+
+/**
+ * The game clock without hundredths. Empty for a game without a clock, and where the frame number tells no time.
  * @param {Game} game
  */
 export function clock(game) {
@@ -178,7 +189,8 @@ export function clock(game) {
   if (timerType === COUNTING_UP) {
     return minutesText(played);
   }
-  return timerType === COUNTING_DOWN ? minutesText(Math.max(0, startingTimerSeconds - played)) : "";
+  const shown = timerType === COUNTING_DOWN && played <= startingTimerSeconds + 1;
+  return shown ? minutesText(Math.max(0, startingTimerSeconds - played)) : "";
 }
 
 /**

@@ -1,6 +1,6 @@
 /** The panel next to the lists: a station with its live game, or a finished game. */
 
-import { FIELDS, FORMAT, minutesText } from "../slippi.js";
+import { FIELDS, FORMAT, minutesText, timerStart } from "../slippi.js";
 import { Stream } from "../slpstream.js";
 import { date, text } from "../texts/texts.js";
 import { ControllersPanel } from "./controllers_panel.js";
@@ -194,7 +194,7 @@ export class StationDetail {
     const set = this.#setPanel.scoreOf(game?.gameId);
     const last = game?.frame ?? match.stats?.lastFrame ?? -Infinity;
     this.#stageView.set = set;
-    this.#replay.draw(melee ? game : null, last, (path) => daemon.get(path));
+    this.#replay.draw(melee ? game : null, last, (path) => daemon.get(path), match.stats);
     const replayed = this.#replay.game;
     const displayed = replayed ?? game;
     const over = ended && replayed === null;
@@ -217,6 +217,7 @@ export class StationDetail {
       const { stats } = match;
       const past = this.#past?.match;
       const history = past?.gameId === game.gameId ? past.history : match.history; // grows while the past is received
+      history.timerStart = timerStart(stats);
       summary.show({ players: playersOf(game, set), history, stats, toFrame: Math.max(0, game.frame ?? 0, history.lastFrame), ended });
     }
   }
@@ -274,7 +275,7 @@ export class GameDetail {
     const game = gameOf(item, this.#stats);
     const players = playersOf(game);
     const watched = game.format === FORMAT && game.end !== null ? game : null;
-    this.#replay.draw(watched, game.frame ?? -Infinity, (path) => daemon.get(path));
+    this.#replay.draw(watched, game.frame ?? -Infinity, (path) => daemon.get(path), this.#stats);
     find("stage-view", root).hidden = this.#replay.game === null || find("replay-bar", root).hidden;
     const station = daemon.stations.find(({ id }) => id === item.station)?.name ?? item.station ?? "";
     root.dataset.game = item.gameId;

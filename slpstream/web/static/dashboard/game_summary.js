@@ -5,6 +5,7 @@
  * The stats have the shape of slippi-js's `StatsType`; its `extra` is optional.
  */
 
+import { timerStart } from "../slippi.js";
 import { number as numberText, text } from "../texts/texts.js";
 import { colourOf, element, fill, gameTime, setText } from "./dom.js";
 import { attackName } from "./attacks.js";
@@ -93,7 +94,7 @@ export class GameSummary extends HTMLElement {
     const kills = stats === null ? [] : killsOf(stats);
     this.#noKills.hidden = kills.length > 0;
     setText(this.#noKills, text(ended ? "summary.no_kills" : "summary.no_kills_yet"));
-    fill(this.#kills, kills, () => element("li"), (row, kill) => showKill(row, kill, players));
+    fill(this.#kills, kills, () => element("li"), (row, kill) => showKill(row, kill, players, timerStart(stats)));
   }
 }
 
@@ -138,12 +139,13 @@ export function killsOf(stats) {
  * @param {HTMLElement} row
  * @param {Kill} kill
  * @param {Player[]} players
+ * @param {number} start  The frame in which the timer started.
  */
-function showKill(row, { frame, by, victim, moveId, percent, opening }, players) {
+function showKill(row, { frame, by, victim, moveId, percent, opening }, players, start) {
   const name = (/** @type {number | null} */ index) => players.find((player) => player.index === index)?.name ?? text("summary.unknown");
   const openingName = OPENINGS.some((type) => type === opening) ? text(`summary.${opening}`) : "";
   const victimText = text("summary.victim", { name: name(victim), percent: Math.floor(percent) });
-  const cells = [gameTime(frame), name(by), attackName(moveId), victimText, openingName];
+  const cells = [gameTime(frame - start), name(by), attackName(moveId), victimText, openingName];
   fill(row, cells, () => element("span"), setText);
   const killer = players.find((player) => player.index === by);
   row.dataset.colour = killer === undefined ? "" : colourOf(killer);

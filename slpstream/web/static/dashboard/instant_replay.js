@@ -3,6 +3,7 @@
  * messages are still received. A finished game has only the replay.
  */
 
+import { timerStart } from "../slippi.js";
 import { FIRST_FRAME } from "./recording.js";
 import { Replay } from "./replay.js";
 
@@ -40,6 +41,7 @@ export class InstantReplay {
   #onChange;
   /** @type {Get | null} */ #get = null;
   /** The game on the stage. @type {Game | null} */ #game = null;
+  #first = FIRST_FRAME;
   #last = FIRST_FRAME;
   /** @type {Replay | null} */ #replay = null;
 
@@ -77,17 +79,19 @@ export class InstantReplay {
    * @param {Game | null} game  The game on the stage.
    * @param {number} last       Its last frame so far.
    * @param {Get} get
+   * @param {Record<string, any> | null} stats  Its stats so far.
    */
-  draw(game, last, get) {
+  draw(game, last, get, stats) {
     this.#get = get;
     this.#game = game;
+    this.#first = FIRST_FRAME + timerStart(stats);
     this.#last = last;
-    const available = game !== null && last > FIRST_FRAME && !(this.#live === null && this.#replay?.missing);
+    const available = game !== null && last > this.#first && !(this.#live === null && this.#replay?.missing);
     if (this.#replay !== null && this.#replay.gameId !== game?.gameId) {
       this.goLive(); // another game has begun
     }
     if (this.#live === null && this.#replay === null && available) {
-      this.#open(FIRST_FRAME).playing = false;
+      this.#open(this.#first).playing = false;
     }
     this.#bar.hidden = !available;
     if (!available) {
@@ -96,7 +100,7 @@ export class InstantReplay {
     const replay = this.#replay;
     const [numerator, denominator] = game.rate;
     this.#bar.show({
-      first: FIRST_FRAME,
+      first: this.#first,
       last,
       at: replay?.at ?? last,
       playing: replay === null ? game.end === null : replay.playing,
@@ -153,10 +157,10 @@ export class InstantReplay {
     }
     if (this.#replay === null) {
       const over = this.#game.end !== null;
-      this.#open(over ? FIRST_FRAME : this.#position).playing = over;
+      this.#open(over ? this.#first : this.#position).playing = over;
     } else {
       if (!this.#replay.playing && this.#replay.at >= this.#last) {
-        this.#replay.seek(FIRST_FRAME);
+        this.#replay.seek(this.#first);
       }
       this.#replay.playing = !this.#replay.playing;
     }

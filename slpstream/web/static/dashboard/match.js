@@ -6,6 +6,8 @@
  * values are those of the newest frame while the game is running, and those of the events at its end.
  */
 
+import { timerStart } from "../slippi.js";
+
 /**
  * @typedef {Record<string, any>} Message  A message of the daemon.
  * @typedef {import("../slpstream.js").StationView} StationView
@@ -22,6 +24,8 @@ export class PercentHistory {
   /** @type {Map<number, Point[]>} */ points = new Map();
   /** @type {Map<number, Loss[]>} */ losses = new Map();
   lastFrame = 0;
+  /** The frame in which the timer started. */
+  timerStart = 0;
 
   /** @param {Message} event  An `event` message. */
   take({ kind, frame, playerIndex, percent, stocksRemaining, stock, life }) {
@@ -64,6 +68,7 @@ export class PercentHistory {
   static fromStats(stats) {
     const history = new PercentHistory();
     history.lastFrame = stats.lastFrame ?? 0;
+    history.timerStart = timerStart(stats);
     const moves = (stats.conversions ?? []).flatMap((/** @type {any} */ conversion) =>
       (conversion.moves ?? []).map((/** @type {any} */ move) => ({ victim: conversion.playerIndex, ...move })),
     );

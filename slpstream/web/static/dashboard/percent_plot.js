@@ -62,16 +62,21 @@ export class PercentPlot extends HTMLElement {
     this.#draw();
   }
 
+  /** The frame in which the timer started. */
+  get #timerStart() {
+    return this.#history?.timerStart ?? 0;
+  }
+
   #redraw = () => this.#draw();
 
   #description() {
     const history = this.#history;
     const descriptions = this.#lines.map((line) => {
       const losses = history?.losses.get(line.index) ?? [];
-      const lost = losses.map((loss) => text("plot.loss", { percent: Math.floor(loss.percent), time: gameTime(loss.frame) }));
+      const lost = losses.map((loss) => text("plot.loss", { percent: Math.floor(loss.percent), time: gameTime(loss.frame - this.#timerStart) }));
       return text(lost.length ? "plot.losses" : "plot.no_losses", { name: line.name, losses: list(lost) });
     });
-    return [text("plot.title", { time: gameTime(this.#toFrame) }), ...descriptions].join(" ");
+    return [text("plot.title", { time: gameTime(this.#toFrame - this.#timerStart) }), ...descriptions].join(" ");
   }
 
   #draw() {
@@ -84,9 +89,10 @@ export class PercentPlot extends HTMLElement {
     const ink = { text: styleValue(this, "--text"), quiet: styleValue(this, "--quiet"), edge: styleValue(this, "--edge") };
     const font = getComputedStyle(this).fontFamily;
     const bottom = height - AXIS - this.#lines.length * BAR - 6;
-    const seconds = Math.max(MIN_SECONDS, this.#toFrame / 60);
+    const start = this.#timerStart;
+    const seconds = Math.max(MIN_SECONDS, (this.#toFrame - start) / 60);
     const maxPercent = this.#maxPercent(history);
-    const x = (/** @type {number} */ frame) => LEFT + (Math.max(0, frame) / 60 / seconds) * (width - LEFT - RIGHT);
+    const x = (/** @type {number} */ frame) => LEFT + (Math.max(0, frame - start) / 60 / seconds) * (width - LEFT - RIGHT);
     const y = (/** @type {number} */ percent) => bottom - (percent / maxPercent) * (bottom - TOP);
 
     context.font = `12px ${font}`;
@@ -104,7 +110,7 @@ export class PercentPlot extends HTMLElement {
     context.textBaseline = "top";
     const every = SECOND_STEPS.find((each) => seconds / each <= (width - LEFT) / 55) ?? 1200;
     for (let second = 0; second <= seconds; second += every) {
-      const at = Math.min(x(second * 60), width - 14);
+      const at = Math.min(x(start + second * 60), width - 14);
       context.fillText(gameTime(second * 60), at, bottom + 6);
     }
     this.#lines.forEach((each, i) => {

@@ -7,6 +7,7 @@
 
 import { number, text } from "../texts/texts.js";
 import { element, gameTime, setAttribute, setText } from "./dom.js";
+import { FIRST_FRAME } from "./recording.js";
 
 /**
  * @typedef {object} Actions
@@ -80,7 +81,7 @@ export class ReplayBar extends HTMLElement {
     setAttribute(this.#slider, "max", String(last));
     this.#slider.value = String(at);
     this.#slider.style.setProperty("--share", String(last > first ? (at - first) / (last - first) : 1));
-    const [position, duration] = [gameTime(at), gameTime(last)];
+    const [position, duration] = [at, last].map((frame) => gameTime(frame - first + FIRST_FRAME));
     setAttribute(this.#slider, "aria-valuetext", text("replay.position_of", { position, duration }));
     setText(this.#time, `${position} / ${duration}`);
     this.#live.hidden = live === null;

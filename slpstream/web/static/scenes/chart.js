@@ -28,10 +28,11 @@ const MAX_TIMES = 7;
  * @param {number} lastFrame
  */
 export function percentChart(history, people, lastFrame) {
-  const seconds = Math.max(10, lastFrame / 60);
+  const start = history.timerStart;
+  const seconds = Math.max(10, (lastFrame - start) / 60);
   const high = Math.max(MIN_PERCENT, ...[...history.points.values()].flat().map(({ percent }) => percent));
   const max = Math.ceil(high / GRID_PERCENT) * GRID_PERCENT;
-  const x = (/** @type {number} */ frame) => LEFT + (Math.max(0, frame) / 60 / seconds) * (WIDTH - LEFT - RIGHT);
+  const x = (/** @type {number} */ frame) => LEFT + (Math.max(0, frame - start) / 60 / seconds) * (WIDTH - LEFT - RIGHT);
   const y = (/** @type {number} */ percent) => HEIGHT - BOTTOM - (percent / max) * (HEIGHT - TOP - BOTTOM);
   const svg = element("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: "chart", role: "img" });
   svg.setAttribute("aria-label", text("scene.percents"));
@@ -41,7 +42,7 @@ export function percentChart(history, people, lastFrame) {
   }
   const step = SECOND_STEPS.find((each) => seconds / each <= MAX_TIMES) ?? 1200;
   for (let second = 0; second <= seconds; second += step) {
-    svg.append(label(x(second * 60), HEIGHT - 8, minutesText(second), "middle"));
+    svg.append(label(x(start + second * 60), HEIGHT - 8, minutesText(second), "middle"));
   }
   people.forEach((person, i) => {
     const losses = history.losses.get(person.index) ?? [];

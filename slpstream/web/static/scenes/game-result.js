@@ -3,7 +3,7 @@
 import { PercentHistory } from "../dashboard/match.js";
 import { attackName, loadAttackNames } from "../dashboard/attacks.js";
 import { killsOf } from "../dashboard/game_summary.js";
-import { minutesText } from "../slippi.js";
+import { minutesText, timerStart } from "../slippi.js";
 import { text } from "../texts/texts.js";
 import { coloured, figure, heading, lengthOf, openBoard, plate, rebuild } from "./boards.js";
 import { percentChart } from "./chart.js";
@@ -86,7 +86,7 @@ function playerColumn(person, stats, people, won) {
     const whom = people.length > 2 ? ` ${other?.tag ?? ""}` : "";
     return make(
       "li.kill",
-      make("span.time", minutesText(Math.max(0, frame) / 60)),
+      make("span.time", minutesText(Math.max(0, frame - timerStart(stats)) / 60)),
       make("span.move", attackName(moveId) + whom),
       make("span.at", `${Math.floor(percent)}%`),
     );
