@@ -16,7 +16,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware.exceptions import ExceptionMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Mount, Route
+from starlette.routing import Mount, Route, compile_path
 from starlette.types import ASGIApp
 
 from slpstream.model.messages import ON_AIR
@@ -77,6 +77,20 @@ _HEADERS = (
     (b"cache-control", b"no-cache"),  # with the ETag, browser sources get new scripts after an upgrade
 )
 
+_DASHBOARD = "index.html"
+_PAGES: Mapping[str, str] = {
+    "/": _DASHBOARD,
+    "/audit": "audit.html",
+    "/bracket": "bracket/index.html",
+    "/docs": "docs.html",
+    seat_codes.PAGE: "seat_codes.html",
+    f"{seats.PAGE_PREFIX}{{station}}": "seats.html",
+}
+"""The pages that people open, and their files. They contain nothing private: they ask for the token themselves, to load
+what they show. The addresses of scenes have the token, because no one can type it there."""
+_PAGE_PATHS = tuple(compile_path(path)[0] for path in _PAGES)
+_STATIC, _CUSTOM = "/static", "/custom"
+
 STATION_SCENES = ("live", "versus", "game-result", "set-result", "up-next", "replay", "controller")
 """The scenes of one station. The ticker shows all of them."""
 
@@ -127,49 +141,44 @@ def make_app(
     async def ticker(request: Request) -> Response:
         return await assets.respond("scenes/ticker.html", request)
 
-    async def index(request: Request) -> Response:
-        response = await assets.respond("index.html", request)
-        response.headers["content-security-policy"] = _DASHBOARD_POLICY
-        return response
+    def page(path: str, file: str) -> Route:
+        async def respond(request: Request) -> Response:
+            response = await assets.respond(file, request)
+            if file == _DASHBOARD:
+                response.headers["content-security-policy"] = _DASHBOARD_POLICY
+            return response
 
-    async def bracket_page(request: Request) -> Response:
-        return await assets.respond("bracket/index.html", request)
-
-    async def docs(request: Request) -> Response:
-        return await assets.respond("docs.html", request)
-
-    async def seats_page(request: Request) -> Response:
-        return await assets.respond("seats.html", request)
-
-    async def seat_codes_page(request: Request) -> Response:
-        return await assets.respond("seat_codes.html", request)
-
-    async def setups(request: Request) -> Response:
-        return await assets.respond("audit.html", request)
+        return Route(path, respond)
 
     async def pictures(request: Request) -> Response:
         return await json_response(request, await trio.to_thread.run_sync(own_pictures, overlay_folder))
 
     return _App(
         routes=[
-            Route("/", index),
-            Route("/docs", docs),
-            Route("/bracket", bracket_page),
-            Route(f"{seats.PAGE_PREFIX}{{station}}", seats_page),
-            Route(seat_codes.PAGE, seat_codes_page),
-            Route("/audit", setups),
+            *(page(path, file) for path, file in _PAGES.items()),
             Route("/overlay/{station}", overlay),
             Route("/scenes/ticker", ticker),
             Route("/scenes/{scene}/{station}", scene),
             *routes(api_endpoints(stations, games, setup, on_air, more)),
-            *(Mount(f"/static/names/{name}", Assets(path, {".json"})) for name, path in (name_folders or {}).items()),
-            Route("/static/icons/own.json", pictures),
-            Mount("/static", assets),
-            *([Mount("/custom", Assets(overlay_folder, _CUSTOM_SUFFIXES))] if overlay_folder else []),
+            *(Mount(f"{_STATIC}/names/{name}", Assets(path, {".json"})) for name, path in (name_folders or {}).items()),
+            Route(f"{_STATIC}/icons/own.json", pictures),
+            Mount(_STATIC, assets),
+            *([Mount(_CUSTOM, Assets(overlay_folder, _CUSTOM_SUFFIXES))] if overlay_folder else []),
         ],
         exception_handlers={HTTPException: _problem},
         middleware=[],
     )
+
+
+def is_page(path: str) -> bool:
+    """Whether everybody may load what is at a path, because it is a page that asks for the token itself."""
+    return any(pattern.match(path) for pattern in _PAGE_PATHS)
+
+
+def is_asset(path: str) -> bool:
+    """Whether everybody may load what is at a path, pages of other sites too, because it is a part of pages, which
+    cannot pass on their token."""
+    return path.startswith((f"{_STATIC}/", f"{_CUSTOM}/"))
 
 
 def api_endpoints(

@@ -27,9 +27,9 @@ from slpstream.stream import Hub, Subscription
 from slpstream.stream.subscription import parse_query
 from slpstream.system.internal_errors import InternalErrors
 from slpstream.system.logs import get_logger
-from slpstream.web import seat_codes, seats
+from slpstream.web import seats
 from slpstream.web.access import Access, Denied, Role, is_loopback
-from slpstream.web.app import SECURITY_HEADERS, internal_error, make_app, problem, with_headers
+from slpstream.web.app import SECURITY_HEADERS, internal_error, is_asset, is_page, make_app, problem, with_headers
 from slpstream.web.asgi import RequestResponseCycle, for_origin
 from slpstream.web.connection import Connection
 from slpstream.web.departures import Departures
@@ -47,10 +47,7 @@ from slpstream.web.websocket import GOING_DOWN, VERSION, WebsocketSession
 
 STREAM_PATH = b"/v1/stream"
 MAX_QUERY_FIELDS = 32
-_ASSETS = (b"/static/", b"/custom/")
-_NO_TOKEN_NEEDED = (Denied.TOKEN, Denied.WRONG_TOKEN, Denied.ORIGIN)
-_EMPTY_PAGES = (b"/", b"/audit", b"/bracket", b"/docs", seat_codes.PAGE.encode())
-"""Pages that contain nothing private: they ask for the token themselves, to load what they show."""
+_NO_TOKEN = (Denied.TOKEN, Denied.WRONG_TOKEN)
 _SAFE_METHODS = (b"GET", b"HEAD")
 _BODY_HEADERS = frozenset((b"content-length", b"transfer-encoding"))
 HEAD_SECONDS = 10.0
@@ -316,10 +313,9 @@ class WebServer:
             origin=_origin(headers) if denied is None else None,
             extra={OPERATING: self._access.check(headers, connection.peer, token, Role.OPERATE)},
         )
-        if denied in _NO_TOKEN_NEEDED and bytes(request.target).startswith(_ASSETS):
-            denied = None  # pages cannot pass on their token, and pages of other origins may import the client
-        is_empty = path.encode() in _EMPTY_PAGES or path.startswith(seats.PAGE_PREFIX)
-        if denied in (Denied.TOKEN, Denied.WRONG_TOKEN) and is_empty:
+        if denied in (*_NO_TOKEN, Denied.ORIGIN) and is_asset(path):
+            denied = None
+        if denied in _NO_TOKEN and is_page(path):
             denied = None
         app = self._app if denied is None else _finished(problem(denied.status, denied.reason, denied.headers))
         try:

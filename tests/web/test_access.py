@@ -14,7 +14,7 @@ from slpstream.config.sections import Server
 from slpstream.daemon import service
 from slpstream.model.errors import ConfigError
 from slpstream.web.access import Access, Denied, Role
-from slpstream.web.app import described_endpoints
+from slpstream.web.app import STATIC, described_endpoints
 from slpstream.web.server import Limits
 from tests.daemons.configuration import requiring_tokens
 from tests.daemons.process import running
@@ -350,10 +350,17 @@ def test_every_endpoint_that_changes_something_is_for_operators(folder: Path, tm
 
 
 @pytest.mark.trio
-@pytest.mark.parametrize("path", ["/", "/audit", "/bracket", "/docs", "/seat-codes", "/seats/main"])
-async def test_pages_that_ask_for_the_token_themselves_are_for_everybody(path: str) -> None:
+async def test_pages_that_ask_for_the_token_themselves_are_for_everybody() -> None:
+    """Every page that the dashboard links to; those of the API have the token in their links, as scenes have."""
+    links = re.findall(r'<a[^>]* href="(\w[\w/-]*)"(?! data-needs-token)', (STATIC / "index.html").read_text())
+    assert {"bracket", "audit", "docs", "seat-codes"} <= set(links)
     async with served(access=Access(token="secret")) as server:
-        assert (await server.ask(path, x_forwarded_for="10.0.0.1")).status == 200
+        for path in ("", *links, "seats/main"):
+            answer = await server.ask(f"/{path}", x_forwarded_for="10.0.0.1")
+            assert (answer.status, answer.headers["content-type"]) == (200, "text/html; charset=utf-8"), path
+            assert (await server.ask(f"/{path}", host="evil.example")).status == 421
+        for path in ("overlay/main", "scenes/live/main", "scenes/ticker", "seats", "bracket/", "seats/main/x"):
+            assert (await server.ask(f"/{path}", x_forwarded_for="10.0.0.1")).status == 401, path
 
 
 @pytest.mark.trio

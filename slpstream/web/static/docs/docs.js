@@ -41,6 +41,7 @@ async function start() {
       ]);
       showProblem("");
       show(document_, types);
+      offerDownload(document_);
       setUpConsole(find(".console"), { base, token, stream: document_["x-stream"], stations: stations.stations });
       find(".columns").classList.remove("loading");
       if (location.hash !== "") {
@@ -68,6 +69,14 @@ function showProblem(problem, fragment = "") {
   shown.textContent = problem;
   if (fragment !== "") {
     shown.append(" ", element("a", text("login.log_in"), { href: new URL(fragment, base).href }));
+  }
+}
+
+/** Lets the link to the description work with a token, which links cannot send. @param {Json} description */
+function offerDownload(description) {
+  if (token !== undefined) {
+    const file = new Blob([JSON.stringify(description)], { type: "application/json" });
+    find("a.openapi").setAttribute("href", URL.createObjectURL(file));
   }
 }
 
