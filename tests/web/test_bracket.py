@@ -6,6 +6,7 @@ station.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Dialog, Locator, Page, Route, expect
 
 from tests.browsers.axe import check_with_axe
 from tests.browsers.pages import LONG_MS, PHONE, WIDE, open_page
@@ -168,3 +169,79 @@ def test_a_set_is_chosen_or_dropped(browser: Browser, tmp_path: Path, viewport: 
         expect(page.locator(".queue .none")).to_be_visible()
         assert double.sets["final"].completions == []
         watched.check(daemon.url)
+
+
+def entry(set_id: str, *names: str) -> dict[str, Any]:
+    """A result that waits for its confirmation."""
+    return {
+        "station": "main", "setId": set_id, "state": "confirm", "names": names, "score": [3, 1], "entrants": names,
+        "winner": 0, "round": "Pools",
+    }  # fmt: skip
+
+
+def bracket_set(set_id: str, *names: str) -> dict[str, Any]:
+    """A set of the bracket that can be called."""
+    entrants = [{"name": name} for name in names]
+    return {"id": set_id, "state": "open", "entrants": entrants, "scores": [None, None], "round": "Pools"}
+
+
+class Bracket:
+    """The bracket that a page is told of, and what the page sends."""
+
+    def __init__(self, page: Page) -> None:
+        self.queue = [entry("b", "Mika", "Juno")]
+        self.sets = [bracket_set("2", "Orla", "Quill")]
+        self.sent: list[Any] = []
+        page.route("**/v1/bracket", self._answer)
+        page.route("**/v1/bracket/sets", self._answer)
+
+    def _answer(self, route: Route) -> None:
+        if route.request.method == "POST":
+            self.sent.append(route.request.post_data_json)
+        state = {"configured": True, "connected": True, "reads": True, "kind": "start.gg", "queue": self.queue}
+        asks_for_sets = route.request.method == "GET" and route.request.url.endswith("/sets")
+        route.fulfill(json=self.sets if asks_for_sets else state)
+
+
+def test_a_set_that_appears_above_takes_no_press(page: Page, empty_daemon: DaemonProcess) -> None:
+    """Each set keeps its card, a result is sent after a question that repeats it, and a moved button does nothing."""
+    bracket = Bracket(page)
+    asked: list[str] = []
+
+    def answer(dialog: Dialog) -> None:
+        asked.append(dialog.message)
+        dialog.accept() if len(asked) > 1 else dialog.dismiss()
+
+    page.on("dialog", answer)
+    page.set_viewport_size(PHONE)
+    page.goto(f"{empty_daemon.url}/bracket")
+    call = card(page, "sets", "Orla").get_by_role("button", name="Call")
+    expect(call).to_be_visible()
+    page.evaluate("() => { window.before = [...document.querySelectorAll('.card')]; }")
+    bracket.queue.insert(0, entry("a", "Nova", "Pip"))
+    bracket.sets.insert(0, bracket_set("1", "Lumen", "Rook"))
+    page.evaluate(
+        """() => new MutationObserver(() => {
+            const [button] = window.before[1].querySelectorAll("button");
+            if (document.querySelectorAll(".queue .card").length === 2 && !window.pressed) {
+                window.pressed = true;
+                button.click();
+            }
+        }).observe(document.querySelector(".queue .cards"), { childList: true })"""
+    )
+    expect(page.locator(".queue .card")).to_have_text([re.compile("Nova"), re.compile("Mika")])
+    expect(page.locator(".sets .card")).to_have_text([re.compile("Lumen"), re.compile("Orla")], timeout=LONG_MS)
+    pressed, *cards = page.evaluate("() => [window.pressed, ...window.before.map((each) => each.textContent)]")
+    assert pressed
+    assert ["Mika" in cards[0], "Orla" in cards[1]] == [True, True]
+    assert bracket.sent == []
+    report = card(page, "queue", "Mika").get_by_role("button", name="Report", exact=True)
+    report.click()
+    assert bracket.sent == []
+    report.click()
+    page.wait_for_timeout(0)
+    assert asked == ["Report this result? Mika 3 – Juno 1"] * 2
+    assert [each["setId"] for each in bracket.sent] == ["b"]
+    page.wait_for_timeout(700)
+    call.click()
+    assert [each.get("do") for each in bracket.sent] == ["confirm", "call"]

@@ -1,9 +1,11 @@
 /**
  * The page of the bracket, `/bracket`: which results wait and why, what is sent, and buttons for what people decide. It asks
- * the daemon every few seconds. Cards are drawn again only when they have changed, so that no button moves away needlessly.
+ * the daemon every few seconds. A set keeps its card, and cards are drawn again only when they have changed. A set that appears
+ * above a button can still move it away from a finger, so buttons that send a result ask first, and those of a set that has just
+ * been moved do nothing.
  */
 
-import { element, fill, find, setText } from "../dashboard/dom.js";
+import { element, find, setText } from "../dashboard/dom.js";
 import { fillTexts, text } from "../texts/texts.js";
 import { takeToken } from "../token.js";
 
@@ -16,6 +18,8 @@ const UNAUTHORISED = 401;
 const FORBIDDEN = 403;
 const NOT_MODIFIED = 304;
 const MAX_SETS = 60;
+/** A press this long after a card was moved was meant for what was there before. */
+const SETTLE_MS = 600;
 /** States in which something has still to happen. */
 const WAITING = ["ask", "confirm", "due", "conflict"];
 
@@ -26,6 +30,7 @@ const token = takeToken();
 /** @type {Json[]} */ let sets = [];
 /** By card: why the last button did not work. @type {Map<string, string>} */ const refusals = new Map();
 /** By card: what its last content was made from. @type {WeakMap<Element, string>} */ const drawn = new WeakMap();
+/** By card: when it appeared among others or was moved by them. @type {WeakMap<Element, number>} */ const movedAt = new WeakMap();
 /** @type {Set<string>} */ const busy = new Set();
 /** By address: the last answer, with its tag. @type {Map<string, {tag: string, body: any}>} */ const known = new Map();
 
@@ -150,7 +155,7 @@ function drawEntry(card, entry) {
   const actions = element("div", "", { class: "actions" });
   const finishes = entry.state === "confirm";
   if (finishes) {
-    actions.append(button(text("bracket.confirm"), () => decide(entry, { do: "confirm" }), disabled));
+    actions.append(button(text("bracket.confirm"), () => confirm(reportQuestion(entry)) && decide(entry, { do: "confirm" }), disabled));
   }
   if (entry.bracketSet && (entry.state === "conflict" || (entry.state === "done" && entry.changed))) {
     actions.append(
@@ -184,13 +189,22 @@ function drawEntry(card, entry) {
   );
 }
 
+/** Asks whether to report a result, which the question repeats. @param {Json} entry */
+function reportQuestion({ names, score }) {
+  const result = names.map((/** @type {string} */ name, /** @type {number} */ side) => `${name} ${score[side] ?? ""}`.trim());
+  return text("bracket.confirm_sure", { result: result.join(" – ") });
+}
+
 /** Why a result is sent without games. A webhook gets the score, a bracket counts it from the games. @param {Json} entry */
 const gamesLeftOut = (entry) =>
   `${text(state.reads ? "bracket.winner_only" : "bracket.without_games")} ${text(`bracket.games_${entry.gamesLeftOut}`)}`;
 
+/** The sets of the bracket that can still be played. */
+const openSets = () => sets.filter((each) => each.state !== "done" && each.entrants.every(Boolean));
+
 /** The choice of the set of the bracket, and of who is who. @param {Json} entry @param {boolean} disabled */
 function chooser(entry, disabled) {
-  const open = sets.filter((each) => each.state !== "done" && each.entrants.every(Boolean));
+  const open = openSets();
   const candidates = /** @type {string[]} */ (entry.candidates ?? []);
   const first = open.filter((each) => candidates.includes(each.id) || each.id === entry.bracketSet);
   const rest = open.filter((each) => !first.includes(each));
@@ -217,11 +231,13 @@ function drawSet(card, found) {
   card.dataset.state = found.state;
   const actions = element("div", "", { class: "actions" });
   const filled = found.entrants.every(Boolean);
+  const isSettled = () => performance.now() - (movedAt.get(card) ?? -Infinity) > SETTLE_MS;
+  const change = (/** @type {string} */ what) => () => isSettled() && act(id, "v1/bracket/sets", { set: found.id, do: what });
   if (filled && found.state === "open") {
-    actions.append(button(text("bracket.call"), () => act(id, "v1/bracket/sets", { set: found.id, do: "call" }), disabled));
+    actions.append(button(text("bracket.call"), change("call"), disabled));
   }
   if (filled && (found.state === "open" || found.state === "called")) {
-    actions.append(button(text("bracket.start"), () => act(id, "v1/bracket/sets", { set: found.id, do: "start" }), disabled));
+    actions.append(button(text("bracket.start"), change("start"), disabled));
   }
   const stations = /** @type {string[]} */ (state.stations ?? []).filter((each) => each !== found.station);
   if (filled && found.state !== "done" && stations.length > 0) {
@@ -239,29 +255,46 @@ function drawSet(card, found) {
 }
 
 /**
+ * Shows a card for each value. Cards are moved with their values, never reused for others.
  * @param {string} selector
  * @param {Json[]} values
  * @param {(card: HTMLElement, value: Json) => void} show
  */
 function drawCards(selector, values, show) {
-  fill(
-    find(selector),
-    values,
-    () => element("li", "", { class: "card" }),
-    (card, value) => {
-      const id = value.setId === undefined ? `set/${value.id}` : cardOf(value);
-      const content = JSON.stringify([value, busy.has(id), refusals.get(id), state.dryRun, state.stations, sets.length]);
-      const isInUse = card.querySelector("select") === document.activeElement && document.activeElement !== null;
-      if (drawn.get(card) !== content && !isInUse) {
-        drawn.set(card, content);
-        show(card, value);
-      }
-    },
-  );
+  const list = find(selector);
+  const before = new Map([.../** @type {NodeListOf<HTMLElement>} */ (list.querySelectorAll(":scope > .card"))].map((card) => [card.dataset.card, card]));
+  const choices = JSON.stringify(openSets());
+  const cards = values.map((value) => {
+    const id = value.setId === undefined ? `set/${value.id}` : cardOf(value);
+    const card = before.get(id) ?? element("li", "", { class: "card", "data-card": id });
+    const content = JSON.stringify([value, busy.has(id), refusals.get(id), state.dryRun, state.reads, state.stations, choices]);
+    const isInUse = card.querySelector("select") === document.activeElement && document.activeElement !== null;
+    if (drawn.get(card) !== content && !isInUse) {
+      drawn.set(card, content);
+      show(card, value);
+    }
+    return card;
+  });
+  before.forEach((card) => cards.includes(card) || card.remove());
+  cards.forEach((card, place) => {
+    if (list.children[place] !== card) {
+      list.insertBefore(card, list.children[place] ?? null);
+    }
+  });
+}
+
+/** Where each card is. */
+function places() {
+  const cards = [...document.querySelectorAll(".card")];
+  return new Map(cards.map((card) => {
+    const { left, top } = card.getBoundingClientRect();
+    return [card, `${left} ${top}`];
+  }));
 }
 
 function draw() {
   const focused = document.activeElement;
+  const before = places();
   const queue = /** @type {Json[]} */ (state.queue);
   const waiting = queue.filter((entry) => WAITING.includes(entry.state) || entry.changed);
   const others = queue.filter((entry) => !waiting.includes(entry));
@@ -276,16 +309,29 @@ function draw() {
   find(".other").hidden = others.length === 0;
   find(".sets").hidden = open.length === 0;
   find(".dry").hidden = !state.configured || !state.dryRun;
+  if (before.size > 0) {
+    places().forEach((place, card) => place !== before.get(card) && movedAt.set(card, performance.now()));
+  }
   if (focused !== null && !focused.isConnected) {
     find("#queue").focus({ preventScroll: true }); // the pressed button is gone: the keyboard goes on from here
+  } else if (focused instanceof HTMLElement && focused !== document.activeElement) {
+    focused.focus({ preventScroll: true }); // its card was moved
   }
 }
 
-/** @param {string} problem */
-function showTrouble(problem) {
+/**
+ * @param {string} problem
+ * @param {string} [fragment]  Of the dashboard, where the problem can be solved.
+ */
+function showTrouble(problem, fragment = "") {
   const trouble = find(".trouble");
-  setText(trouble, problem);
   trouble.hidden = problem === "";
+  if ((trouble.firstChild?.textContent ?? "") !== problem) {
+    trouble.textContent = problem;
+    if (fragment !== "") {
+      trouble.append(" ", element("a", text("login.log_in"), { href: new URL(fragment, base).href }));
+    }
+  }
 }
 
 /** @param {string} path */
@@ -307,7 +353,11 @@ async function refresh() {
     showTrouble(state.trouble ? `${state.kind} ${state.trouble}` : "");
     draw();
   } catch (error) {
-    showTrouble(text(error instanceof Unauthorised ? "docs.no_token" : "daemon.unreachable"));
+    if (error instanceof Unauthorised) {
+      showTrouble(text("problem.no_token"), "#login");
+    } else {
+      showTrouble(text("daemon.unreachable"));
+    }
   }
 }
 

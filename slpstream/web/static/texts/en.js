@@ -642,6 +642,7 @@ export default {
   "bracket.not_connected": "{kind} has not answered",
   "bracket.not_configured": "No bracket is configured: see [bracket] in the configuration.",
   "bracket.confirm": "Report",
+  "bracket.confirm_sure": "Report this result? {result}",
   "bracket.correct": "Replace the result in the bracket",
   "bracket.correct_sure": "Replace the result that the bracket has by the one that was played here?",
   "bracket.reset": "Replace it and reset later sets",

@@ -642,6 +642,7 @@ export default {
   "bracket.not_connected": "{kind} no ha respondido",
   "bracket.not_configured": "No hay ningún bracket configurado: consulta [bracket] en la configuración.",
   "bracket.confirm": "Enviar",
+  "bracket.confirm_sure": "¿Enviar este resultado? {result}",
   "bracket.correct": "Reemplazar el resultado del bracket",
   "bracket.correct_sure": "¿Reemplazar el resultado del bracket por el que se jugó aquí?",
   "bracket.reset": "Reemplazarlo y reiniciar los sets posteriores",

@@ -642,6 +642,7 @@ export default {
   "bracket.not_connected": "{kind} から応答がありません",
   "bracket.not_configured": "ブラケットが設定されていません。設定の [bracket] を参照してください。",
   "bracket.confirm": "報告する",
+  "bracket.confirm_sure": "この結果を報告しますか？ {result}",
   "bracket.correct": "ブラケットの結果を置き換える",
   "bracket.correct_sure": "ブラケットの結果を、ここで行われた結果に置き換えますか？",
   "bracket.reset": "置き換えて以降のセットをリセット",
