@@ -80,9 +80,11 @@ def test_pages_show_the_names_of_the_daemon() -> None:
           return [character, costume];
         };
         const before = [stageOf(31), attackName(13), player(null, 2)[0]];
+        const { onArrival } = await import("./late.js");
         let loaded = 0;
-        await loadNames(() => loaded++);
-        await loadAttackNames(() => loaded++);
+        onArrival(() => loaded++);
+        await loadNames();
+        await loadAttackNames();
         return {
           before,
           loaded,
@@ -114,7 +116,7 @@ def test_swatches_have_the_colours_of_the_table() -> None:
         """
         const { swatch } = await import("./costumes.js");
         const before = swatch(2, "Default");
-        await (await import("./slippi.js")).loadNames(() => {});
+        await (await import("./slippi.js")).loadNames();
         return { before, after: given.map(([character, costume]) => swatch(character, costume)) };
         """,
         [[2, "Default"], [2, "Blue"], [6, ""], [99, "Default"], [99, "Red"]],
@@ -138,7 +140,7 @@ def test_a_replay_knows_the_platforms_that_move() -> None:
         globalThis.HTMLElement ??= class {};
         const { loadNames } = await import("./slippi.js");
         const { Replay } = await import("./dashboard/replay.js");
-        await loadNames(() => {});
+        await loadNames();
         const stageEvents = (frame) => given.events.filter((event) => event.frame === frame);
         const get = async (path) => {
           const [from, to] = [/from=(-?[0-9]+)/, /to=(-?[0-9]+)/].map((part) => Number(part.exec(path)?.[1]));

@@ -52,6 +52,24 @@ def ask(**given: Any) -> dict[str, Any]:
     return answer
 
 
+def test_the_last_game_is_asked_for_until_the_daemon_lists_it() -> None:
+    """A daemon that has just started lists no games yet, and may answer with 503 before that."""
+    script = """
+      let now = 0;
+      globalThis.setTimeout = (then, milliseconds) => setImmediate(() => { now += milliseconds; then(); });
+      const { Results } = await import("./scenes/results.js");
+      const games = [{ gameId: "g", inProgress: false, reason: "game_end" }];
+      const listed = () => ({ status: 200, body: { games: now < 120_000 ? [] : games } });
+      const get = async () => (now < 100_000 ? { status: 503, body: {} } : listed());
+      const results = new Results(get, () => {});
+      while (results.newest("main") === "" && now < 400_000) {
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      return results.newest("main");
+    """
+    assert run(script, None) == "g"
+
+
 def test_final_stats_are_asked_for_once() -> None:
     answer = ask()
     assert answer["asked"] == [[0, "v1/games/g/stats"]]

@@ -35,6 +35,22 @@ function indexInSet(set, player) {
 }
 
 /**
+ * The set of a game: `null` if the game belongs to another one, whose names and score the set does not have. A game that has
+ * just begun may not be listed yet; unless the set is over, it belongs to it.
+ * @param {Pick<import("./slpstream.js").Game, "gameId" | "end"> | null} game
+ * @param {SetScore | null} set  The newest set of the station.
+ * @returns {SetScore | null}
+ */
+export function setOf(game, set) {
+  const { games = [], state } = set ?? {};
+  if (game === null || (games.length === 0 && state !== "upcoming")) {
+    return set; // it does not say which games it has
+  }
+  const isListed = games.some((each) => [each, ...(each.suddenDeaths ?? [])].some(({ gameId }) => gameId === game.gameId));
+  return isListed || (game.end === null && state !== "over") ? set : null;
+}
+
+/**
  * Games won in the set; `null` if unknown.
  * @param {SetScore | null} set
  * @param {GamePlayer} player

@@ -4,6 +4,7 @@
  * The names come from the daemon's tables, `names/slippi/`.
  */
 
+import { arrived } from "./late.js";
 import { nameOf } from "./set_score.js";
 import { outcomeText } from "./summary.js";
 import { loadTables } from "./tables.js";
@@ -61,8 +62,8 @@ const NO_CONTEST = 7;
 let tables = { characters: {}, internalCharacters: {}, stages: {}, teams: {}, swatches: { characters: {}, costumes: {} } };
 
 /**
- * Loads the names. Until then the pages show ids, and no teams.
- * @param {() => void} onLoaded
+ * Loads the names. Until then the pages show ids, and no teams; see `late.js`.
+ * @param {() => void} [onLoaded]  For pages of users.
  */
 export async function loadNames(onLoaded) {
   const files = ["characters", "internal_characters", "stages", "enumerations", "swatches"];
@@ -76,7 +77,8 @@ export async function loadNames(onLoaded) {
     teams: enumerations.tables.teams.rows,
     swatches: { characters: swatches.tables.characters.rows, costumes: swatches.tables.costumes.rows },
   };
-  onLoaded();
+  arrived();
+  onLoaded?.();
 }
 
 /**

@@ -1,4 +1,4 @@
-/** Tables of names. The daemon serves the same files that it reads itself. */
+/** Tables of names, and other JSON files. The daemon serves the same tables that it reads itself. */
 
 const RETRY_MS = 2000;
 
@@ -8,8 +8,17 @@ const RETRY_MS = 2000;
  * @param {string} file
  * @returns {Promise<any>}
  */
-export async function loadTables(format, file) {
-  const url = new URL(`names/${format}/${file}.json`, import.meta.url);
+export function loadTables(format, file) {
+  return loadFile(`names/${format}/${file}.json`);
+}
+
+/**
+ * Loads a JSON file, and retries until that succeeds.
+ * @param {string} path  Below `/static/`.
+ * @returns {Promise<any>}
+ */
+export async function loadFile(path) {
+  const url = new URL(path, import.meta.url);
   for (;;) {
     try {
       const response = await fetch(url);

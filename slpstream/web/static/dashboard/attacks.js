@@ -1,5 +1,6 @@
 /** Names of the attacks, by move id. */
 
+import { arrived } from "../late.js";
 import { localName } from "../texts/names.js";
 import { text } from "../texts/texts.js";
 import { loadTables } from "../tables.js";
@@ -7,13 +8,10 @@ import { loadTables } from "../tables.js";
 /** @type {Record<string, {name: string}>} */
 let attacks = {};
 
-/**
- * Loads the names. Until then attacks are shown with their ids.
- * @param {() => void} onLoaded
- */
-export async function loadAttackNames(onLoaded) {
+/** Loads the names. Until then attacks are shown with their ids; see `late.js`. */
+export async function loadAttackNames() {
   attacks = (await loadTables("slippi", "moves")).rows;
-  onLoaded();
+  arrived();
 }
 
 /** @param {number | null | undefined} id  0 means no attack. */

@@ -218,9 +218,14 @@ export class Daemon {
     }
   }
 
-  /** The last game of a station that has ended, as lists have it; `null` if it is not known (yet). @param {string} station */
+  /**
+   * The last game of a station that has ended, as lists have it, for pages that were opened after it; `null` if it is not
+   * known (yet).
+   * @param {string} station
+   */
   lastGame(station) {
-    return this.#last.get(station) ?? null;
+    const item = this.#last.get(station) ?? this.stations.find(({ id }) => id === station)?.game;
+    return !item || item.inProgress ? null : item;
   }
 
   /**

@@ -7,7 +7,8 @@
  * viewers.
  */
 
-import { setOfGame } from "../set_score.js";
+import { onArrival } from "../late.js";
+import { setOf } from "../set_score.js";
 import { FIELDS, loadNames } from "../slippi.js";
 import { Stream } from "../slpstream.js";
 import { date, fillTexts, number, text } from "../texts/texts.js";
@@ -96,11 +97,12 @@ setUpBracketLink(find(".to-bracket"), daemon);
 const wall = new Wall(find(".wall"), sceneOf, drawSoon);
 const search = new GameSearch(find(".search"), daemon, drawSoon);
 const firstRun = new FirstRun(find(".first-run"), overlayOf, drawSoon);
-loadNames(() => {
+onArrival(() => {
   wall.invalidate();
   drawSoon();
 });
-loadAttackNames(drawSoon);
+loadNames();
+loadAttackNames();
 setUpFooter(daemon);
 addEventListener("hashchange", async () => {
   openDetail();
@@ -258,8 +260,8 @@ function wallStation(station) {
   const { id, name } = station;
   const view = feed.station(id);
   const state = stateOf(station);
-  const game = view.catchingUp ? null : (view.game ?? lastGame(station));
-  const set = view.game === null ? setOfGame(view.set, game?.gameId) : view.set;
+  const game = view.catchingUp ? null : gameOn(station, state);
+  const set = setOf(game, view.set);
   const players = playersOf(game, set);
   const running = game !== null && game.end === null;
   const attention = attentionOf(station, state, daemon.lagSeconds.get(id));
@@ -318,13 +320,13 @@ function drawCard(card, station) {
   if (view.catchingUp) {
     return;
   }
-  const game = view.game ?? lastGame(station);
-  card.dataset.game = view.game?.gameId ?? "";
+  const game = gameOn(station, state);
+  card.dataset.game = game?.gameId ?? "";
   card.dataset.ended = String(game !== null && game.end !== null);
   setText(find(".stage", card), game === null ? "" : placeName(game));
   setText(find(".clock", card), game === null ? "" : clockText(game));
   setText(find(".lag", card), lagText(station, state));
-  const set = view.game === null ? setOfGame(view.set, game?.gameId) : view.set;
+  const set = setOf(game, view.set);
   showPlayers(find(".players", card), playersOf(game, set), winnersOf(game, set), set);
   const result = game === null ? "" : resultOf(game, set);
   setText(find(".note", card), [result, noteOf(station, game, state)].filter(Boolean).join(" · "));
@@ -342,12 +344,14 @@ function noteOf(station, game, state) {
 }
 
 /**
- * The last game, for a page that is opened after it: the one that ended last, or else that of the station.
+ * The game of a station, or the last one if the page was opened after it.
  * @param {Station} station
+ * @param {string} state
  */
-function lastGame(station) {
-  const item = daemon.lastGame(station.id) ?? station.game;
-  return !item || item.inProgress ? null : gameOf(item);
+function gameOn({ id }, state) {
+  const { game } = feed.station(id);
+  const item = game === null && state !== "playing" && state !== "stalled" ? daemon.lastGame(id) : null;
+  return item === null ? game : gameOf(item);
 }
 
 /**
@@ -431,7 +435,7 @@ function timeOfDay(moment) {
  * @param {import("../slpstream.js").StationView} view
  */
 function announceResult(view) {
-  const result = view.game === null ? "" : resultOf(view.game, view.set);
+  const result = view.game === null ? "" : resultOf(view.game, setOf(view.game, view.set));
   if (result !== "") {
     setText(find(".news"), `${stationName(view.station)}: ${result}`);
   }

@@ -1,5 +1,7 @@
 /** The panel next to the lists: a station with its live game, or a finished game. */
 
+import { arrivals } from "../late.js";
+import { setOf } from "../set_score.js";
 import { FIELDS, FORMAT, minutesText, timerStart } from "../slippi.js";
 import { Stream } from "../slpstream.js";
 import { date, text } from "../texts/texts.js";
@@ -7,6 +9,7 @@ import { ControllersPanel } from "./controllers_panel.js";
 import { setUpCopying } from "./copying.js";
 import { stateText } from "./daemon.js";
 import { clone, find, setAttribute, setText } from "./dom.js";
+import { FinishedGame } from "./finished_game.js";
 import { GameSummary } from "./game_summary.js";
 import { InstantReplay, STAGE_FIELDS } from "./instant_replay.js";
 import { gameOf, timesOf } from "./listed_game.js";
@@ -21,7 +24,6 @@ import { StageView } from "./stage_view.js";
 /** @typedef {import("./daemon.js").Daemon} Daemon */
 
 const SUMMARY_MS = 500;
-const RETRY_MS = 3000;
 /** A panel appears at once when all of it has arrived, so that nothing moves, and after this time in any case. */
 const MAX_LOADING_MS = 1000;
 
@@ -40,7 +42,7 @@ export class StationDetail {
   #moments;
   #controllers;
   /** The running game from its start, until `#match` has joined it. @type {{feed: Stream, match: Match} | null} */ #past = null;
-  /** The last game, if it ended before this page was opened. @type {Match | null} */ #lastGame = null;
+  /** The last game, while the page has not seen one of this station. @type {FinishedGame | null} */ #lastGame = null;
   /** @type {Daemon | null} */ #daemon = null;
   #summaryAt = -Infinity;
   #summaryKey = "";
@@ -75,7 +77,6 @@ export class StationDetail {
     this.#moments = new MomentsPanel(find(".moments", this.#root), station, onChange);
     const path = `v1/stations/${encodeURIComponent(station)}`;
     this.#controllers = new ControllersPanel(find(".controllers", this.#root), path, onChange);
-    this.#loadPast();
     this.#setUpAddress();
     find(".end-demo", this.#root).addEventListener("click", () => this.#daemon?.patch("v1/setup", { demo: false }));
   }
@@ -83,7 +84,7 @@ export class StationDetail {
   /** @param {import("./match.js").Message} message */
   #receive(message) {
     this.#match.take(message);
-    if (message.type === "snapshot" && this.#past === null) {
+    if (message.type === "snapshot" && this.#past?.match.gameId !== message.gameId) {
       this.#loadPast();
     } else if (message.type === "game_start") {
       this.#dropPast();
@@ -118,16 +119,11 @@ export class StationDetail {
 
   #joinPast() {
     const past = this.#past?.match;
-    if (past?.game == null) {
+    const live = this.#match;
+    if (past?.game == null || live.game === null) {
       return;
     }
-    const live = this.#match;
-    if (live.game === null) {
-      if (past.game.end !== null) {
-        this.#lastGame = past;
-        this.#dropPast();
-      }
-    } else if (past.gameId === live.gameId) {
+    if (past.gameId === live.gameId) {
       // Live events begin before the first live stats. If the past has stats of that frame, it has all earlier events.
       if (past.game.end !== null || past.statsFrame >= live.firstStatsFrame) {
         live.join(past);
@@ -176,22 +172,41 @@ export class StationDetail {
     }
     setText(find(".note", root), exists ? this.#feed.problem || reason : text("detail.no_station", { station: this.#station }));
     if (!view.catchingUp) {
-      this.#drawGame(daemon);
+      this.#drawGame(daemon, ["playing", "stalled"].includes(state));
     }
-    const arrived = this.#feed.connection === "open" && view.state !== "unknown" && !view.catchingUp && this.#setPanel.isKnown;
-    const hasGame = this.#match.game !== null || this.#lastGame !== null;
+    const arrived = this.#feed.connection === "open" && view.state !== "unknown" && !view.catchingUp && this.#setPanel.set !== null;
+    const hasGame = this.#match.game !== null || this.#lastGame?.match != null;
     const isLate = performance.now() - this.#openedAt >= MAX_LOADING_MS;
     root.classList.toggle("loading", root.classList.contains("loading") && !(arrived && hasGame) && !isLate);
   }
 
-  /** @param {Daemon} daemon */
-  #drawGame(daemon) {
+  /**
+   * The last game, if the page has not seen it; `null` until it has arrived.
+   * @param {Daemon} daemon
+   */
+  #unseenGame(daemon) {
+    const gameId = daemon.lastGame(this.#station)?.gameId;
+    if (gameId === undefined) {
+      return null;
+    }
+    const known = this.#lastGame;
+    const last = known !== null && known.gameId === gameId ? known : new FinishedGame(gameId, this.#options.onChange);
+    this.#lastGame = last;
+    last.load(daemon);
+    return last.match;
+  }
+
+  /**
+   * @param {Daemon} daemon
+   * @param {boolean} isPlaying
+   */
+  #drawGame(daemon, isPlaying) {
     const root = this.#root;
-    const match = this.#match.game === null && this.#lastGame !== null ? this.#lastGame : this.#match;
+    const match = (this.#match.game === null && !isPlaying ? this.#unseenGame(daemon) : null) ?? this.#match;
     const { game } = match;
     const ended = game !== null && game.end !== null;
     const melee = game?.format === FORMAT;
-    const set = this.#setPanel.scoreOf(game?.gameId);
+    const set = setOf(game, this.#setPanel.set);
     const last = game?.frame ?? match.stats?.lastFrame ?? -Infinity;
     this.#stageView.set = set;
     this.#replay.draw(melee ? game : null, last, (path) => daemon.get(path), match.stats);
@@ -233,13 +248,9 @@ export class StationDetail {
 /** A game from the list. */
 export class GameDetail {
   #root;
-  #gameId;
-  #onChange;
+  #finished;
   #replay;
   #controllers;
-  #requested = false;
-  /** @type {Record<string, any> | null} */ #item = null;
-  /** @type {Record<string, any> | null} */ #stats = null;
   #drawn = "";
 
   /**
@@ -250,8 +261,7 @@ export class GameDetail {
   constructor(panel, gameId, onChange) {
     this.#root = clone("game-detail");
     panel.append(this.#root);
-    this.#gameId = gameId;
-    this.#onChange = onChange;
+    this.#finished = new FinishedGame(gameId, onChange);
     this.#replay = new InstantReplay({ ...stageParts(this.#root), live: null, onChange });
     const path = `v1/games/${encodeURIComponent(gameId)}`;
     this.#controllers = new ControllersPanel(find(".controllers", this.#root), path, onChange);
@@ -263,16 +273,15 @@ export class GameDetail {
 
   /** @param {Daemon} daemon */
   draw(daemon) {
-    if (!this.#requested) {
-      this.#requested = true;
-      this.#load(daemon);
-    }
-    const item = this.#item ?? daemon.games?.find(({ gameId }) => gameId === this.#gameId);
+    this.#finished.load(daemon);
+    const root = this.#root;
+    setText(find(".note", root), this.#finished.note);
+    const { gameId: wanted, stats } = this.#finished;
+    const item = this.#finished.item ?? daemon.games?.find(({ gameId }) => gameId === wanted);
     if (item === undefined) {
       return;
     }
-    const root = this.#root;
-    const game = gameOf(item, this.#stats);
+    const game = gameOf(item, stats);
     const players = playersOf(game);
     const watched = game.format === FORMAT && game.end !== null ? game : null;
     this.#replay.draw(watched, game.frame ?? -Infinity, (path) => daemon.get(path), this.#stats);
@@ -291,35 +300,15 @@ export class GameDetail {
       this.#controllers.draw(daemon);
     }
     const summary = /** @type {GameSummary} */ (find("game-summary", root));
-    summary.hidden = !melee || this.#stats === null || !players.length;
-    find(".players", root).hidden = melee && this.#stats === null;
+    summary.hidden = !melee || stats === null || !players.length;
+    find(".players", root).hidden = melee && stats === null;
     showPlayers(find(".players", root), players, winnersOf(game));
-    const drawn = `${this.#stats !== null} ${players.map(({ character }) => character)}`;
-    if (melee && this.#stats !== null && drawn !== this.#drawn) {
+    const drawn = `${stats !== null} ${item === this.#finished.item} ${arrivals()}`;
+    if (melee && stats !== null && drawn !== this.#drawn) {
       this.#drawn = drawn;
-      const history = PercentHistory.fromStats(this.#stats);
-      summary.show({ players, history, stats: this.#stats, toFrame: history.lastFrame, ended: true });
+      const history = PercentHistory.fromStats(stats);
+      summary.show({ players, history, stats, toFrame: history.lastFrame, ended: true });
     }
-  }
-
-  /** @param {Daemon} daemon */
-  async #load(daemon) {
-    const path = `v1/games/${encodeURIComponent(this.#gameId)}`;
-    try {
-      const [item, stats] = await Promise.all([daemon.get(path), daemon.get(`${path}/stats`)]);
-      this.#item = item.status === 200 ? item.body : null;
-      this.#stats = stats.status === 200 ? (stats.body.stats ?? stats.body) : null;
-      this.#showNote(item.status === 200 ? (stats.status === 200 ? "" : text("detail.no_stats")) : item.body.detail);
-    } catch {
-      this.#showNote(text("detail.no_response"));
-      setTimeout(() => (this.#requested = false), RETRY_MS);
-    }
-    this.#onChange();
-  }
-
-  /** @param {string} note */
-  #showNote(note) {
-    setText(find(".note", this.#root), note);
   }
 }
 

@@ -79,17 +79,9 @@ export class SetPanel {
     root.addEventListener("keydown", (event) => stopEscape(event));
   }
 
-  /**
-   * The set, if the game belongs to it; otherwise its names and score are not those of the game.
-   * @param {string | undefined} gameId
-   */
-  scoreOf(gameId) {
-    return setOfGame(this.#set, gameId);
-  }
-
-  /** Whether the set has arrived. */
-  get isKnown() {
-    return this.#set !== null;
+  /** The newest set of the station; `null` until it has arrived. */
+  get set() {
+    return this.#set;
   }
 
   /**

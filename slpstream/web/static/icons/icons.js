@@ -6,7 +6,9 @@
  */
 
 import { swatch } from "../costumes.js";
+import { arrived } from "../late.js";
 import { costumeName } from "../slippi.js";
+import { loadFile } from "../tables.js";
 
 /**
  * Paths below `/custom/`.
@@ -27,19 +29,16 @@ const ALIKE = Object.freeze({
 const [FIRST_VERSUS, LAST_VERSUS] = [2, 32];
 const [FIRST_TARGETS, LAST_TARGETS] = [33, 58];
 
-const own = await listOwn();
+/** A page begins without them if the list takes longer, and draws again when it arrives. */
+const MAX_WAIT_MS = 1000;
 
-/** @returns {Promise<OwnPictures>} */
+/** @type {OwnPictures} */
+let own = { icons: {}, portraits: {}, stages: {} };
+await Promise.race([listOwn(), new Promise((resolve) => setTimeout(resolve, MAX_WAIT_MS))]);
+
 async function listOwn() {
-  try {
-    const response = await fetch(new URL("own.json", import.meta.url));
-    if (response.ok) {
-      return await response.json();
-    }
-  } catch {
-    // The daemon is unreachable: its own glyphs are what is left, once they can be loaded.
-  }
-  return { icons: {}, portraits: {}, stages: {} };
+  own = await loadFile("icons/own.json");
+  arrived();
 }
 
 /**

@@ -1,5 +1,6 @@
 /** What the scenes besides the live one share: a board that is drawn from the state of a station, and its parts. */
 
+import { arrivals } from "../late.js";
 import { minutesText } from "../slippi.js";
 import { number, text } from "../texts/texts.js";
 import { colourOf, drawExtra, drawInk, drawName, drawPicture } from "./card.js";
@@ -23,14 +24,13 @@ import { SceneState } from "./state.js";
  * @property {string[]} [fields]
  * @property {(board: Board, now: number) => boolean | number} draw  Returns whether there is something to show; a number is
  *     the time at which to draw again.
- * @property {(board: Board, drawSoon: () => void) => void} [onOpen]
  */
 
 /**
  * Opens a scene of one station. While it has nothing to show, the page is transparent.
  * @param {BoardParts} parts
  */
-export function openBoard({ topics = ["game"], fields, draw, onOpen }) {
+export function openBoard({ topics = ["game"], fields, draw }) {
   const options = preparePage();
   const root = find(".scene");
   const status = find(".status");
@@ -56,17 +56,16 @@ export function openBoard({ topics = ["game"], fields, draw, onOpen }) {
       return typeof shown === "number" ? shown : null;
     },
   });
-  onOpen?.(board, drawSoon);
 }
 
 /**
- * Builds the parts of a board again if what they show has changed.
+ * Builds the parts of a board again if what they show has changed, and after late data have arrived.
  * @param {HTMLElement} element
- * @param {unknown} shown  Everything that the parts depend on.
+ * @param {unknown} shown  Everything else that the parts depend on.
  * @param {() => (Node | string)[]} build
  */
 export function rebuild(element, shown, build) {
-  const key = JSON.stringify(shown);
+  const key = JSON.stringify([arrivals(), shown]);
   if (element.dataset.shown !== key) {
     element.dataset.shown = key;
     element.replaceChildren(...build());
@@ -91,13 +90,13 @@ export function fitted(kind, value) {
 
 /**
  * The picture of a character.
- * @param {{characterId: number, costumeIndex: number, character?: string}} person
+ * @param {{characterId: number, costumeIndex: number}} person
  */
-export function pictureOf({ characterId, costumeIndex, character = "" }) {
+export function pictureOf({ characterId, costumeIndex }) {
   const box = make("span.swatch");
   box.setAttribute("aria-hidden", "true");
   if (characterId >= 0) {
-    drawPicture(box, characterId, costumeIndex, character);
+    drawPicture(box, characterId, costumeIndex);
   }
   box.hidden = characterId < 0;
   return box;

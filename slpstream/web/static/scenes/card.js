@@ -1,5 +1,6 @@
 /** Draws one player of the live scene, changing only what differs. */
 
+import { arrivals } from "../late.js";
 import { damageColour } from "../slippi.js";
 import { language, number, text } from "../texts/texts.js";
 import { inkOn, isDark, luminance, parsed, readable } from "./colours.js";
@@ -90,7 +91,7 @@ export function drawCard(card, player, { side, combo, score, winsNeeded, held, w
   // Costumes have English names only.
   setText(costume, player.costume);
   costume.hidden = ["", "Default"].includes(player.costume) || language !== "en";
-  drawPicture(find(".swatch", card), player.characterId, player.costumeIndex, player.character);
+  drawPicture(find(".swatch", card), player.characterId, player.costumeIndex);
   drawStocks(find(".stocks", card), player);
   drawPercent(find(".percent", card), player);
   drawCombo(find(".combo", card), combo);
@@ -146,10 +147,9 @@ export function drawExtra(line, { pronouns, seed }) {
  * @param {HTMLElement} box
  * @param {number} characterId
  * @param {number} costumeIndex
- * @param {string} name  Empty until the tables of names are loaded.
  */
-export function drawPicture(box, characterId, costumeIndex, name) {
-  const key = `${characterId}/${costumeIndex}/${name}`;
+export function drawPicture(box, characterId, costumeIndex) {
+  const key = `${characterId}/${costumeIndex}/${arrivals()}`;
   if (box.dataset.key !== key) {
     box.dataset.key = key;
     box.replaceChildren(characterPicture(characterId, costumeIndex));

@@ -3,6 +3,7 @@
 import { PercentHistory } from "../dashboard/match.js";
 import { attackName, loadAttackNames } from "../dashboard/attacks.js";
 import { killsOf } from "../dashboard/game_summary.js";
+import { setOf } from "../set_score.js";
 import { minutesText, timerStart } from "../slippi.js";
 import { text } from "../texts/texts.js";
 import { coloured, figure, heading, lengthOf, openBoard, plate, rebuild } from "./boards.js";
@@ -18,13 +19,13 @@ import { placeWords, resultWords, stocksWords, winnersOf } from "./words.js";
 
 const MAX_KILLS = 8;
 
-openBoard({ draw, onOpen: (_, drawSoon) => loadAttackNames(drawSoon) });
+openBoard({ draw });
+loadAttackNames();
 
 /** @param {import("./boards.js").Board} board */
 function draw({ element, state, results }) {
-  const { set, game: current } = state.view;
-  const finished = (set?.games ?? []).filter(({ verdict }) => verdict !== "playing" && verdict !== "unfinished");
-  const gameId = current?.end ? current.gameId : (finished[finished.length - 1]?.gameId ?? results.newest(station));
+  const { set: newest, game: current } = state.view;
+  const gameId = state.lastGameId ?? results.newest(station);
   if (gameId === "") {
     return false;
   }
@@ -34,11 +35,12 @@ function draw({ element, state, results }) {
     return false;
   }
   const stats = game.format === "slippi" ? results.stats(gameId) : null;
+  const set = setOf(game, newest);
   const people = peopleOf(game, set);
   const won = winnersOf(game, set);
   const { lastFrame = 0 } = stats ?? {};
   const names = people.map(({ name, sponsor, character }) => [name, sponsor, character]);
-  const shown = [gameId, names, won, game.end.durationSeconds, lastFrame, finished.length, set?.round, attackName(12)];
+  const shown = [gameId, names, won, game.end.durationSeconds, lastFrame, set?.games?.length, newest?.event, set?.round];
   rebuild(element, shown, () => {
     const number = (set?.games ?? []).findIndex((each) => each.gameId === gameId);
     const which = number === -1 ? "" : text("scene.game_number", { number: String(number + 1 + (set?.olderGames ?? 0)) });
@@ -48,7 +50,7 @@ function draw({ element, state, results }) {
         ...side.people.map((person) => playerColumn(person, stats, people, won.includes(person.index))),
       ),
     );
-    const parts = [heading(set, which, placeWords(game), lengthOf(game.end?.durationSeconds))];
+    const parts = [heading(newest === null ? null : { ...newest, round: set?.round }, which, placeWords(game), lengthOf(game.end?.durationSeconds))];
     const middle = make("section.middle", make("p.outcome", resultWords(game, set)));
     if (stats !== null) {
       middle.append(percentChart(PercentHistory.fromStats(stats), people, stats.lastFrame), comparison(stats, sidesOf(people, set)));

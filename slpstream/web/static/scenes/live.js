@@ -4,11 +4,12 @@
  */
 
 import { CONTROLLER_FIELDS } from "../controller.js";
+import { scoreOf } from "../set_score.js";
 import { FIELDS, FORMAT, clock, minutesText } from "../slippi.js";
 import { text } from "../texts/texts.js";
 import { drawCard, makeCard } from "./card.js";
 import { find, make, openScene, preparePage, setText, station, statusWords } from "./page.js";
-import { canShow, isLeft, peopleOf, selected } from "./people.js";
+import { isLeft, peopleOf, selected } from "./people.js";
 import { SceneState } from "./state.js";
 import { lengthWords, placeWords, resultWords, setWords, winnersOf } from "./words.js";
 
@@ -45,25 +46,22 @@ openScene(options, {
 /** @param {number} now */
 function draw(now) {
   const { view } = state;
-  const { set } = view;
   overlay.classList.toggle("stale", state.connection !== "open");
-  const words = statusWords(state, canShow(view.game));
+  const { phase, game, set } = state.shown(now);
+  const words = statusWords(state, phase !== "waiting");
   setText(status, words);
   status.hidden = words === "";
   if (view.catchingUp) {
     return null;
   }
-  const { announced } = state;
-  const game = announced === null && canShow(view.game) ? view.game : null;
-  const phase = game !== null ? state.phase(now) : announced !== null ? "between" : "waiting";
   overlay.dataset.phase = phase;
   match.hidden = game === null || phase === "between" || !(shows.has("stage") || shows.has("timer"));
   result.hidden = phase !== "result";
   const known = phase !== "waiting" && shows.has("score");
   showLine(bestOf, known ? setWords(set) || lengthWords(set) : "");
-  showLine(event, known ? (set?.event ?? "") : "");
+  showLine(event, known ? (view.set?.event ?? "") : "");
   showLine(round, known ? (set?.round ?? "") : "");
-  drawCasters(known ? (set?.casters ?? []) : []);
+  drawCasters(known ? (view.set?.casters ?? []) : []);
   info.hidden = [...info.children].every((line) => /** @type {HTMLElement} */ (line).hidden);
   if (game !== null) {
     const suddenDeath = game.summary?.suddenDeath ?? false;
@@ -72,10 +70,10 @@ function draw(now) {
     setText(find(".outcome", result), resultWords(game, set));
     setText(find(".length", result), game.end?.durationSeconds == null ? "" : minutesText(game.end.durationSeconds));
   }
-  const people = game !== null || announced !== null ? peopleOf(game, set) : [];
+  const people = peopleOf(game, set);
   const shown = selected(people, options.players);
-  list.dataset.game = game?.gameId ?? "";
-  list.dataset.frame = String(game?.frame ?? "");
+  list.dataset.game = view.game?.gameId ?? "";
+  list.dataset.frame = String(view.game?.frame ?? "");
   list.dataset.count = String(shown.length);
   overlay.dataset.count = String(shown.length);
   while (list.children.length > shown.length) {
@@ -92,7 +90,7 @@ function draw(now) {
     drawCard(/** @type {HTMLElement} */ (list.children[i]), player, {
       side: isOnTheLeft(shown, people, player, i) ? "left" : "right",
       combo: shows.has("combo") && playing ? state.combo(player.index) : null,
-      score: state.score(player),
+      score: scoreOf(set, player),
       winsNeeded: set?.winsNeeded ?? 0,
       held: shows.has("controller") ? game?.players.get(player.index)?.pre : undefined,
       won: phase === "result" && winners.includes(player.index),

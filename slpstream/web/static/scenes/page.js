@@ -8,6 +8,7 @@
  * If the address ends in `#example`, a made-up set takes the place of the daemon's messages and answers; see `example.js`.
  */
 
+import { arrived, onArrival } from "../late.js";
 import { loadNames } from "../slippi.js";
 import { Playout } from "../playout.js";
 import { CloseCode, ON_AIR, connect } from "../slpstream.js";
@@ -119,7 +120,8 @@ export function openScene(options, { stations, topics, fields, take, draw }) {
   };
 
   followGameArea(ASPECTS[options.aspect], drawSoon);
-  loadNames(drawSoon);
+  onArrival(drawSoon);
+  loadNames();
   drawSoon();
   if (isExample) {
     playInstead(push);
@@ -170,21 +172,24 @@ function refusalWords({ problem, problemCode }, token) {
 /**
  * The status of a station in words; empty while something is shown without problems.
  * @param {import("./state.js").SceneState} state
- * @param {boolean} canShow  Whether the scene can show the game.
+ * @param {boolean} isShown  Whether the scene shows players.
  */
-export function statusWords(state, canShow) {
+export function statusWords(state, isShown) {
   const { view } = state;
   if (state.problem) {
     return state.problem;
   }
   if (state.connection !== "open") {
-    return text(view.game === null ? "scene.connecting" : "scene.reconnecting");
+    return text(isShown ? "scene.reconnecting" : "scene.connecting");
   }
   if (state.nothingOnAir) {
     return text("scene.nothing_on_air");
   }
-  if (view.game !== null) {
-    return canShow ? "" : text("scene.unknown_format", { format: view.game.format });
+  if (isShown) {
+    return "";
+  }
+  if (view.game !== null && view.game.end === null) {
+    return text("scene.unknown_format", { format: view.game.format });
   }
   return text(view.state === "offline" && !view.starting ? "scene.offline" : "scene.waiting");
 }
@@ -197,6 +202,7 @@ function addStylesheet(path) {
   const link = document.createElement("link");
   link.rel = "stylesheet";
   link.href = new URL(`../../custom/${path}`, import.meta.url).href;
+  link.onload = arrived; // colours of text are computed from it
   link.onerror = () => addNote(text("scene.css_not_found", { path }));
   document.head.append(link);
 }

@@ -52,7 +52,7 @@ function person(player, set) {
  */
 export function peopleOf(game, set) {
   const players = game === null
-    ? (set?.players ?? []).map(playerOfSet)
+    ? (set?.players ?? []).map(playerOfSet).sort((one, other) => one.port - other.port)
     : game.format === FORMAT ? gamePlayers(game, set) : summaryPlayers(game, set);
   return inShownOrder(players.map((player) => person(player, set)), set);
 }

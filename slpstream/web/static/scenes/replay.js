@@ -8,6 +8,7 @@ import { STAGE_FIELDS } from "../dashboard/instant_replay.js";
 import { FIRST_FRAME } from "../dashboard/recording.js";
 import { Replay } from "../dashboard/replay.js";
 import "../dashboard/stage_view.js";
+import { setOf } from "../set_score.js";
 import { text } from "../texts/texts.js";
 import { openBoard } from "./boards.js";
 import { find, make, setText, station } from "./page.js";
@@ -31,12 +32,14 @@ let stage = null;
 /** @type {(Scene & {replay: Replay}) | null} */
 let shown = null;
 
-openBoard({ topics: ["game", "event"], draw, onOpen: (_, drawSoon) => loadAttackNames(drawSoon) });
+openBoard({ topics: ["game", "event"], draw });
+loadAttackNames();
 
 /** @param {import("./boards.js").Board} board */
 function draw({ element, state, results }) {
-  const { game: current, set } = state.view;
-  const wanted = lastLoss(state) ?? lastLossOf(current?.gameId ?? results.newest(station), results);
+  const { game: current } = state.view;
+  const last = () => state.lastGameId ?? results.newest(station);
+  const wanted = lastLoss(state) ?? lastLossOf(current?.gameId ?? "", results) ?? lastLossOf(last(), results);
   if (wanted === null) {
     return shown !== null;
   }
@@ -47,6 +50,7 @@ function draw({ element, state, results }) {
   if (shown?.gameId !== wanted.gameId || shown.frame !== wanted.frame) {
     shown = { ...wanted, replay: open(element, game, wanted, results) };
   }
+  const set = setOf(game, state.view.set);
   if (stage !== null) {
     stage.set = set;
     stage.tagSize = TAG_REM * parseFloat(getComputedStyle(document.documentElement).fontSize);

@@ -50,7 +50,8 @@ export class Results {
   }
 
   /**
-   * The id of the newest finished game of a station when the page was opened; empty if there is none.
+   * The id of the newest finished game of a station when it was asked for first; empty if there is none. A daemon that has
+   * just started may not list its games yet, so it is asked until it lists one.
    * @param {string} station
    * @returns {string}
    */
@@ -58,7 +59,7 @@ export class Results {
     const path = `v1/games?station=${encodeURIComponent(station)}&limit=5`;
     const finished = (/** @type {any} */ body) =>
       body.games.find((/** @type {any} */ game) => isOver(game))?.gameId ?? "";
-    return this.#fetched(path, () => true, finished) ?? "";
+    return this.#fetched(path, (body) => finished(body) !== "", finished) ?? "";
   }
 
   /**
@@ -90,8 +91,8 @@ export class Results {
     for (let tries = 0; tries < MAX_TRIES && !entry.final; tries++) {
       try {
         const { status, body } = await this.get(path);
-        refused = status !== 200;
-        if (!refused) {
+        refused = status >= 400 && status < 500;
+        if (status === 200) {
           [entry.value, entry.final] = [convert(body), isFinal(body)];
           this.#onChange();
         }

@@ -2,7 +2,7 @@
 
 import { attackName, loadAttackNames } from "../dashboard/attacks.js";
 import { killsOf } from "../dashboard/game_summary.js";
-import { characterName, playerOfSet } from "../slippi.js";
+import { playerOfSet } from "../slippi.js";
 import { number, text } from "../texts/texts.js";
 import { coloured, fitted, heading, lengthOf, openBoard, pictureOf, plate, rebuild, stagePlate } from "./boards.js";
 import { make } from "./page.js";
@@ -14,7 +14,8 @@ import { lengthWords, setWords, sideWords, stageOf, stocksWords } from "./words.
  * @typedef {import("../slpstream_types.js").SetGame} SetGame
  */
 
-openBoard({ draw, onOpen: (_, drawSoon) => loadAttackNames(drawSoon) });
+openBoard({ draw });
+loadAttackNames();
 
 /** @param {import("./boards.js").Board} board */
 function draw({ element, state, results }) {
@@ -26,7 +27,7 @@ function draw({ element, state, results }) {
   const last = games[games.length - 1];
   const stats = set.state === "over" && last !== undefined ? results.stats(last.gameId) : null;
   const decisive = stats === null ? "" : decisiveWords(set, last, stats);
-  rebuild(element, [set, decisive, stageOf(31), attackName(12)], () => {
+  rebuild(element, [set, decisive], () => {
     const sides = (set.sides ?? []).map((side, i) => ({ ...side, i }));
     if (set.swapped) {
       sides.reverse();
@@ -68,7 +69,7 @@ function draw({ element, state, results }) {
 function gameRow(set, game, place) {
   const won = game.players.filter(({ side }) => side === game.winner);
   const pictures = won.map(({ characterId = -1, characterColor = 0 }) =>
-    pictureOf({ characterId, costumeIndex: characterColor, character: characterName(characterId) }),
+    pictureOf({ characterId, costumeIndex: characterColor }),
   );
   const stocks = won.reduce((sum, player) => sum + (player.stocks ?? 0), 0);
   const row = make(

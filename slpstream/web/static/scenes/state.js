@@ -4,14 +4,20 @@
  */
 
 import { PercentHistory } from "../dashboard/match.js";
-import { scoreOf } from "../set_score.js";
+import { scoreOf, setOf } from "../set_score.js";
 import { StationView } from "../slpstream.js";
+import { canShow } from "./people.js";
 
 /**
  * @typedef {Record<string, any>} Message
  * @typedef {import("../slippi.js").Player} Player
  *
  * @typedef {"waiting" | "playing" | "result" | "between"} Phase  After a game: `result` for a while, then `between`.
+ *
+ * @typedef {object} Shown      What a scene shows of the station: the players of the game, or those of the set without one.
+ * @property {Phase} phase
+ * @property {import("../slpstream.js").Game | null} game
+ * @property {import("../slpstream_types.js").SetScore | null} set  That of the game, if there is one.
  *
  * @typedef {object} ShownCombo
  * @property {number} attacker  Player index.
@@ -93,18 +99,28 @@ export class SceneState {
   }
 
   /**
+   * What to show at a moment. Between games it is the set, so that a page shows the same whether it was open during the last
+   * game or not.
    * @param {number} now  Milliseconds.
-   * @returns {Phase}
+   * @returns {Shown}
    */
-  phase(now) {
-    const { game } = this.view;
-    if (game === null) {
-      return "waiting";
+  shown(now) {
+    const { set } = this.view;
+    const isPlaying = this.view.game !== null && this.view.game.end === null;
+    const game = canShow(this.view.game) ? this.view.game : null;
+    /** @type {Shown} */
+    const nothing = { phase: "waiting", game: null, set: null };
+    if (isPlaying) {
+      return game === null ? nothing : { phase: "playing", game, set: setOf(game, set) };
     }
-    if (game.end === null) {
-      return "playing";
+    if (this.announced === null && game !== null && now - this.#endedAt < this.#holdMs) {
+      return { phase: "result", game, set: setOf(game, set) };
     }
-    return now - this.#endedAt < this.#holdMs ? "result" : "between";
+    if (set === null || set.players.some(({ port }) => port === undefined)) {
+      return game === null ? nothing : { phase: "between", game, set }; // only the game knows who plays where
+    }
+    const isKnown = set.players.length > 0 && (set.state !== "upcoming" || this.announced !== null);
+    return isKnown ? { phase: "between", game: null, set } : nothing;
   }
 
   /**
@@ -112,7 +128,7 @@ export class SceneState {
    * @param {number} now
    */
   phaseEndsAt(now) {
-    return this.phase(now) === "result" ? this.#endedAt + this.#holdMs : null;
+    return this.shown(now).phase === "result" ? this.#endedAt + this.#holdMs : null;
   }
 
   /**
@@ -141,7 +157,7 @@ export class SceneState {
    */
   hasSetPoint(player) {
     const { set } = this.view;
-    const score = this.score(player);
+    const score = scoreOf(set, player);
     const needed = set?.winsNeeded ?? (set?.bestOf === undefined ? null : Math.floor(set.bestOf / 2) + 1);
     return score !== null && needed !== null && needed > 1 && score === needed - 1 && set?.state !== "over";
   }
@@ -163,20 +179,17 @@ export class SceneState {
     return newest;
   }
 
-  /**
-   * Games won in this set; `null` if unknown.
-   * @param {Player} player
-   * @returns {number | null}
-   */
-  score(player) {
-    return scoreOf(this.view.set, player);
+  /** The coming set, if the operator or its players have said before its first game who plays; otherwise `null`. */
+  get announced() {
+    const { set } = this.view;
+    return set?.state === "upcoming" && set.players.some(({ name }) => name) ? set : null;
   }
 
-  /** The coming set, if the operator or its players have said who plays before its first game; otherwise `null`. */
-  get announced() {
+  /** The id of the last finished game; `null` if the page has not heard of one. */
+  get lastGameId() {
     const { game, set } = this.view;
-    const waits = game === null || (game.end !== null && set?.state === "upcoming");
-    return waits && set?.players.some(({ namedByOperator, seatName }) => namedByOperator || seatName) ? set : null;
+    const finished = (set?.games ?? []).filter(({ verdict }) => verdict !== "playing" && verdict !== "unfinished");
+    return game?.end ? game.gameId : (finished[finished.length - 1]?.gameId ?? null);
   }
 
   #forgetGame() {

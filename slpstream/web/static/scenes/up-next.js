@@ -1,13 +1,13 @@
 /** What comes next, `/scenes/up-next/{station}`: the announced set of the station, and those of the others. */
 
 import { StationView } from "../slpstream.js";
-import { text } from "../texts/texts.js";
+import { number, text } from "../texts/texts.js";
 import { fitted, heading, plate, rebuild } from "./boards.js";
 import { find, make, openScene, preparePage, setText, station } from "./page.js";
 import { namesOf, peopleOf, sidesOf } from "./people.js";
 import { askDaemon } from "./results.js";
 import { StationNames } from "./station_names.js";
-import { lengthWords, scoreWords } from "./words.js";
+import { lengthWords } from "./words.js";
 
 /** @typedef {import("../slpstream_types.js").SetScore} SetScore */
 
@@ -83,20 +83,15 @@ function hasNames(set) {
  * @param {SetScore} set
  */
 function queueRow(name, set) {
-  const [left, right] = sidesOf(peopleOf(null, set), set).map(({ people }) => namesOf(people));
+  const sides = sidesOf(peopleOf(null, set), set);
+  const [left, right] = sides.map(({ people }) => namesOf(people));
   const state = set.state === "upcoming" ? text("scene.up_next") : set.state === "over" ? text("scene.final") : text("scene.now");
   return make(
     "li.queued",
     make("span.station", name),
     fitted("span.name.left", left),
-    make("span.running", set.state === "upcoming" ? text("scene.versus") : scoreInOrder(set)),
+    make("span.running", set.state === "upcoming" ? text("scene.versus") : sides.map(({ score }) => number(score ?? 0)).join("–")),
     fitted("span.name.right", right),
     make("span.state", [state, set.round].filter(Boolean).join(" · ")),
   );
-}
-
-/** @param {SetScore} set */
-function scoreInOrder(set) {
-  const words = scoreWords({ ...set, winner: undefined });
-  return set.swapped ? words.split("–").reverse().join("–") : words;
 }

@@ -1,6 +1,6 @@
 /** The versus scene, `/scenes/versus/{station}`: who plays whom, with characters, seeds, stage and the score so far. */
 
-import { canShow, peopleOf, sidesOf } from "./people.js";
+import { peopleOf, sidesOf } from "./people.js";
 import { coloured, heading, openBoard, plate, rebuild, stagePlate } from "./boards.js";
 import { make } from "./page.js";
 import { number, text } from "../texts/texts.js";
@@ -8,17 +8,19 @@ import { lengthWords, placeWords } from "./words.js";
 
 openBoard({ draw });
 
-/** @param {import("./boards.js").Board} board */
-function draw({ element, state }) {
-  const { set } = state.view;
-  const game = state.announced === null && canShow(state.view.game) ? state.view.game : null;
+/**
+ * @param {import("./boards.js").Board} board
+ * @param {number} now
+ */
+function draw({ element, state }, now) {
+  const { game, set } = state.shown(now);
   const people = peopleOf(game, set);
   const sides = sidesOf(people, set);
   if (sides.length < 2 || sides[1].people.length === 0) {
     return false;
   }
   const playing = game !== null && game.end === null;
-  const stage = playing ? placeWords(/** @type {import("../slpstream.js").Game} */ (game)) : "";
+  const stage = playing ? placeWords(game) : "";
   const stageId = playing ? game?.settings.stageId : undefined;
   const scores = sides.map(({ score }) => score);
   const known = people.map(({ index, percent, stocks, points, ...others }) => others);
@@ -36,5 +38,5 @@ function draw({ element, state }) {
     }
     return [heading(set), make("div.sides", left, middle, right), foot];
   });
-  return true;
+  return state.phaseEndsAt(now) ?? true;
 }

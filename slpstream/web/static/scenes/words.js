@@ -1,6 +1,6 @@
 /** Results, scores and lengths in words of the reader's language. */
 
-import { FORMAT, characterName, stageName, stageOf } from "../slippi.js";
+import { FORMAT, stageName, stageOf } from "../slippi.js";
 import { chosenWinners } from "../set_score.js";
 import { thingText } from "../summary.js";
 import { hasText, number, text } from "../texts/texts.js";
@@ -121,4 +121,4 @@ export function pointsWords(points) {
   return text("scene.points", { points: `${points < 0 ? "−" : ""}${number(Math.abs(points))}` });
 }
 
-export { characterName, stageOf };
+export { stageOf };

@@ -7,6 +7,7 @@
  */
 
 import { characterPicture } from "../icons/icons.js";
+import { onArrival } from "../late.js";
 import { characterName, loadNames } from "../slippi.js";
 import { fillTexts, text } from "../texts/texts.js";
 
@@ -451,5 +452,6 @@ document.addEventListener("visibilitychange", () => {
 addEventListener("hashchange", () => location.reload());
 
 fillTexts();
-await loadNames(() => seats !== null && render(seats));
+onArrival(() => seats !== null && render(seats));
+loadNames();
 follow();

@@ -1,0 +1,63 @@
+/** A finished game with its stats. They are asked for once, and again until the daemon answers. */
+
+import { text } from "../texts/texts.js";
+import { gameOf } from "./listed_game.js";
+import { PercentHistory } from "./match.js";
+
+/** @typedef {import("./daemon.js").Daemon} Daemon */
+
+const RETRY_MS = 3000;
+const DONE = 200;
+
+export class FinishedGame {
+  #onChange;
+  #requested = false;
+  /** As `/v1/games/{gameId}` describes it; `null` until then. @type {Record<string, any> | null} */
+  item = null;
+  /** `null` until they arrive, and if the daemon has none. @type {Record<string, any> | null} */
+  stats = null;
+  /** What is wrong, in words. */
+  note = "";
+
+  /**
+   * @param {string} gameId
+   * @param {() => void} onChange
+   */
+  constructor(gameId, onChange) {
+    this.gameId = gameId;
+    this.#onChange = onChange;
+  }
+
+  /** Asks for the game, unless it was asked for. @param {Daemon} daemon */
+  load(daemon) {
+    if (!this.#requested) {
+      this.#requested = true;
+      this.#load(daemon);
+    }
+  }
+
+  /** @param {Daemon} daemon */
+  async #load(daemon) {
+    const path = `v1/games/${encodeURIComponent(this.gameId)}`;
+    try {
+      const [item, stats] = await Promise.all([daemon.get(path), daemon.get(`${path}/stats`)]);
+      this.item = item.status === DONE ? item.body : null;
+      this.stats = stats.status === DONE ? (stats.body.stats ?? stats.body) : null;
+      this.note = item.status !== DONE ? item.body.detail : stats.status === DONE ? "" : text("detail.no_stats");
+    } catch {
+      this.note = text("detail.no_response");
+      setTimeout(() => (this.#requested = false), RETRY_MS);
+    }
+    this.#onChange();
+  }
+
+  /** The game as a live one that has ended; `null` until it has arrived. */
+  get match() {
+    const { item, stats } = this;
+    if (item === null) {
+      return null;
+    }
+    const history = stats === null ? new PercentHistory() : PercentHistory.fromStats(stats);
+    return { gameId: this.gameId, game: gameOf(item, stats), stats, history, durationSeconds: item.durationSeconds ?? 0 };
+  }
+}

@@ -1,0 +1,371 @@
+"""Every scene and the dashboard show the state of the API, no matter when they are loaded or when their data arrive.
+
+A set is played in the folder of a real daemon, which is restarted in between. At each moment, the pages that were open
+all the time show what the API says, and so do the same pages after they were loaded again.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import playwright.sync_api
+import pytest
+from playwright.sync_api import Browser, Page, Route, expect
+
+from slpstream.formats.slippi import names as melee
+from slpstream.simulate.bundled import as_another_game
+from tests.browsers.pages import LONG_MS, WatchedPage, open_page, screenshot
+from tests.daemons.configuration import configuration
+from tests.daemons.process import DaemonProcess
+from tests.daemons.requests import correct_set
+from tests.marks import release
+from tests.replays.in_progress import begun
+from tests.synthetic.match import synthetic_match
+from tests.web.on_air import opened, scene_address
+
+SEEDS = (11, 4, 10)
+"""Of short games, which the first player wins 2-1. In half of the first one nobody loses a stock."""
+SCENES = ("live", "versus", "game-result", "set-result", "up-next", "replay", "controller", "ticker")
+DASHBOARD = {"card": "/#", "detail": "/#station/station", "wall": "/#wall"}
+CARD = "[data-station=station].station"
+TILE = ".tile:has([href='#station/station'])"
+READ: Mapping[str, Mapping[str, str]] = {
+    "live": {
+        "status": ".status",
+        "names": ".player .name",
+        "characters": ".player .fighter",
+        "scores": ".player .score",
+        "stocks": ".player .stocks .text",
+        "percents": ".player .percent",
+    },
+    "versus": {"names": ".side .name", "characters": ".side .character", "scores": ".score"},
+    "game-result": {"names": ".column .name", "characters": ".column .character", "outcome": ".outcome"},
+    "set-result": {"names": ".side .name", "scores": ".side .score", "running": ".set-game .running"},
+    "up-next": {"names": ".side .name"},
+    "replay": {"caption": ".caption"},
+    "controller": {"names": ".pad .name"},
+    "ticker": {"items": ".items[aria-hidden=false] .item"},
+    "card": {
+        "names": f"{CARD} .name",
+        "characters": f"{CARD} .character",
+        "scores": f"{CARD} .score",
+        "stocks": f"{CARD} .stocks .hidden",
+        "percents": f"{CARD} .percent",
+    },
+    "detail": {
+        "names": ".panel .player .name",
+        "characters": ".panel .player .character",
+        "scores": ".panel .player .score",
+        "stocks": ".panel .player .stocks .hidden",
+        "percents": ".panel .player .percent",
+        "result": ".panel .result",
+    },
+    "wall": {"names": f"{TILE} .player-name", "scores": f"{TILE} .set-score", "percents": f"{TILE} .damage"},
+}
+"""The visible texts that are compared, by selector."""
+TEXTS = """(selectors) => Object.fromEntries(Object.entries(selectors).map(([name, selector]) => [name,
+    [...document.querySelectorAll(selector)].filter((each) => each.checkVisibility())
+        .map((each) => each.textContent.replaceAll(/\\s+/g, " ").trim()).filter(Boolean)]))"""
+
+Texts = dict[str, list[str]]
+
+
+class Venue:
+    """A daemon with the stations `station` and `side`, which can be restarted, and what its API says."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folders = [folder / "station", folder / "side"]
+        for each in self.folders:
+            each.mkdir()
+        self._state = folder / "state"
+        self._arguments = configuration(folder, f"[sets]\nbest_of = {len(SEEDS)}\n")
+        self.daemon = self._started()
+
+    def _started(self, *more: str) -> DaemonProcess:
+        daemon = DaemonProcess(*self.folders, arguments=(*self._arguments, *more), state=self._state)
+        daemon.wait_ready()
+        return daemon
+
+    def restart(self) -> None:
+        """Restart the daemon on the same port, so that open pages connect again."""
+        port = self.daemon.url.rpartition(":")[2]
+        self.daemon.terminate()
+        self.daemon = self._started("--port", port)
+        self.daemon.until(lambda: self.set.get("games"))
+
+    @property
+    def set(self) -> dict[str, Any]:
+        found: dict[str, Any] = self.daemon.get("/v1/stations/station/set")
+        return found
+
+    def until(self, verdicts: list[str]) -> None:
+        """Wait until the games of the set have these verdicts."""
+        self.daemon.until(lambda: [game["verdict"] for game in self.set["games"]] == verdicts)
+
+    @property
+    def games(self) -> list[dict[str, Any]]:
+        """The games of the station, the newest first."""
+        found: list[dict[str, Any]] = self.daemon.get("/v1/games?station=station")["games"]
+        return found
+
+    def expected(self) -> dict[str, dict[str, Any]]:
+        """What each page has to show, by the API alone."""
+        found, games = self.set, self.games
+        people = sorted(found["players"], key=lambda player: player["port"])
+        names = [player.get("name", "") for player in people]
+        scores = [str(player["score"]) for player in people]
+        state = found["state"]
+        running = next((game for game in games if game["inProgress"]), None)
+        last = next((game for game in games if not game["inProgress"]), None)
+        characters = [melee.character_name(player["characterId"]) for player in people if "characterId" in player]
+        now = running or last
+        lives, damages = ([], []) if now is None else self._values(now)
+        stocks = [f"{life} stock{'' if life == 1 else 's'}" for life in lives]
+        percents = [f"{damage}%" for damage in damages]
+        row = {
+            "names": [] if now is None else self._names(now),
+            "scores": scores if now is not None and self._has(now) else [],
+            "percents": ["out" if life == 0 else percent for life, percent in zip(lives, percents, strict=True)],
+        }
+        card = row | {"characters": [] if now is None else _characters(now), "stocks": stocks}
+        outcome = [] if last is None else [f"{self._names(last)[last['winners'][0]]} wins"]
+        counted = [game for game in found["games"] if game["counts"]]
+        words = [{"upcoming": "Up next", "running": "Live", "over": "Final"}[state], found.get("round", "")]
+        item = f"station{names[0]}{scores[0]}{names[1]}{scores[1]}{' · '.join(filter(None, words))}"
+        return {
+            "live": {
+                "status": [], "names": names, "characters": characters, "scores": scores,
+                "stocks": stocks if running else [], "percents": percents if running else [],
+            },
+            "versus": {
+                "names": names, "characters": characters, "scores": scores if any(map(int, scores)) else [],
+            },
+            "game-result": {
+                "names": [] if last is None else self._names(last),
+                "characters": [] if last is None else _characters(last), "outcome": outcome,
+            },
+            "set-result": {
+                "names": names if counted else [], "scores": scores if counted else [],
+                "running": ["–".join(map(str, game["score"])) for game in counted],
+            },
+            "up-next": {"names": names if state == "upcoming" else []},
+            "replay": {"caption": self._last_loss(games)},
+            "controller": {"names": names if running else []},
+            "ticker": {"items": [item]},
+            "card": card,
+            "detail": card | {"result": [] if running else outcome},
+            "wall": row,
+        }  # fmt: skip
+
+    def _has(self, game: Mapping[str, Any]) -> bool:
+        return game["gameId"] in [each["gameId"] for each in self.set["games"]]
+
+    def _names(self, game: Mapping[str, Any]) -> list[str]:
+        players = self.set["players"] if self._has(game) else game["players"]
+        return [player["name"] for player in sorted(players, key=lambda player: player["port"])]
+
+    def _values(self, game: Mapping[str, Any]) -> tuple[list[int], list[int]]:
+        """Stocks and percents: at the end of the game, or in its newest frame."""
+        if not game["inProgress"]:
+            ends = [game["standings"][str(player["index"])] for player in game["players"]]
+            return [end["stocks"] for end in ends], [int(end["percent"]) for end in ends]
+        following: int | None = -123
+        while following is not None:
+            page = self.daemon.get(f"/v1/games/{game['gameId']}/frames?from={following}")
+            following = page.get("next")
+        newest = page["frames"][-1]
+        posts = [newest["players"][str(player["index"])]["post"] for player in game["players"]]
+        return [post["stocksRemaining"] for post in posts], [int(post["percent"]) for post in posts]
+
+    def _last_loss(self, games: list[dict[str, Any]]) -> list[str]:
+        """The caption of the newest game in which a stock was lost."""
+        for game in games:
+            stats = self.daemon.get(f"/v1/games/{game['gameId']}/stats")
+            kills = [(kill["frame"], one["playerIndex"], kill)
+                     for one in stats["extra"]["players"] for kill in one["killMoves"]]  # fmt: skip
+            if kills:
+                _, by, kill = max(kills, key=lambda each: each[0])
+                return [f"{self._names(game)[by]}: {melee.move_name(kill['moveId'])} at {int(kill['percent'])}%"]
+        return []
+
+    def address(self, page: str) -> str:
+        if page in DASHBOARD:
+            return f"{self.daemon.url}{DASHBOARD[page]}"
+        return scene_address(self.daemon, page, "?layout=hud&hold=0" if page == "live" else "")
+
+
+def _characters(game: Mapping[str, Any]) -> list[str]:
+    return [melee.character_name(player["character"]) or "" for player in game["players"]]
+
+
+class Pages:
+    """One page for each scene and part of the dashboard, open all the time."""
+
+    def __init__(self, first: WatchedPage, venue: Venue) -> None:
+        self._venue = venue
+        self._pages = {name: first.page if name == "live" else first.page.context.new_page() for name in READ}
+        for name in READ:
+            self._load(name)
+
+    def _load(self, name: str) -> None:
+        page = self._pages[name]
+        page.goto("about:blank")  # the fragment of the dashboard's address alone would not load it again
+        page.goto(self._venue.address(name))
+
+    def check(self, moment: str) -> None:
+        """Every page shows the state of the API, and does so again after it was loaded at this moment."""
+        expected = self._venue.expected()
+        for name, texts in expected.items():
+            self._shows(name, texts, f"{moment}: {name}, open since before")
+        for name in READ:
+            self._load(name)
+        for name, texts in expected.items():
+            self._shows(name, texts, f"{moment}: {name}, loaded now")
+            screenshot(self._pages[name], f"any_moment_{moment.replace(' ', '_')}_{name}")
+
+    def _shows(self, name: str, texts: Mapping[str, list[str]], what: str) -> None:
+        page, selectors = self._pages[name], READ[name]
+        try:
+            page.wait_for_function(
+                f"([selectors, wanted]) => {{ const now = ({TEXTS})(selectors); return Object.entries(wanted)"
+                " .every(([name, texts]) => JSON.stringify(now[name].slice(0, name === 'items' ? 1 : 9))"
+                " === JSON.stringify(texts)); }",
+                arg=[dict(selectors), dict(texts)],
+                timeout=LONG_MS,
+            )
+        except playwright.sync_api.TimeoutError:
+            got = page.evaluate(TEXTS, dict(selectors))
+            wrong = {key: (got[key], wanted) for key, wanted in texts.items() if got[key] != wanted}
+            raise AssertionError(f"{what}: {wrong}") from None
+
+
+CORE = ("game 2", "restart", "next set")
+"""The moments that the gate looks at."""
+
+
+@pytest.mark.parametrize("moments", ["core", *release("all")])
+def test_pages_show_the_state_of_the_api(browser: Browser, tmp_path: Path, moments: str) -> None:
+    venue = Venue(tmp_path)
+    with open_page(browser, reduced_motion="reduce") as watched:
+        try:
+            pages = Pages(watched, venue)
+            for moment in play(venue):
+                if moments == "all" or moment in CORE:
+                    pages.check(moment)
+            watched.check(venue.daemon.url, interrupted=True)
+        finally:
+            venue.daemon.kill()
+
+
+def play(venue: Venue) -> Iterator[str]:
+    """Plays a set and announces the next one. Stops at each moment."""
+    names = {"0": "Mika", "1": "Juno"}
+    correct_set(venue.daemon, "station", {"names": names, "round": "Winners Final"})
+    yield "before"
+    for number, seed in enumerate(SEEDS, 1):
+        game = as_another_game(synthetic_match(seed=seed, stocks=2), random_seed=seed, started_at=datetime.now(UTC))
+        end = begun(venue.folders[0] / f"Game_{number}.slp", game)
+        counted = ["counted"] * (number - 1)
+        venue.until([*counted, "playing"])
+        yield f"game {number}"
+        end()
+        venue.until([*counted, "counted"])
+        venue.daemon.until(lambda: "standings" in venue.games[0])
+        if number < len(SEEDS):
+            yield f"after game {number}"
+            venue.restart()
+            yield "restart" if number == 1 else f"restart after game {number}"
+    assert venue.set["state"] == "over"
+    yield "set over"
+    venue.restart()
+    yield "restart after the set"
+    correct_set(venue.daemon, "station", {"newSet": True})
+    correct_set(venue.daemon, "station", {"names": {"0": "Orla", "1": "Quill"}})
+    yield "next set"
+
+
+class Held:
+    """Requests of a page that go on to its other routes when they are let go."""
+
+    def __init__(self, page: Page, *patterns: str) -> None:
+        self._waiting: list[Route] | None = []
+        for pattern in patterns:
+            page.route(pattern, self._take)
+
+    def _take(self, route: Route) -> None:
+        if self._waiting is None:
+            route.fallback()
+        else:
+            self._waiting.append(route)
+
+    def let_go(self) -> None:
+        waiting, self._waiting = self._waiting or [], None
+        for route in waiting:
+            route.fallback()
+
+
+DRAWN = """() => [...document.querySelectorAll("main *")].filter((each) => each.checkVisibility()).flatMap((each) => {
+    const isName = /name|fighter|costume|character|stage|move|words|title/.test(each.getAttribute("class") ?? "");
+    const words = isName ? [...each.childNodes].filter(({ nodeType }) => nodeType === 3).map(({ data }) => data) : [];
+    const colours = ["--costume", "--costume-ink", "--port-ink"].map((name) => each.style.getPropertyValue(name));
+    const found = [...words, ...colours, each.getAttribute("href"), each.getAttribute("src")].filter(Boolean);
+    return found.length === 0 ? [] : [found.join(" ")];
+})"""
+"""The names, colours and pictures that a page shows."""
+LATE = ("**/static/names/**", "**/static/icons/own.json", "**/custom/late.css")
+STYLE = "[data-colour] { --port: #fff3b0 !important; }"
+OWN = {"icons": {"9": {"0": "icons/9/0.svg"}}, "portraits": {}, "stages": {}}
+PICTURE = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"><path d="M0 0h1v1z"/></svg>'
+GATE = (("up-next", "en"), ("live", "ja"), ("set-result", "ja"))
+
+
+@pytest.mark.parametrize(
+    ("scene", "language"), [*GATE, *release(*(each for each in product(SCENES, ("en", "ja")) if each not in GATE))]
+)
+def test_late_names_and_pictures_are_drawn(
+    browser: Browser, empty_daemon: DaemonProcess, scene: str, language: str
+) -> None:
+    """A page that gets names, pictures and its stylesheet late looks like one that had them in time."""
+    with open_page(browser, reduced_motion="reduce") as watched:
+        early, late = watched.page, watched.page.context.new_page()
+        for page in (early, late):
+            page.route("**/custom/late.css", lambda route: route.fulfill(content_type="text/css", body=STYLE))
+            page.route("**/static/icons/own.json", lambda route: route.fulfill(json=OWN))
+            page.route("**/custom/icons/**", lambda route: route.fulfill(content_type="image/svg+xml", body=PICTURE))
+        held = Held(late, *LATE)
+        for page in (early, late):
+            address = scene_address(empty_daemon, scene, f"?css=late.css&lang={language}#example")
+            page.goto(address, wait_until="commit")  # a page that waits for its stylesheet is not loaded
+            page.locator(".name, .names, .caption").first.wait_for()
+        early.wait_for_load_state("networkidle")
+        without = late.evaluate(DRAWN)
+        if scene not in ("replay", "ticker", "controller"):
+            assert without != early.evaluate(DRAWN)
+        held.let_go()
+        deadline = time.monotonic() + LONG_MS / 1000
+        while (shown := late.evaluate(DRAWN)) != (wanted := early.evaluate(DRAWN)):
+            assert time.monotonic() < deadline, [
+                pair for pair in zip(shown, wanted, strict=False) if pair[0] != pair[1]
+            ]
+            late.wait_for_timeout(100)
+        watched.check(empty_daemon.url)
+
+
+@pytest.mark.parametrize("scene", ["live", *release("versus", "controller", "ticker")])
+def test_a_late_set_is_drawn(page: Page, empty_daemon: DaemonProcess, scene: str) -> None:
+    """A set that arrives in the middle of a game brings its names and scores, and stays when the game is lost."""
+    station = opened(page, scene_address(empty_daemon, scene))
+    station.start("Vixen", "Altea")
+    station.frame(1200, 134, 47)
+    if scene != "ticker":
+        expect(page.locator(".name").first).to_have_text("Vixen")
+    station.set(("Mika", "Juno"), (2, 1))
+    names = page.locator(".names" if scene == "ticker" else ".name")
+    expect(names.first).to_have_text("Mika")
+    if scene != "controller":
+        expect(page.locator(".score, .points").first).to_have_text("2")
