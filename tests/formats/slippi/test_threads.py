@@ -66,7 +66,8 @@ def test_templates_of_messages_are_shared() -> None:
 
     def work(number: int) -> None:
         for other in range(600):
-            assert frame.form("json", (f"start.{number}.{other}",)) == expected
+            message = frame.form("json", (f"start.{number}.{other}",))
+            assert message in (None, expected)  # most choices have no template
 
     in_threads(work)
 

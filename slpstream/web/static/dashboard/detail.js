@@ -284,7 +284,7 @@ export class GameDetail {
     const game = gameOf(item, stats);
     const players = playersOf(game);
     const watched = game.format === FORMAT && game.end !== null ? game : null;
-    this.#replay.draw(watched, game.frame ?? -Infinity, (path) => daemon.get(path), this.#stats);
+    this.#replay.draw(watched, game.frame ?? -Infinity, (path) => daemon.get(path), stats);
     find("stage-view", root).hidden = this.#replay.game === null || find("replay-bar", root).hidden;
     const station = daemon.stations.find(({ id }) => id === item.station)?.name ?? item.station ?? "";
     root.dataset.game = item.gameId;
