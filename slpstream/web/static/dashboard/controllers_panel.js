@@ -27,6 +27,8 @@ export class ControllersPanel {
   /** Whether the game is over. */
   #isFinal = false;
   #isConfigured = false;
+  /** Whether the daemon has answered, or could not be asked. */
+  hasArrived = false;
   #nextAt = -Infinity;
   #loading = false;
 
@@ -74,6 +76,7 @@ export class ControllersPanel {
       // the dashboard says so, and a later drawing tries again
     }
     this.#loading = false;
+    this.hasArrived = true;
     this.#onChange();
   }
 }

@@ -24,8 +24,8 @@ import { StageView } from "./stage_view.js";
 /** @typedef {import("./daemon.js").Daemon} Daemon */
 
 const SUMMARY_MS = 500;
-/** A panel appears at once when all of it has arrived, so that nothing moves, and after this time in any case. */
-const MAX_LOADING_MS = 1000;
+/** A panel appears when all of it has arrived, so that nothing moves, and after this time in any case. */
+const MAX_LOADING_MS = 5000;
 
 /** A station, with all frames of its live game. */
 export class StationDetail {
@@ -46,7 +46,7 @@ export class StationDetail {
   /** @type {Daemon | null} */ #daemon = null;
   #summaryAt = -Infinity;
   #summaryKey = "";
-  #openedAt = performance.now();
+  #curtain;
 
   /**
    * @param {HTMLElement} panel
@@ -55,9 +55,8 @@ export class StationDetail {
    */
   constructor(panel, station, { access, base, overlay, onChange }) {
     this.#root = clone("station-detail");
-    this.#root.classList.add("loading");
-    setTimeout(onChange, MAX_LOADING_MS);
     panel.append(this.#root);
+    this.#curtain = new Curtain(this.#root, onChange);
     this.#station = station;
     this.#overlay = overlay;
     this.#options = { station, base, onChange, ...access };
@@ -176,8 +175,9 @@ export class StationDetail {
     }
     const arrived = this.#feed.connection === "open" && view.state !== "unknown" && !view.catchingUp && this.#setPanel.set !== null;
     const hasGame = this.#match.game !== null || this.#lastGame?.match != null;
-    const isLate = performance.now() - this.#openedAt >= MAX_LOADING_MS;
-    root.classList.toggle("loading", root.classList.contains("loading") && !(arrived && hasGame) && !isLate);
+    const awaitsGame = !hasGame && (state === "playing" || described?.files?.finished > 0);
+    const panels = isDemo || (this.#moments.hasArrived && this.#controllers.hasArrived);
+    this.#curtain.draw((arrived && !awaitsGame && panels) || !exists || this.#feed.problem !== "");
   }
 
   /**
@@ -245,9 +245,33 @@ export class StationDetail {
   }
 }
 
+/** Hides a panel until all of it has arrived. */
+class Curtain {
+  #root;
+  #openedAt = performance.now();
+
+  /**
+   * @param {HTMLElement} root
+   * @param {() => void} onChange
+   */
+  constructor(root, onChange) {
+    this.#root = root;
+    root.classList.add("loading");
+    setTimeout(onChange, MAX_LOADING_MS);
+  }
+
+  /** @param {boolean} hasArrived */
+  draw(hasArrived) {
+    if (hasArrived || performance.now() - this.#openedAt >= MAX_LOADING_MS) {
+      this.#root.classList.remove("loading");
+    }
+  }
+}
+
 /** A game from the list. */
 export class GameDetail {
   #root;
+  #curtain;
   #finished;
   #replay;
   #controllers;
@@ -261,6 +285,7 @@ export class GameDetail {
   constructor(panel, gameId, onChange) {
     this.#root = clone("game-detail");
     panel.append(this.#root);
+    this.#curtain = new Curtain(this.#root, onChange);
     this.#finished = new FinishedGame(gameId, onChange);
     this.#replay = new InstantReplay({ ...stageParts(this.#root), live: null, onChange });
     const path = `v1/games/${encodeURIComponent(gameId)}`;
@@ -279,6 +304,7 @@ export class GameDetail {
     const { gameId: wanted, stats } = this.#finished;
     const item = this.#finished.item ?? daemon.games?.find(({ gameId }) => gameId === wanted);
     if (item === undefined) {
+      this.#curtain.draw(this.#finished.note !== "");
       return;
     }
     const game = gameOf(item, stats);
@@ -309,6 +335,8 @@ export class GameDetail {
       const history = PercentHistory.fromStats(stats);
       summary.show({ players, history, stats, toFrame: history.lastFrame, ended: true });
     }
+    const hasStats = !melee || (stats !== null && this.#controllers.hasArrived && !this.#replay.isLoading);
+    this.#curtain.draw((this.#finished.item !== null && hasStats) || this.#finished.note !== "");
   }
 }
 

@@ -66,6 +66,11 @@ export class InstantReplay {
     return this.#replay?.game ?? null;
   }
 
+  /** Whether a replay was opened whose frame has not arrived yet. */
+  get isLoading() {
+    return this.#replay !== null && this.#replay.game === null && !this.#replay.missing;
+  }
+
   /** Returns to the live game, if there is one. */
   goLive() {
     if (this.#live !== null && this.#replay !== null) {

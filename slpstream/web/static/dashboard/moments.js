@@ -28,6 +28,8 @@ export class MomentsPanel {
   /** @type {Body[]} */ #highlights = [];
   /** Whether the daemon keeps marks of this station. */
   #isKnown = false;
+  /** Whether the daemon has answered, or could not be asked. */
+  hasArrived = false;
   #hasDolphin = false;
   #loadedAt = -Infinity;
   #loading = false;
@@ -201,6 +203,7 @@ export class MomentsPanel {
       // the dashboard says so, and a later drawing tries again
     }
     this.#loading = false;
+    this.hasArrived = true;
     this.#onChange();
   }
 
