@@ -31,7 +31,6 @@ _SHIPPED = "a file of the package"
 _OPERATOR = "a file of the operator, of which a part that is not UTF-8 is a `ConfigError`"
 _EXPORT = "a file of an export; its paths can have lone surrogates, which msgspec refuses"
 OWN: Mapping[str, str] = {
-    "cli/access_token.py": _OPERATOR,
     "cli/log_comparison.py": _LOG,
     "cli/replays.py": _STORED,
     "cli/sql_output.py": "the notes of a schema in the package",

@@ -207,10 +207,12 @@ URLS = [
     ("seats", {"address": f"http://user:{SECRET}@host"}),
     ("seats", {"address": f"http://host?{SECRET}"}),
     ("webhooks", [{"url": f"https://user:{SECRET}@host:0", "secret_file": __file__}]),
+    ("webhooks", [{"url": f"https://user:{SECRET}@host:99999", "secret_file": __file__}]),
     ("webhooks", [{"url": f"https://host/a b?{SECRET}", "secret_file": __file__}]),
     ("chat", [{"url_file": __file__, "avatar_url": f"https://[/{SECRET}"}]),
     ("scoreboards", [{"kind": "tournament-stream-helper", "station": "a", "url": f"http://host/{SECRET}"}]),
     ("scoreboards", [{"kind": "tournament-stream-helper", "station": "a", "url": f"http://user:{SECRET}@["}]),
+    ("scoreboards", [{"kind": "tournament-stream-helper", "station": "a", "url": f"http://user:{SECRET}@host:99999"}]),
 ]
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from slpstream.api import messages
-from slpstream.config import Chat, Config, Scoreboard
+from slpstream.config import Chat, Config
 from slpstream.config.sections import JsonLines, Webhook
 from slpstream.daemon.outputs import Outputs
 from slpstream.model.errors import ConfigError
@@ -212,20 +212,15 @@ def config_error(make_config: Callable[[Path], Config], tmp_path: Path) -> str:
 
 def test_unusable_configurations_are_refused(tmp_path: Path) -> None:
     (tmp_path / "empty").write_text("\nsecret\n")
-    url = "https://example.org/hook"
 
-    def webhook(name: str, url: str = url) -> Callable[[Path], Config]:
-        return lambda folder: Config(webhooks=[Webhook(url=url, secret_file=str(folder / name))])
+    def webhook(name: str) -> Callable[[Path], Config]:
+        return lambda folder: Config(webhooks=[Webhook(url="https://example.org/hook", secret_file=str(folder / name))])
 
     assert "webhooks[0].secret_file: cannot be read" in config_error(webhook("missing"), tmp_path)
     assert "webhooks[0].secret_file: the first line is empty" in config_error(webhook("empty"), tmp_path)
-    (tmp_path / "key").write_text("secret")
-    assert "webhooks[0].url: " in config_error(webhook("key", "http://example.org:123456/"), tmp_path)
     twice = [JsonLines(folder=str(tmp_path)), JsonLines(folder=str(tmp_path / "x" / ".."))]
     assert "jsonl[1].folder: is there twice" in config_error(lambda folder: Config(jsonl=twice), tmp_path)
-    board = Scoreboard(kind="tournament-stream-helper", station="a", url="http://127.0.0.1:123456")
-    assert "scoreboards[0].url: " in config_error(lambda folder: Config(scoreboards=[board]), tmp_path)
-    for content, what in (("", "first line is empty"), ("token", "not an http"), (None, "read")):
+    for content, what in (("", "first line is empty"), ("token", "expected an http"), (None, "read")):
         (tmp_path / "url").unlink(missing_ok=True)
         if content is not None:
             (tmp_path / "url").write_text(content)
