@@ -97,8 +97,9 @@ def test_arrival_times_the_decisions_of_operators_and_remembered_values_are_kept
 def test_stations_of_a_configuration_are_indexed(setup: Path, tmp_path: Path) -> None:
     config = tmp_path / "slpstream.toml"
     config.write_text(
-        f'[store]\nfolder = "{tmp_path / "mine"}"\n[[stations]]\nid = "left"\nfolder = "{setup}"\n'
-        f'[[stations]]\nid = "right"\nfolder = "{tmp_path / "nowhere"}"\n',
+        f'[store]\nfolder = "{(tmp_path / "mine").as_posix()}"\n'
+        f'[[stations]]\nid = "left"\nfolder = "{setup.as_posix()}"\n'
+        f'[[stations]]\nid = "right"\nfolder = "{(tmp_path / "nowhere").as_posix()}"\n',
         encoding="utf-8",
     )
     done = reindex(tmp_path, "--config", config)
@@ -118,7 +119,7 @@ def test_recordings_of_a_console_are_indexed(
     setup.rename(recordings / "wii")
     config = tmp_path / "slpstream.toml"
     config.write_text(
-        f'[recordings]\nfolder = "{recordings if where else ""}"\n[[stations]]\nid = "wii"\n{source_line}\n',
+        f'[recordings]\nfolder = "{recordings.as_posix() if where else ""}"\n[[stations]]\nid = "wii"\n{source_line}\n',
         encoding="utf-8",
     )
     (tmp_path / "here").mkdir()
