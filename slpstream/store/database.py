@@ -44,6 +44,7 @@ from slpstream.store.situations_query import (
     SituationsQuery,
     situations_statement,
 )
+from slpstream.system.foreign_data import json_or_none
 from slpstream.system.member_paths import members_prefix
 
 BUSY_MILLISECONDS = 5000
@@ -205,9 +206,10 @@ def still_readable(path: Path) -> tuple[dict[str, bytes], dict[str, bytes | None
         statement = f"SELECT CAST({key_column} AS BLOB), CAST({column} AS BLOB) FROM {table}"  # noqa: S608 -- our names
         with suppress(sqlite3.Error, ValueError), closing(sqlite3.connect(file, uri=True)) as connection:
             for key, document in connection.execute(statement):
-                with suppress(ValueError, AttributeError):
-                    _check_document(document)
-                    found[-1][key.decode()] = document
+                # In a damaged database, columns that cannot be NULL can be NULL.
+                if key is not None and document is not None and json_or_none(document, object) is not None:
+                    with suppress(UnicodeDecodeError):
+                        found[-1][key.decode()] = document
     return found[0], dict(found[1])
 
 

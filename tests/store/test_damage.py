@@ -194,17 +194,36 @@ def test_only_the_owner_may_read(store: str, tmp_path: Path) -> None:
         os.umask(old)
 
 
-def test_what_no_file_can_restore_is_kept(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        "UPDATE remembered SET value = CAST(X'FF' AS TEXT) WHERE key = 'other'",
+        "UPDATE remembered SET value = CAST(X'22FF22' AS TEXT) WHERE key = 'other'",
+        "UPDATE remembered SET value = NULL WHERE key = 'other'",
+        f"UPDATE remembered SET value = '{'[' * 5000}{']' * 5000}' WHERE key = 'other'",
+        "INSERT INTO corrections (station, document) VALUES ('other', CAST(X'22FF22' AS TEXT))",
+        "INSERT INTO corrections (station, document) VALUES ('other', NULL)",
+    ],
+    ids=["no text", "string that is no text", "no value", "deep", "correction that is no text", "no correction"],
+)
+def test_what_no_file_can_restore_is_kept(damaged: str, tmp_path: Path) -> None:
     path = tmp_path / FILE_NAME
     fill_index(path)
     with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.execute(
+            "UPDATE sqlite_schema SET sql = replace(sql, 'NOT NULL', '') WHERE name IN ('corrections', 'remembered')"
+        )
+        connection.commit()
+    with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA user_version = 99999")
-        connection.execute("UPDATE remembered SET value = CAST(X'FF' AS TEXT) WHERE key = 'other'")
+        connection.execute(damaged)
         connection.commit()
     with closing(open_database(path)) as database:
         assert database.count() == 0
         assert database.corrections() == {"main": b'{"bestOf":5}'}
-        assert (database.remembered("on_air"), database.remembered("other")) == (b'"main"', None)
+        assert database.remembered("on_air") == b'"main"'
+        assert database.remembered("other") == (b"1" if "corrections" in damaged else None)
 
 
 @asynccontextmanager
