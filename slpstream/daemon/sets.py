@@ -163,15 +163,16 @@ class StationSets:
 
         Names are those of the station of each row. Games whose sets cannot be read have none.
         """
-        since_ms: dict[str, int] = {}
+        at_stations: dict[str, list[GameRow]] = {}
         for game in games:
-            since_ms[game.station] = min(game.listed_at_ms, since_ms.get(game.station, game.listed_at_ms))
+            at_stations.setdefault(game.station, []).append(game)
         names: dict[str, Mapping[int, str]] = {}
-        for station, since in since_ms.items():
+        for station, rows in at_stations.items():
             if self._index is None or await self._ledger(self._index, station) == Ledger():
                 continue  # nobody has given a name there
-            for each in await self.sets_since(station, since):
-                names |= each.given_names()
+            wanted = {row.game_id for row in rows}
+            for each in await self.sets_since(station, min(row.listed_at_ms for row in rows)):
+                names |= {game_id: given for game_id, given in each.given_names().items() if game_id in wanted}
         return names
 
     async def score_of_set(self, station: str, set_id: str) -> SetScore | None:

@@ -25,7 +25,7 @@ from slpstream.model.events import GameEnd
 from slpstream.model.summary import GameSummary, IndexedGame, PlayerSummary, Thing
 from slpstream.sets import ImpossibleCorrection, Rules, SetPatch, played_games
 from slpstream.sets import PlayedGame as PlayedInSet
-from slpstream.store import FILE_NAME, open_database
+from slpstream.store import FILE_NAME, GamesQuery, open_database
 from slpstream.stream import Channel
 from tests.daemons.process import running
 from tests.daemons.sets import no_archive, running_sets
@@ -110,6 +110,24 @@ async def test_corrections_survive_a_restart(tmp_path: Path) -> None:
         assert sets.published == [("main", msgspec.to_builtins(payload))]
         sets.play(2, start(2), end(0))
         assert (await sets.until([2, 1]))["setId"] == samples.game_id(1)
+
+
+@pytest.mark.trio
+async def test_names_of_a_game_at_two_stations_are_those_of_the_station_asked(tmp_path: Path) -> None:
+    async with running_sets(tmp_path, "main", "side") as sets:
+        for station in ("main", "side"):
+            sets.play(1, start(1), end(0), station=station)
+            await sets.until([1, 0], station)
+        sets.play(2, start(2), station="side")
+        await sets.board.correct("main", patch(names={"0": "Annabel"}))
+        await sets.board.correct("side", patch(names={"0": "Anita"}))
+        await sets.index.written()
+        rows = {row.game_id: row for row in (await sets.index.page(GamesQuery())).games}
+        first, second = (rows[samples.game_id(number)] for number in (1, 2))
+        for station, name in (("main", "Annabel"), ("side", "Anita")):
+            for asked in ([first._replace(station=station), second], [second, first._replace(station=station)]):
+                names = await sets.board.names_of(asked)
+                assert names == {first.game_id: {0: name}, second.game_id: {0: "Anita"}}
 
 
 @pytest.mark.trio
