@@ -22,6 +22,7 @@ from slpstream.model.messages import LogMessage, timestamp
 from slpstream.model.summary import GameSummary, stats_summary
 from slpstream.model.topics import Topic
 from slpstream.outputs.delivery import Deliverer
+from slpstream.outputs.set_news import SetNews
 from slpstream.store.deliveries import Delivery, DeliveryStore
 from slpstream.stream import Channel, ConsumedBatch, ConsumerOffsets, LogConsumer
 from slpstream.system.foreign_data import read_json
@@ -76,8 +77,7 @@ class WebhookSink:
         self._stations = stations
         self._describe = describe
         self._wall_clock = wall_clock
-        self._sets: dict[tuple[str, str], Mapping[str, Any]] = {}
-        self._sets_changed = trio.Event()
+        self._sets = SetNews[Mapping[str, Any]](_SET_COLLECT_SECONDS)
         self._log = get_logger()
 
     @property
@@ -106,8 +106,7 @@ class WebhookSink:
         restart for instance, is not delivered again.
         """
         if "set" in self._events and self.wants(station) and not self.gone:
-            self._sets[station, str(payload.get("setId") or UPCOMING)] = payload
-            self._sets_changed.set()
+            self._sets.put(station, str(payload.get("setId") or UPCOMING), payload)
 
     async def situation_found(self, station: str, payload: Mapping[str, Any]) -> None:
         """Take a situation that was found in a game of a station, and return when its delivery is stored.
@@ -136,7 +135,7 @@ class WebhookSink:
     async def run(self) -> None:
         """Post deliveries, and make deliveries of sets, until cancelled or until the receiver is gone."""
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(self._deliver_sets)
+            nursery.start_soon(self._sets.store_each, self._deliver_set)
             await self._deliverer.run()
             nursery.cancel_scope.cancel()
 
@@ -221,19 +220,9 @@ class WebhookSink:
         body = _encode({**members, "at": timestamp(self._wall_clock()), **more})
         return Delivery(message.cursor or "", message.type, body)
 
-    async def _deliver_sets(self) -> None:
-        self._sets_changed.set()  # there can be sets from before a bug
-        while True:
-            await self._sets_changed.wait()
-            await trio.sleep(_SET_COLLECT_SECONDS)
-            self._sets_changed = trio.Event()
-            for key in list(self._sets):
-                # A set that cannot be stored because of a bug is kept, and is tried again after all others.
-                payload = self._sets[key] = self._sets.pop(key)
-                if await self._deliverer.call_store(partial(self._store_set, *key, payload, self._wall_clock())):
-                    self._deliverer.wake()
-                if self._sets[key] is payload:
-                    del self._sets[key]
+    async def _deliver_set(self, station: str, set_id: str, payload: Mapping[str, Any]) -> None:
+        if await self._deliverer.call_store(partial(self._store_set, station, set_id, payload, self._wall_clock())):
+            self._deliverer.wake()
 
     def _store_set(self, station: str, set_id: str, payload: Mapping[str, Any], now: float) -> bool:
         """Store a delivery of a set unless its state was the last one delivered. Returns whether it was stored. Blocks.

@@ -22,6 +22,7 @@ from slpstream.model.summary import GameSummary
 from slpstream.outputs.chat.messages import Result, Templates, game_results, message, set_result
 from slpstream.outputs.delivery import Deliverer, Post
 from slpstream.outputs.post import Headers, PostResponse, Target, post
+from slpstream.outputs.set_news import SetNews
 from slpstream.store.deliveries import Delivery, DeliveryStore
 from slpstream.stream import Channel
 from slpstream.system.foreign_data import json_or_none
@@ -77,8 +78,7 @@ class ChatSink:
         self._stations = stations
         self._wall_clock = wall_clock
         self._channels: dict[str, Channel] = {}
-        self._news: dict[tuple[str, str], _News] = {}
-        self._changed = trio.Event()
+        self._news = SetNews[_News](_COLLECT_SECONDS)
 
     @property
     def gone(self) -> bool:
@@ -103,13 +103,12 @@ class ChatSink:
             channel = self._channels.get(station)
             games = () if channel is None else channel.games
             live = {game.game_id: game.summary for game in games if not game.archived}
-            self._news[station, set_id] = _News(payload, live)
-            self._changed.set()
+            self._news.put(station, set_id, _News(payload, live))
 
     async def run(self) -> None:
         """Make messages and post them until cancelled, or until the webhook is gone."""
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(self._make_messages)
+            nursery.start_soon(self._news.store_each, self._make_messages)
             await self._deliverer.run()
             nursery.cancel_scope.cancel()
 
@@ -122,21 +121,10 @@ class ChatSink:
             if self._channels.get(channel.station) is channel:
                 del self._channels[channel.station]
 
-    async def _make_messages(self) -> None:
-        self._changed.set()  # there can be news from before a bug
-        while True:
-            await self._changed.wait()
-            await trio.sleep(_COLLECT_SECONDS)
-            self._changed = trio.Event()
-            for key in list(self._news):
-                # News that cannot be stored because of a bug are kept, and are tried again after all others.
-                each = self._news[key] = self._news.pop(key)
-                if await self._deliverer.call_store(
-                    partial(self._store_news, *key, each, int(self._wall_clock() * 1000))
-                ):
-                    self._deliverer.wake()
-                if self._news[key] is each:
-                    del self._news[key]
+    async def _make_messages(self, station: str, set_id: str, news: _News) -> None:
+        now_ms = int(self._wall_clock() * 1000)
+        if await self._deliverer.call_store(partial(self._store_news, station, set_id, news, now_ms)):
+            self._deliverer.wake()
 
     def _store_news(self, station: str, set_id: str, news: _News, now_ms: int) -> bool:
         """Store messages about the results that are new. Returns whether there are any. Blocks."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any, NoReturn
@@ -173,6 +174,37 @@ async def test_bug_in_making_a_message_loses_none(
             await trio.sleep(60)
             assert double.contents == ["game 1: Altea"]
             nursery.cancel_scope.cancel()
+
+
+async def test_message_that_can_never_be_made_does_not_interrupt_the_others_for_ever(
+    store: DeliveryStore, clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each failure ends what is being posted, which would then be posted again and again."""
+    double, station = DiscordDouble(), Station()
+    last_of_set = DeliveryStore.last_of_set
+
+    def failing(self: DeliveryStore, id: str, station: str, set_id: str) -> tuple[str, str] | None:
+        return fail() if station == "broken" else last_of_set(self, id, station, set_id)
+
+    async def slow(*arguments: Any) -> PostResponse:
+        response = await double(*arguments)
+        await trio.sleep(4)
+        return response
+
+    monkeypatch.setattr(DeliveryStore, "last_of_set", failing)
+    here, failures = Room(store, double, post=slow), Counter[str]()
+    errors = InternalErrors(lambda part: failures.update([part]), strict=False)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(errors.keep_running, "chat", here.sink.run)
+        nursery.start_soon(here.sink.follow, here.station.channel)
+        await trio.testing.wait_all_tasks_blocked()
+        here.begin(1)
+        payload = station.play(game(1, VIXEN, ALTEA, winners=[1]))
+        here.sink.set_changed("broken", payload)
+        await here.show(payload, seconds=3600)
+        assert (failures, here.sink.waiting) == ({"chat": 5}, 0)
+        nursery.cancel_scope.cancel()
+    assert set(double.contents) == {"game 1: Altea"}
 
 
 @pytest.mark.parametrize(
