@@ -20,16 +20,16 @@ _MAX_AHEAD_BYTES = 16 * 1024
 
 
 class Departures:
-    """Watches connections whose request is being answered. `run` it as long as the server runs."""
+    """Watches connections whose request is being answered, while the block of `running` runs."""
 
     def __init__(self) -> None:
         self._watchers: trio.Nursery
 
-    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Let connections be watched, until cancelled."""
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Let connections be watched in the block. All of them must have been answered at its end."""
         async with trio.open_nursery() as self._watchers:
-            task_status.started()
-            await trio.sleep_forever()
+            yield
 
     @asynccontextmanager
     async def watched(self, connection: Connection, http: h11.Connection) -> AsyncIterator[None]:

@@ -171,8 +171,7 @@ class WebServer:
 
     async def serve(self, listeners: list[socket.socket], stop: trio.Event, *, grace_seconds: float) -> None:
         """Serves until `stop`, then closes every websocket with code 1001 within `grace_seconds`."""
-        async with trio.open_nursery() as connections:
-            await connections.start(self._departures.run)
+        async with self._departures.running(), trio.open_nursery() as connections:
             async with trio.open_nursery() as accepting:
                 for listener in listeners:
                     accepting.start_soon(self._accept, listener, connections)
