@@ -23,8 +23,9 @@ def answer(response: Readable, kind: type[T]) -> T:
 
 def decoded(body: bytes, kind: type[T]) -> T:
     """The answer in JSON. Raises `ValueError` for anything else."""
-    return read_json(body, kind, _not_an_answer)
+    return read_json(body, kind, not_an_answer)
 
 
-def _not_an_answer(what: str) -> ValueError:
+def not_an_answer(what: str) -> ValueError:
+    """The error for anything else."""
     return ValueError(f"not an answer of slpstream: {what}")

@@ -10,7 +10,7 @@ import urllib.request
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn, Required, TypedDict
 from urllib.parse import urlencode
 
 import click
@@ -53,6 +53,30 @@ class Found(NamedTuple):
     game: dict[str, Any] | None = None
     error: str = ""
     code: int = 0
+
+
+class _Thing(TypedDict, total=False):
+    name: str | None
+
+
+class _Player(TypedDict, total=False):
+    index: Required[int]
+    character: _Thing | int | str | None
+    name: str | None
+    tag: str | None
+    code: str | None
+
+
+class _Game(TypedDict, total=False):
+    """The part of a daemon's answer that is shown."""
+
+    gameId: Required[str]
+    startedAt: str | None
+    place: _Thing | int | str | None
+    players: list[_Player]
+    winners: list[int]
+    durationSeconds: float | None
+    who: str | None
 
 
 @click.command()
@@ -207,7 +231,8 @@ def _line(game: dict[str, Any], name: str) -> str:
 def _of_daemon(base: str, text: str, token_file: Path | None) -> Iterator[dict[str, Any]]:
     """Yield the games of a daemon that match, newest first."""
     from slpstream.cli.access_token import read_token
-    from slpstream.cli.answers import answer
+    from slpstream.cli.answers import answer, not_an_answer
+    from slpstream.system.foreign_data import converted
 
     headers = {} if token_file is None else {"Authorization": f"Bearer {read_token(token_file)}"}
     parameters = {"query": text, "limit": str(_GAMES_PER_PAGE)}
@@ -216,15 +241,13 @@ def _of_daemon(base: str, text: str, token_file: Path | None) -> Iterator[dict[s
         try:
             with urllib.request.urlopen(request, timeout=_RESPONSE_SECONDS) as response:
                 page = answer(response, dict[str, Any])
+            converted(page.get("games"), list[_Game], not_an_answer)
         except urllib.error.HTTPError as error:
             with error:
                 _fail_with(base, text, error)
         except (http.client.HTTPException, OSError, ValueError) as error:
             fail(f"{base}: {error}", EXIT_INPUT_OUTPUT)
-        games = page.get("games")
-        if not isinstance(games, list) or not all(isinstance(game, dict) and "gameId" in game for game in games):
-            fail(f"{base}: not an answer of slpstream: expected games", EXIT_INPUT_OUTPUT)
-        yield from games
+        yield from page["games"]
         if page.get("next") is None:
             return
         parameters["cursor"] = page["next"]
@@ -238,7 +261,7 @@ def _fail_with(base: str, text: str, error: urllib.error.HTTPError) -> NoReturn:
         body = answer(error, dict[str, Any])
         problems = converted(body.get("problems", []), list[QueryProblem], ValueError)
         detail = str(body["detail"])
-    except (ValueError, KeyError, OSError):
+    except (http.client.HTTPException, ValueError, KeyError, OSError):
         fail(f"{base}: {error}", EXIT_INPUT_OUTPUT)
     if error.code == _UNPROCESSABLE:
         exit_with_problems(text, problems)

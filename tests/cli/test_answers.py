@@ -25,9 +25,12 @@ ANSWERS = {
     "list": http(b"[1]"),
     "other object": http(b'{"a":1}'),
     "other games": http(b'{"games":[1]}'),
+    "other players": http(b'{"games":[{"gameId":"x","players":[1]}]}'),
+    "other names": http(b'{"games":[{"gameId":"x","players":[{"index":0,"character":{"name":5}}]}]}'),
     "not UTF-8": http(b'{"games":["\xff"],"setups":["\xff"],"address":"\xff"}'),
     "refused, deep": http(b"[" * 5000, 409),
     "refused, not UTF-8": http(b'{"detail":"\xff"}', 409),
+    "refused, cut off": b"HTTP/1.1 422 x\r\ntransfer-encoding: chunked\r\n\r\n5\r\n[",
     "refused, list": http(b"[]", 422),
 }
 
