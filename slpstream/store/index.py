@@ -287,7 +287,8 @@ class GameIndex:
 
         if await self.corrections() is None or not await self._change(keep):
             return False
-        self._corrections = {**(self._corrections or {}), station: corrections}
+        if self._corrections is not None:  # else they are read again, because a new database has replaced a damaged one
+            self._corrections = {**self._corrections, station: corrections}
         return True
 
     def remember(self, key: str, value: Any) -> None:
