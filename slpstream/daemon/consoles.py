@@ -357,7 +357,8 @@ class Consoles:
                             "too many discovered consoles; one that has not answered makes room", max=_MAX_DISCOVERED
                         )
                     full = True
-                    oldest = next((each for each in unanswered if each in present), None)
+                    unanswered = [each for each in unanswered if each in present - self._answered()]
+                    oldest = next(iter(unanswered), None)
                     if oldest is None or now - added_at[oldest] < _GRACE_SECONDS:
                         del last_calls[call.mac]  # its next call counts
                         continue

@@ -306,7 +306,7 @@ class Daemon:
                     self._station_configs_now,
                     self._discovered,
                     self.running.add,
-                    self.running.remove,
+                    partial(self.running.remove, origin="discovered"),
                 )
                 background.start_soon(self.errors.keep_running, "discovery", discover)
                 background.start_soon(self.errors.keep_running, "station", self.demo.run)
@@ -343,7 +343,7 @@ class Daemon:
         configured = [station for station in stations if station.id != EACH_SUBFOLDER]
         discovered = [self.running[name].config for name in self._discovered()]
         for name in await same_consoles(configured, discovered):  # a console accepts one client only
-            await self.running.remove(name, "the configuration has this console")
+            await self.running.remove(name, "the configuration has this console", origin="discovered")
         await self.running.apply(configured, "configured")
         self._subfolders.configure(stations)
 
@@ -386,10 +386,7 @@ class Daemon:
 
     async def remove_discovered(self, station: str) -> bool:
         """Removes the station of a discovered console, see `web.stations.Stations`."""
-        if station not in self._discovered():
-            return False
-        await self.running.remove(station, "removed by the operator")
-        return True
+        return await self.running.remove(station, "removed by the operator", origin="discovered")
 
     def _games_changed(self, station: str | None) -> None:
         self.sets.changed(station)

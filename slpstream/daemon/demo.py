@@ -94,8 +94,7 @@ class Demo:
             self._log.warning("demo ended", what=str(error))
         finally:
             with trio.CancelScope(shield=True):
-                if station in self._running and self._running[station].origin == "demo":
-                    await self._running.remove(station, "the demo is over")
+                await self._running.remove(station, "the demo is over", origin="demo")
                 await trio.to_thread.run_sync(partial(shutil.rmtree, folder, ignore_errors=True))
             self.station = None
             self._over.set()

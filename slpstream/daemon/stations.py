@@ -95,11 +95,18 @@ class RunningStations(Mapping[str, RunningStation]):
         async with self._changing:
             return await self._add(config, origin)
 
-    async def remove(self, station: str, reason: str = "removed") -> None:
-        """End a station and wait until its tasks have ended. Do nothing if it is not running."""
+    async def remove(self, station: str, reason: str = "removed", *, origin: Origin | None = None) -> bool:
+        """End a station, wait until its tasks have ended, and return `True`.
+
+        Return `False` without any change if it is not running, or if it is of another origin than `origin`: a station
+        of the configuration may have taken its place.
+        """
         async with self._changing:
-            if station in self._running:
-                await self._end(self._running[station], reason)
+            known = self._running.get(station)
+            if known is None or origin not in (None, known.origin):
+                return False
+            await self._end(known, reason)
+            return True
 
     async def apply(self, configs: Sequence[StationConfig], origin: Origin) -> None:
         """Start, change and end the stations of one origin so that they match `configs`. Leave the others alone."""

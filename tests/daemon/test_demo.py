@@ -26,6 +26,9 @@ class Running(dict[str, Any]):
         await trio.lowlevel.checkpoint()
         return True
 
+    async def remove(self, station: str, reason: str, *, origin: str) -> None:
+        await trio.lowlevel.checkpoint()
+
 
 def fail(*_: object, **__: object) -> NoReturn:
     raise KeyError("a bug")

@@ -129,6 +129,24 @@ async def test_renamed_station_is_not_restarted() -> None:
         assert len(stations.created) == 1
 
 
+async def test_station_of_a_console_that_has_just_been_configured_is_not_removed() -> None:
+    async with running_stations() as stations:
+        assert await stations.running.add(config("wii", "/wii"))
+        await wait_all_tasks_blocked()
+        removed: list[bool] = []
+
+        async def remove() -> None:
+            removed.append(await stations.running.remove("wii", origin="discovered"))
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(stations.apply, ("wii", "/mine"))
+            await trio.lowlevel.checkpoint()
+            nursery.start_soon(remove)
+        assert (removed, stations.now) == ([False], {"wii": "/mine"})
+        assert await stations.running.remove("wii", origin="configured")
+        assert stations.now == {}
+
+
 async def test_each_origin_changes_its_own_stations() -> None:
     async with running_stations() as stations:
         await stations.apply(("a", "/a"))
