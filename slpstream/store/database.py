@@ -11,6 +11,7 @@ import os
 import sqlite3
 import threading
 import time
+import traceback
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -194,6 +195,13 @@ def is_damage(error: sqlite3.Error) -> bool:
 def is_wrong_content(error: sqlite3.Error) -> bool:
     """Whether the error means that a stored value is not what slpstream writes."""
     return isinstance(error, DamagedContent) or str(error).startswith(_WRONG_CONTENT)
+
+
+def release_cursors(error: BaseException) -> None:
+    """Drop the cursors that the frames of an error keep. On Windows, a file cannot be set aside while one is open."""
+    for each in (error, error.__cause__):
+        if each is not None:
+            traceback.clear_frames(each.__traceback__)
 
 
 def still_readable(path: Path) -> tuple[dict[str, bytes], dict[str, bytes | None]]:

@@ -36,7 +36,7 @@ from slpstream.store.backfill import (
     path_key,
     read_entry,
 )
-from slpstream.store.database import Database, Page, SetupRow, StoredGame, is_damage, is_wrong_content
+from slpstream.store.database import Database, Page, SetupRow, StoredGame, is_damage, is_wrong_content, release_cursors
 from slpstream.store.game_record import Entry, GameRecord
 from slpstream.store.games_query import GamesQuery
 from slpstream.store.highlights_query import HighlightPage, HighlightsQuery
@@ -393,6 +393,7 @@ class GameIndex:
             self._failing = str(error)
             self._log.error("game index failed", file=str(database.path), what=str(error))
             if database.closed or self._is_damaged(error):
+                release_cursors(error)
                 async with self._recovery:  # several calls may fail at once
                     if self._database is database:
                         await self._replace_damaged()

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from slpstream.model.errors import SinkError
-from slpstream.store.database import connect, finding_damage, is_damage
+from slpstream.store.database import connect, finding_damage, is_damage, release_cursors
 from slpstream.store.schema import NewerVersion, prepare, set_aside
 
 
@@ -62,6 +62,7 @@ class QueueDatabase:
                         raise
             except (OSError, sqlite3.Error) as error:
                 if isinstance(error, sqlite3.Error) and is_damage(error):
+                    release_cursors(error)
                     self._set_aside(str(error))
                 raise SinkError(f"{self.what}: {error}") from error
 

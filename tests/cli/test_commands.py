@@ -241,6 +241,11 @@ def test_check_config_says_what_happens_without_stations(tmp_path: Path) -> None
     file.write_text("")
     alone = called(check_config.command, file).stdout
     assert alone == f"{file}: good; stations: none: the usual Slippi folders are watched\n"
+
+
+@pytest.mark.not_on_windows("the extra for the broker is not installed there")
+def test_check_config_says_what_a_gateway_serves(tmp_path: Path) -> None:
+    file = tmp_path / "my.toml"
     file.write_text('[fanout]\nurl = "redis://broker"\n')
     gateway = called(check_config.command, file).stdout
     assert gateway.endswith("none: a gateway serves those of the broker; `serve` watches the usual Slippi folders\n")
