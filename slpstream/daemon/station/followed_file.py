@@ -16,6 +16,7 @@ from slpstream.model.events import Diagnostic, Event, GameEnd, StatsUpdate
 from slpstream.model.messages import FramesMode, Position
 from slpstream.model.setup import Pacing
 from slpstream.sources.tail import FileIdentity, TailedFile
+from slpstream.sources.tail.identity import key_of
 from slpstream.stream import Game
 from slpstream.system.files import WHOLE_FILE_BYTES
 
@@ -224,7 +225,12 @@ class GamesByFile:
 
     def forget_file(self, file: TailedFile) -> None:
         """Forget the games in a file whose bytes have changed."""
-        self._games = {key: held for key, held in self._games.items() if key[0] != file.identity}
+        changed = key_of(file.identity, str(file.path))
+        self._games = {
+            key: (game, held)
+            for key, (game, held) in self._games.items()
+            if key_of(held.identity, str(held.path)) != changed
+        }
 
     def prune(self, known: Collection[Game], exists: Callable[[TailedFile], bool]) -> None:
         """Forget all games except those in `known`, and those that were left and whose files still exist."""
