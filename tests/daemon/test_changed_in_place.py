@@ -15,10 +15,12 @@ import trio
 
 from slpstream.api import messages, read_game
 from slpstream.daemon.station import Station
+from slpstream.formats.interface import REST_SECONDS
 from slpstream.game.record import record_of
 from slpstream.sources.tail.tailer import COARSE_SECONDS
 from slpstream.store import FILE_NAME, GameIndex, GamesQuery, open_database
 from tests.daemons.station import log_of, running_station, until, whole_log
+from tests.formats.games import games
 from tests.synthetic.match import synthetic_match
 
 pytestmark = pytest.mark.trio
@@ -113,3 +115,16 @@ async def test_finished_file_that_is_only_touched_is_published_once(tmp_path: Pa
         os.utime(path)
         await trio.sleep(COARSE_SECONDS + 0.2)
         assert received == [message.json() for message in messages(path)]
+
+
+@pytest.mark.slow
+async def test_file_written_in_one_go_is_streamed_once_its_bytes_are_there(tmp_path: Path) -> None:
+    path = tmp_path / "replays" / "race.gci"
+    content = games()["race.gci"]
+    async with indexed_station(tmp_path) as (station, _), log_of(station) as received:
+        path.write_bytes(bytes(len(content)))
+        await until(lambda: station.describe()["files"] == {"inProgress": 0, "finished": 1})
+        overwrite(path, 0, content)
+        expected = [message.json() for message in messages(path)]
+        with trio.fail_after(2 * COARSE_SECONDS + REST_SECONDS + 2):
+            await until(lambda: received == expected)

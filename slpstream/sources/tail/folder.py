@@ -320,8 +320,9 @@ class FolderTail:
     def stop_reading(self, file: TailedFile) -> None:
         """Stop reading a file whose further bytes do not matter, however many they are. It counts as caught up.
 
-        It stays open until it is released. From now on, and after its release, only a truncation, a replacement or
-        other first bytes make it a file to read again, not its growth. Does nothing if the file is not open.
+        It stays open until it is released. From now on, only a truncation, a replacement or other first bytes make it a
+        file to read again, not its growth; after its release, so does a change of any byte that was delivered. Does
+        nothing if the file is not open.
         """
         tail = self._open_tail(file)
         if tail is not None and not tail.exhausted:
