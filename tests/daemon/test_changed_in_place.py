@@ -16,6 +16,7 @@ import trio
 from slpstream.api import messages, read_game
 from slpstream.daemon.station import Station
 from slpstream.formats.interface import REST_SECONDS
+from slpstream.formats.slippi.container import HEADER_BYTES, header, raw_length
 from slpstream.game.record import record_of
 from slpstream.sources.tail.tailer import COARSE_SECONDS
 from slpstream.store import FILE_NAME, GameIndex, GamesQuery, open_database
@@ -128,3 +129,25 @@ async def test_file_written_in_one_go_is_streamed_once_its_bytes_are_there(tmp_p
         expected = [message.json() for message in messages(path)]
         with trio.fail_after(2 * COARSE_SECONDS + REST_SECONDS + 2):
             await until(lambda: received == expected)
+
+
+@pytest.mark.slow
+async def test_game_goes_on_when_only_the_header_changes(tmp_path: Path) -> None:
+    """Tools repair the length of a replay that was cut off, which changes nothing that was published."""
+    path, other = tmp_path / "Game_1.slp", synthetic_match(seed=2, frames=200)
+    events = REPLAY[HEADER_BYTES : HEADER_BYTES + raw_length(REPLAY) - 2]  # without Game End
+    async with running_station(tmp_path, stalled_seconds=0.1, idle_seconds=0.3) as station, log_of(station) as received:
+        path.write_bytes(header(0) + events)
+        await until(lambda: station.channel.current is not None)
+        game = station.channel.current
+        assert game is not None
+        await until(lambda: station.state == "idle")
+        (tmp_path / "Game_2.slp").write_bytes(header(0) + other[HEADER_BYTES : len(other) // 2])
+        await until(lambda: game.left)
+        overwrite(path, 0, header(len(events)))
+        await until(lambda: game.ended or len(station.channel.games) > 2)
+        mark = f'"gameId":"{game.game_id}"'.encode()
+        expected = [message.json() for message in messages(path)]
+        await until(lambda: received[-1] == expected[-1])
+        assert [message for message in received if mark in message] == expected
+        assert [known.game_id for known in station.channel.games].count(game.game_id) == 1

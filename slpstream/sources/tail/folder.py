@@ -41,7 +41,7 @@ from slpstream.sources.tail.events import (
     Touched,
 )
 from slpstream.sources.tail.file_table import FileTable
-from slpstream.sources.tail.identity import PREFIX_BYTES, FileIdentity
+from slpstream.sources.tail.identity import PREFIX_BYTES, Change, FileIdentity
 from slpstream.sources.tail.notifications import Notifications
 from slpstream.sources.tail.scan import Refusal, ScanResult, examine_all, folders_changed, scan_tree
 from slpstream.sources.tail.tailer import (
@@ -49,7 +49,7 @@ from slpstream.sources.tail.tailer import (
     FileTail,
     IsFinished,
     ReadResult,
-    has_changed,
+    change_of,
     open_arrival,
     source_error_of,
 )
@@ -140,7 +140,7 @@ class FolderTail:
         """Those that are compared once more after that, since they were touched. On a coarse clock, a change just after
         the comparison would leave no trace."""
         self._comparing: trio.Event | None = None
-        self._comparison: tuple[TailedFile, Outcome[bool]] | None = None
+        self._comparison: tuple[TailedFile, Outcome[Change]] | None = None
         self._bytes_read = 0
         self._part_read_at: float | None = None
         """When a part of a finished file was read whose events the consumer has since been given."""
@@ -401,8 +401,9 @@ class FolderTail:
         if self._comparison is not None:
             file, outcome = self._comparison
             self._comparison = None
-            if outcome.unwrap():
-                self._table.reopen(file, changed=True)
+            change = outcome.unwrap()
+            if change is not Change.NONE:
+                self._table.reopen(file, changed=change is Change.CONTENT)
         if self._compare_at and self._comparing is None:
             self._compare_next()
         if self._table.arrivals:
@@ -585,15 +586,15 @@ class FolderTail:
             self._compare_at[file] = self._now + COARSE_SECONDS
         root, path, delivered, rewritable_bytes = self._root, str(file.path), entry.delivered, self._rewritable_bytes
 
-        def compare() -> bool:
-            return has_changed(path, os.path.realpath(root), rewritable_bytes, delivered)
+        def compare() -> Change:
+            return change_of(path, os.path.realpath(root), rewritable_bytes, delivered)
 
         self._comparing = trio.Event()
         if not self._threads.start(compare, lambda outcome: self._compared(file, outcome)):
             self._comparing = None
             self._compare_at[file] = self._now + COARSE_SECONDS
 
-    def _compared(self, file: TailedFile, outcome: Outcome[bool]) -> None:
+    def _compared(self, file: TailedFile, outcome: Outcome[Change]) -> None:
         self._comparison = file, outcome
         if self._comparing is not None:
             self._comparing.set()

@@ -6,13 +6,14 @@ because the inode stays the same; for that, `Head` keeps the first bytes as they
 These begin with a container header that the writer updates when the game ends, so the header may change. The bytes
 after it are append-only and may not.
 
-Once a file is closed, `Delivered` keeps the checksums of all bytes that were delivered. They show whether the file was
+Once a file is closed, `Delivered` keeps the checksum of all bytes that were delivered. It shows whether the file was
 filled or edited in place since, anywhere in it, even if its size is the same.
 """
 
 from __future__ import annotations
 
 import os
+from enum import Enum, auto
 from typing import Final, NamedTuple, TypeAlias
 
 # Two replays often begin with the same table of command sizes. This reaches past it, to the random seed.
@@ -27,13 +28,22 @@ class FileIdentity(NamedTuple):
 
 
 class Delivered(NamedTuple):
-    """The bytes of a file that were delivered, as checksums: a file is compared with them long after it was closed."""
+    """The bytes of a file that were delivered, as a checksum: a file is compared with them long after it was closed."""
 
     size_bytes: int
-    head_checksum: int
-    """Of the bytes of the `Head`, as they were last delivered."""
-    rest_checksum: int
-    """Of the delivered bytes after the head."""
+    header: bytes
+    """The rewritable bytes, as they were last delivered."""
+    checksum: int
+    """Of the delivered bytes after the header."""
+
+
+class Change(Enum):
+    """What has changed in the bytes of a file that were delivered."""
+
+    NONE = auto()
+    HEADER = auto()
+    """Only the rewritable bytes."""
+    CONTENT = auto()
 
 
 Key: TypeAlias = FileIdentity | str

@@ -25,7 +25,7 @@ from zlib import crc32
 from slpstream.model.errors import Replaced, Truncated, Unreadable, Vanished
 from slpstream.sources.tail.arrival import Arrival
 from slpstream.sources.tail.events import CaughtUp, Grew, Rewritten, TailedFile, TailEvent
-from slpstream.sources.tail.identity import Delivered, Head, identity_of
+from slpstream.sources.tail.identity import Change, Delivered, Head, identity_of
 from slpstream.sources.tail.scan import GONE, Refusal, is_inside, refusal_of
 from slpstream.system.file_times import modified_ns
 from slpstream.system.files import is_local, open_shared
@@ -94,7 +94,7 @@ class FileTail:
         self.offset = 0
         self.head = Head(rewritable_bytes)
         self._checksum = 0
-        """Of the delivered bytes after the head."""
+        """Of the delivered bytes after the header."""
         self.nowait = _NOWAIT != 0 or is_local(str(file.path))
         """Whether reads may run in the event loop."""
         self.has_unread_bytes = True
@@ -122,21 +122,21 @@ class FileTail:
     @property
     def delivered(self) -> Delivered:
         """The bytes that were delivered so far."""
-        return Delivered(self.offset, crc32(self.head.delivered), self._checksum)
+        return Delivered(self.offset, self.head.header, self._checksum)
 
-    def begins_with(self, delivered: Delivered) -> bool:
-        """Whether the file still begins with bytes that were delivered before. Blocks. Raises `OSError`."""
-        head = self._pread(0, min(self.head.limit, delivered.size_bytes))
-        if crc32(head) != delivered.head_checksum:
-            return False
-        checksum, offset = 0, len(head)
+    def change_since(self, delivered: Delivered) -> Change:
+        """Compare the file with the bytes that were delivered before. Blocks. Raises `OSError`."""
+        header = self._pread(0, len(delivered.header))
+        checksum, offset = 0, len(header)
         while offset < delivered.size_bytes:
             data = self._pread(offset, min(_COMPARED_BYTES, delivered.size_bytes - offset))
             if not data:
-                return False
+                return Change.CONTENT
             checksum = crc32(data, checksum)
             offset += len(data)
-        return checksum == delivered.rest_checksum
+        if checksum != delivered.checksum:
+            return Change.CONTENT
+        return Change.NONE if header == delivered.header else Change.HEADER
 
     def close(self) -> None:
         """Close the descriptor. Does nothing if it is closed already."""
@@ -251,7 +251,7 @@ class FileTail:
         self.judge(expected)
         if data:
             events.append(Grew(file, self.offset, data))
-            self._checksum = crc32(data[max(0, head.limit - self.offset) :], self._checksum)
+            self._checksum = crc32(data[max(0, head.rewritable_bytes - self.offset) :], self._checksum)
             self.offset = end
         if found != expected:
             head.delivered = found[: len(expected)]
@@ -296,18 +296,18 @@ def open_arrival(
     return tail
 
 
-def has_changed(path: str, real_root: str, rewritable_bytes: int, delivered: Delivered) -> bool:
-    """Whether a file no longer begins with the bytes that were delivered of it. Blocks.
+def change_of(path: str, real_root: str, rewritable_bytes: int, delivered: Delivered) -> Change:
+    """Compare a file with the bytes that were delivered of it. Blocks.
 
-    True as well if it cannot be read: the error is reported when it is opened. A file that is gone has not changed.
+    A file that cannot be read counts as changed: the error is reported when it is opened. One that is gone does not.
     """
     tail = open_file(path, real_root, rewritable_bytes)
     if not isinstance(tail, FileTail):
-        return tail is not None
+        return Change.NONE if tail is None else Change.CONTENT
     try:
-        return not tail.begins_with(delivered)
+        return tail.change_since(delivered)
     except OSError:
-        return True
+        return Change.CONTENT
     finally:
         tail.close()
 
