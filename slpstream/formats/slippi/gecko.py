@@ -137,7 +137,6 @@ class GeckoListFinder:
         self.done = False
         """Whether further bytes cannot change the answer."""
         self._buffer = b""
-        self._base = 0
         self._widths: Sequence[int] | None = None
         self._parts = bytearray()
 
@@ -160,7 +159,7 @@ class GeckoListFinder:
         if width is None or len(self._buffer) < start + width:
             return None
         payloads = read_event_payloads(self._buffer[start : start + width])
-        self._base, self._buffer = start + width, self._buffer[start + width :]
+        self._buffer = self._buffer[start + width :]
         self.done = not payloads.widths[MESSAGE_SPLITTER]
         return payloads.widths
 
@@ -175,7 +174,7 @@ class GeckoListFinder:
                 self._take_part(block(self._buffer, start, end))
             elif command not in (GAME_START, GECKO_LIST, EVENT_PAYLOADS):
                 self.done = True
-        self._buffer, self._base = self._buffer[past:], self._base + past
+        self._buffer = self._buffer[past:]
         if self._buffer and not widths[self._buffer[0]]:
             self.done = True  # the events end here
 
