@@ -390,8 +390,8 @@ class Station:
             if unwritten.game is not None:
                 self._games.put(file, unwritten.game)
         else:
-            # A file written in one go that changes while the station runs is another game, and not an old one.
-            is_another = self.channel.settled and of_name(file.path.name).written_whole
+            # A file written in one go has another game once its bytes have changed, and that game is not an old one.
+            is_another = event.changed and of_name(file.path.name).written_whole
             self._follow(file, existed=event.existed and not is_another)
 
     def _follow(self, file: TailedFile, *, existed: bool) -> FollowedFile:
