@@ -18,7 +18,7 @@ def test_changed_file_loses_its_own_games_only(inodes: tuple[int, int]) -> None:
     reader: Any = None
     games = GamesByFile()
     files = [TailedFile(Path(f"{inode}{i}.slp"), FileIdentity(7, inode), 0, 0) for i, inode in enumerate(inodes)]
-    held = [Game(str(number), reader, ring_bytes=1, order=number) for number in range(3)]
+    held = [Game(str(number), reader, ring_bytes=1, order=(number, 0, "")) for number in range(3)]
     games.put(files[0], held[0])
     games.put(files[0], held[1])
     games.put(files[1], held[2])
