@@ -105,8 +105,10 @@ class Assembler:
         """The latest sending of the highest frame number."""
         self.first: int | None = None
         """The number of the first frame."""
-        self.gone: dict[int, Any] = {}
-        """The last Post-Frame Updates of players that later frames lack, by player index."""
+        self.gone: Mapping[int, Any] = {}
+        """The last Post-Frame Updates, before `last`, of players that later sendings lack, by player index."""
+        self._gone: Mapping[int, Any] = {}
+        """The same up to the newest sending. Replaced, never changed."""
         self._repeated = False
         """Whether the first frame number came again `MAX_REPEATS` times before there was another one."""
         self._first_again: list[int] = []
@@ -126,7 +128,6 @@ class Assembler:
         twin._revisions = self._revisions.copy()
         twin._pending = list(self._pending)
         twin._first_again = list(self._first_again)
-        twin.gone = dict(self.gone)
         return twin
 
     def frame_start(self, event: Any, end: int) -> None:
@@ -231,7 +232,8 @@ class Assembler:
         The characters of the frame before are not known: only those of the next frame say when it is complete.
         """
         self._known_players = self._known_followers = set()
-        self.first, self.last, self._repeated, self.gone = frames.first, frames.last, frames.repeated, dict(frames.gone)
+        self.first, self.last, self._repeated = frames.first, frames.last, frames.repeated
+        self.gone = self._gone = frames.gone
         self._next = 0 if self.first is None else self.first + 1
 
     @property
@@ -349,12 +351,13 @@ class Assembler:
         self._newest = frame
         self.out.append(frame)
         if self.last is None or frame.number >= self.last.number:
-            self.last = frame
+            self.last, self.gone = frame, self._gone
 
     def _note_gone(self, players: Set[int]) -> None:
         """Keep the Post-Frame Updates of the players of the newest sending that are not in the next one."""
         shown = {} if self._newest is None else self._newest.entry.players
-        self.gone |= {index: player.post for index, player in shown.items() if index not in players and player.post}
+        gone = {index: player.post for index, player in shown.items() if index not in players}
+        self._gone = {index: post for index, post in {**self._gone, **gone}.items() if post}
 
     def _drop_open(self) -> None:
         self._number = None

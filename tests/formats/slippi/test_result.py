@@ -231,6 +231,27 @@ def test_preview_of_a_last_frame_before_3_0(*, is_late: bool) -> None:
     assert_agree(data)
 
 
+@pytest.mark.parametrize("method", [TIME, GAME])
+def test_sendings_after_that_of_the_last_frame_do_not_decide(method: int) -> None:
+    """An older frame is sent again by a rollback, and in that sending a player dies who did not."""
+    game = Built((3, 12, 0)).frames(-123, -121).frames(-120, -120, players=(0,))
+    updates = [post(-121), post(-121, 1, stocks_remaining=0, action_state_id=DYING)]
+    game.add(start(-121), pre(-121), pre(-121, 1), *updates, bookend(-121)).frames(-122, -122, players=(0,))
+    data = game.end(method).closed()
+    _, end = end_of(data)
+    assert [winner.player_index for winner in end.winners] == ([0] if method == GAME else [])
+    assert_agree(data)
+
+
+def test_player_without_an_update_in_the_sending_before_has_unknown_stocks() -> None:
+    game = Built((3, 12, 0)).frames(-123, -122).frames(-121, -121, players=(0,))
+    game.add(start(-120), pre(-120), pre(-120, 1), post(-120), bookend(-120)).frames(-119, -119, players=(0,))
+    data = game.end(TIME).closed()
+    _, end = end_of(data)
+    assert set(end.standings) == {0}
+    assert_agree(data)
+
+
 def test_placements_that_no_game_has_do_not_decide() -> None:
     """A build between 3.12 and 3.13 wrote 16 for the first place and 17 for the second."""
     game = Built().frames(-123, -120)
