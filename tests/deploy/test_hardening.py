@@ -54,7 +54,7 @@ def test_read_only_root_loses_no_messages(writable: bool, tmp_path: Path) -> Non
     """Once with a writable state folder, as in the unit, and once with no writable folder at all."""
     folder, state = tmp_path / "replays", tmp_path / "state"
     folder.mkdir()
-    state.mkdir()
+    state.mkdir(0o700)
     bind = ("--bind", str(state), str(state)) if writable else ()
     wrapper = ("bwrap", "--die-with-parent", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", *bind)
     skip_unless_permitted(*wrapper)

@@ -424,6 +424,18 @@ def test_rename_inside_the_folder_keeps_the_file(
     assert driver.live() == {target: record}
 
 
+@pytest.mark.not_on_windows("Wine keeps the name of a deleted file until it is closed, as Windows did before 10")
+def test_file_moved_away_after_its_name_was_taken_is_given_up_soon(game: Path, start: Start) -> None:
+    """The scans that look for it under another name do not wait for their turn."""
+    driver = start()
+    driver.settle()
+    before = driver.only()
+    move_out_and_create(game)
+    driver.settle()
+    assert isinstance(before.error, Replaced)
+    assert bytes(driver.only().data) == HEADER + b"new"
+
+
 def test_two_files_swap_names(root: Path, start: Start) -> None:
     a, b = write(root / "a.slp", b"aaa"), write(root / "b.slp", b"bbb")
     driver = start()
