@@ -132,6 +132,7 @@ def test_a_set_is_assigned_called_and_started(browser: Browser, tmp_path: Path, 
         daemon.until(lambda: double.sets["other"].station == STATION_2, LONG_MS / 1000)
         expect(other).to_contain_text("setup-2 · Losers Final")
         assert other.get_by_role("option").all_text_contents() == ["Move to another station", "setup-1"]
+        settle(page)  # sets with a station come first
         other.get_by_role("button", name="Call").click()
         expect(other).to_contain_text("called")
         expect(other.get_by_role("button", name="Call")).to_be_hidden()
@@ -192,6 +193,7 @@ class Bracket:
         self.queue = [entry("b", "Mika", "Juno")]
         self.sets = [bracket_set("2", "Orla", "Quill")]
         self.sent: list[Any] = []
+        self.trouble = ""
         page.route("**/v1/bracket", self._answer)
         page.route("**/v1/bracket/sets", self._answer)
 
@@ -199,8 +201,20 @@ class Bracket:
         if route.request.method == "POST":
             self.sent.append(route.request.post_data_json)
         state = {"configured": True, "connected": True, "reads": True, "kind": "start.gg", "queue": self.queue}
+        state |= {"stations": ["main"], "trouble": self.trouble}
         asks_for_sets = route.request.method == "GET" and route.request.url.endswith("/sets")
         route.fulfill(json=self.sets if asks_for_sets else state)
+
+
+def settle(page: Page) -> None:
+    """Wait until the buttons of a set that was moved work again."""
+    page.wait_for_timeout(700)
+
+
+def press(page: Page, button: Locator) -> None:
+    """Press a button, and wait until what it sends was answered."""
+    with page.expect_response(lambda response: response.request.method == "POST"):
+        button.click()
 
 
 def test_a_set_that_appears_above_takes_no_press(page: Page, empty_daemon: DaemonProcess) -> None:
@@ -238,10 +252,34 @@ def test_a_set_that_appears_above_takes_no_press(page: Page, empty_daemon: Daemo
     report = card(page, "queue", "Mika").get_by_role("button", name="Report", exact=True)
     report.click()
     assert bracket.sent == []
-    report.click()
-    page.wait_for_timeout(0)
+    press(page, report)
     assert asked == ["Report this result? Mika 3 – Juno 1"] * 2
     assert [each["setId"] for each in bracket.sent] == ["b"]
-    page.wait_for_timeout(700)
-    call.click()
+    settle(page)
+    press(page, call)
     assert [each.get("do") for each in bracket.sent] == ["confirm", "call"]
+
+
+def test_a_message_that_appears_above_takes_no_press(page: Page, empty_daemon: DaemonProcess) -> None:
+    """It moves all buttons, and those of the sets do nothing for a moment."""
+    bracket = Bracket(page)
+    page.set_viewport_size(PHONE)
+    page.goto(f"{empty_daemon.url}/bracket")
+    orla = card(page, "sets", "Orla")
+    orla.get_by_role("combobox").select_option("main")
+    page.evaluate(
+        """() => new MutationObserver(() => {
+            if (!document.querySelector(".trouble").hidden && window.pressed === undefined) {
+                const buttons = [...document.querySelectorAll(".sets .card button")].filter(({ disabled }) => !disabled);
+                window.pressed = buttons.map((button) => [button.textContent, button.click()][0]);
+            }
+        }).observe(document.querySelector(".trouble"), { attributes: true })"""
+    )
+    bracket.trouble = "does not answer"
+    expect(page.locator(".trouble")).to_have_text("start.gg does not answer", timeout=LONG_MS)
+    page.wait_for_function("() => window.pressed !== undefined")
+    assert len(page.evaluate("() => window.pressed")) == 3
+    settle(page)
+    assert bracket.sent == []
+    press(page, orla.get_by_role("button", name="Call"))
+    assert [each["do"] for each in bracket.sent] == ["call"]

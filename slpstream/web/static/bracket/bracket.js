@@ -242,7 +242,8 @@ function drawSet(card, found) {
   const stations = /** @type {string[]} */ (state.stations ?? []).filter((each) => each !== found.station);
   if (filled && found.state !== "done" && stations.length > 0) {
     const options = stations.map((each) => element("option", each, { value: each }));
-    const press = (/** @type {string} */ value) => act(id, "v1/bracket/sets", { set: found.id, do: "assign", station: value });
+    const assign = (/** @type {string} */ station) => act(id, "v1/bracket/sets", { set: found.id, do: "assign", station });
+    const press = (/** @type {string} */ value) => isSettled() && assign(value);
     actions.append(choice(text(found.station ? "bracket.move_to" : "bracket.assign_to"), options, text("bracket.assign"), press, disabled));
   }
   const station = found.station ?? found.bracketStation ?? "";
@@ -292,9 +293,21 @@ function places() {
   }));
 }
 
-function draw() {
-  const focused = document.activeElement;
+/** Changes the page, and notes which cards that has moved. @param {() => void} change */
+function notingMoves(change) {
   const before = places();
+  change();
+  if (before.size > 0) {
+    places().forEach((place, card) => place !== before.get(card) && movedAt.set(card, performance.now()));
+  }
+}
+
+function draw() {
+  notingMoves(drawAll);
+}
+
+function drawAll() {
+  const focused = document.activeElement;
   const queue = /** @type {Json[]} */ (state.queue);
   const waiting = queue.filter((entry) => WAITING.includes(entry.state) || entry.changed);
   const others = queue.filter((entry) => !waiting.includes(entry));
@@ -309,9 +322,6 @@ function draw() {
   find(".other").hidden = others.length === 0;
   find(".sets").hidden = open.length === 0;
   find(".dry").hidden = !state.configured || !state.dryRun;
-  if (before.size > 0) {
-    places().forEach((place, card) => place !== before.get(card) && movedAt.set(card, performance.now()));
-  }
   if (focused !== null && !focused.isConnected) {
     find("#queue").focus({ preventScroll: true }); // the pressed button is gone: the keyboard goes on from here
   } else if (focused instanceof HTMLElement && focused !== document.activeElement) {
@@ -325,13 +335,16 @@ function draw() {
  */
 function showTrouble(problem, fragment = "") {
   const trouble = find(".trouble");
-  trouble.hidden = problem === "";
-  if ((trouble.firstChild?.textContent ?? "") !== problem) {
+  if ((trouble.firstChild?.textContent ?? "") === problem) {
+    return;
+  }
+  notingMoves(() => {
+    trouble.hidden = problem === "";
     trouble.textContent = problem;
     if (fragment !== "") {
       trouble.append(" ", element("a", text("login.log_in"), { href: new URL(fragment, base).href }));
     }
-  }
+  });
 }
 
 /** @param {string} path */
