@@ -81,17 +81,6 @@ export function nameOf(set, player) {
 }
 
 /**
- * The set that a game belongs to: this one if it has the game, or if it does not list its games.
- * @param {SetScore | null} set
- * @param {string | undefined} gameId
- */
-export function setOfGame(set, gameId) {
-  const { games, gameId: newest } = set ?? {};
-  const ids = games?.flatMap((game) => [game, ...(game.suddenDeaths ?? [])]).map((game) => game.gameId);
-  return ids === undefined || newest === undefined || ids.includes(gameId ?? "") ? set : null;
-}
-
-/**
  * The player indexes of the side that the operator has made the winner of a game; `null` if the game's own result is valid.
  * @param {SetScore | null} set
  * @param {string} gameId

@@ -5,7 +5,6 @@
  * Changes by other operators appear as they are made, except in a field that is being edited.
  */
 
-import { setOfGame } from "../set_score.js";
 import { stageOf, teamOf } from "../slippi.js";
 import { fillTexts, text } from "../texts/texts.js";
 import { ChangeList } from "./change_list.js";
