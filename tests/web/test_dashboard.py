@@ -20,6 +20,7 @@ from slpstream.web import schemas
 from tests.browsers.pages import LONG_MS, PHONE, WIDE, WatchedPage, open_page
 from tests.daemons.demo import Demo, demo
 from tests.daemons.process import DaemonProcess, configured, running
+from tests.formats.slippi.renumbered import renumbered
 from tests.synthetic.match import synthetic_match
 from tests.web import setups
 
@@ -235,6 +236,21 @@ def test_game_at_two_stations_is_shown_at_the_one_where_it_has_ended(page: Page,
         expect(page.locator("[data-station=whole]").first).to_contain_text(winner)
         page.goto(f"{daemon.url}/scenes/game-result/whole")
         expect(page.locator(".outcome")).to_have_text(winner)
+
+
+def test_listed_game_with_high_frame_numbers_is_shown_from_its_first_frame(page: Page, tmp_path: Path) -> None:
+    """As in Slo-Mo Melee. The list knows the last frame of a game, and its stats, which arrive later, the first one."""
+    first = 262_433
+    game = renumbered(synthetic_match(seed=3, stocks=1, stage_id=2), lambda number: number + 123 + first)
+    (tmp_path / "Game_1.slp").write_bytes(game)
+    with running(tmp_path) as daemon:
+        daemon.wait_ready()
+        page.goto(f"{daemon.url}/")
+        page.locator(".games .game .open").click()
+        expect(page.locator(".panel stage-view")).to_be_visible(timeout=LONG_MS)
+        slider = page.locator(".panel replay-bar [type=range]")
+        expect(slider).to_have_attribute("min", str(first))
+        expect(slider).to_have_value(str(first))
 
 
 def test_names_and_order_of_the_operator_are_shown_everywhere(page: Page, tmp_path: Path) -> None:

@@ -53,6 +53,15 @@ export function summaryPlayers(game, set = null) {
 }
 
 /**
+ * The names to show by player index, for `Game.names`.
+ * @param {{index: number, name?: string}[]} [players]  As the daemon's lists have them.
+ * @returns {Map<number, string>}
+ */
+export function shownNames(players = []) {
+  return new Map(players.map(({ index, name = "" }) => [index, name]));
+}
+
+/**
  * The name of a stage, character and so on, or else its kind and id.
  * @param {Thing | undefined} thing
  * @param {string} format  That of the game: the daemon's names are English, and Melee's have others in the reader's language.

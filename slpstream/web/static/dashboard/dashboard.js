@@ -19,7 +19,7 @@ import { clone, fill, find, setAttribute, setText, element } from "./dom.js";
 import { GameDetail, StationDetail } from "./detail.js";
 import { FirstRun } from "./first_run.js";
 import { setUpFooter } from "./footer.js";
-import { endOf, gameOf, timesOf } from "./listed_game.js";
+import { endOf, gameOf, timesOf, withNames } from "./listed_game.js";
 import { GameSearch } from "./game_search.js";
 import { Login } from "./login.js";
 import { Match } from "./match.js";
@@ -350,8 +350,11 @@ function noteOf(station, game, state) {
  */
 function gameOn({ id }, state) {
   const { game } = feed.station(id);
-  const item = game === null && state !== "playing" && state !== "stalled" ? daemon.lastGame(id) : null;
-  return item === null ? game : gameOf(item);
+  const last = daemon.lastGame(id);
+  if (game !== null || last === null || state === "playing" || state === "stalled") {
+    return withNames(game, last);
+  }
+  return gameOf(last);
 }
 
 /**

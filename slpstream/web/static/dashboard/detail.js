@@ -12,7 +12,7 @@ import { clone, find, setAttribute, setText } from "./dom.js";
 import { FinishedGame } from "./finished_game.js";
 import { GameSummary } from "./game_summary.js";
 import { InstantReplay, STAGE_FIELDS } from "./instant_replay.js";
-import { gameOf, timesOf } from "./listed_game.js";
+import { gameOf, timesOf, withNames } from "./listed_game.js";
 import { MomentsPanel } from "./moments.js";
 import { Match, PercentHistory } from "./match.js";
 import { OnAirButton } from "./on_air.js";
@@ -203,7 +203,7 @@ export class StationDetail {
   #drawGame(daemon, isPlaying) {
     const root = this.#root;
     const match = (this.#match.game === null && !isPlaying ? this.#unseenGame(daemon) : null) ?? this.#match;
-    const { game } = match;
+    const game = withNames(match.game, daemon.lastGame(this.#station));
     const ended = game !== null && game.end !== null;
     const melee = game?.format === FORMAT;
     const set = setOf(game, this.#setPanel.set);
@@ -225,7 +225,7 @@ export class StationDetail {
     const summary = /** @type {GameSummary} */ (find("game-summary", root));
     summary.hidden = !melee;
     const now = performance.now();
-    const state = `${game?.gameId} ${ended} ${players.map(({ name }) => name)}`;
+    const state = `${game?.gameId} ${ended} ${players.map(({ name }) => name)} ${arrivals()}`;
     if (game !== null && melee && (now - this.#summaryAt > SUMMARY_MS || state !== this.#summaryKey)) {
       this.#summaryAt = now;
       this.#summaryKey = state;
@@ -309,7 +309,8 @@ export class GameDetail {
     }
     const game = gameOf(item, stats);
     const players = playersOf(game);
-    const watched = game.format === FORMAT && game.end !== null ? game : null;
+    const hasLoaded = this.#finished.item !== null; // before that, the first frame is not known
+    const watched = hasLoaded && game.format === FORMAT && game.end !== null ? game : null;
     this.#replay.draw(watched, game.frame ?? -Infinity, (path) => daemon.get(path), stats);
     find("stage-view", root).hidden = this.#replay.game === null || find("replay-bar", root).hidden;
     const station = daemon.stations.find(({ id }) => id === item.station)?.name ?? item.station ?? "";
@@ -336,7 +337,7 @@ export class GameDetail {
       summary.show({ players, history, stats, toFrame: history.lastFrame, ended: true });
     }
     const hasStats = !melee || (stats !== null && this.#controllers.hasArrived && !this.#replay.isLoading);
-    this.#curtain.draw((this.#finished.item !== null && hasStats) || this.#finished.note !== "");
+    this.#curtain.draw((hasLoaded && hasStats) || this.#finished.note !== "");
   }
 }
 

@@ -1,5 +1,7 @@
 /** Converts a game of `/v1/games` to the shape of a live game, so that both are displayed by the same code. */
 
+import { shownNames } from "../summary.js";
+
 /**
  * @typedef {import("../slpstream.js").Game} Game
  * @typedef {Record<string, any>} Item  A game of the list, or a single game, which also has `settings` and `end`.
@@ -26,11 +28,22 @@ export function gameOf(item, stats = null) {
     frame: item.lastFrame ?? stats?.lastFrame ?? null,
     players: new Map(stats !== null ? lastLives(stats) : item.standings ? lastValues(item.standings) : unknownValues(settings)),
     scores: new Map(scoresOf(item)),
-    names: new Map((item.players ?? []).map((/** @type {any} */ { index, name = "" }) => [index, name])),
+    names: shownNames(item.players),
     end: over
       ? { reason: item.reason, winners, gameEnd: item.end?.gameEnd ?? null, durationSeconds, tied: item.summary?.tied ?? false }
       : null,
   });
+}
+
+/**
+ * A game of the stream with the names that lists have for its players, because the stream has those of the newest set alone.
+ * @template {Game | null} T
+ * @param {T} game
+ * @param {Item | null} item  The last game of the station.
+ * @returns {T}
+ */
+export function withNames(game, item) {
+  return game !== null && game.gameId === item?.gameId ? { ...game, names: shownNames(item.players) } : game;
 }
 
 /** Clocks that differ by less than this agree, in milliseconds. */

@@ -29,8 +29,7 @@ function draw({ element, state, results }) {
   if (gameId === "") {
     return false;
   }
-  const fetched = results.game(gameId);
-  const game = fetched?.end || current?.gameId !== gameId ? fetched : current;
+  const game = results.known(gameId, current);
   if (game === null || !canShow(game) || game.end === null) {
     return false;
   }

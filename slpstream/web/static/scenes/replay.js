@@ -18,6 +18,7 @@ import { placeWords } from "./words.js";
 /**
  * @typedef {import("../slpstream.js").Game} Game
  * @typedef {{gameId: string, frame: number}} Scene  The frame in which the stock was lost.
+ * @typedef {Scene & {game: Game, replay: Replay}} ShownScene
  */
 
 const BEFORE_FRAMES = 300;
@@ -29,7 +30,7 @@ const TAG_REM = 1.5;
 
 /** @type {import("../dashboard/stage_view.js").StageView | null} */
 let stage = null;
-/** @type {(Scene & {replay: Replay}) | null} */
+/** @type {ShownScene | null} */
 let shown = null;
 
 openBoard({ topics: ["game", "event"], draw });
@@ -43,13 +44,14 @@ function draw({ element, state, results }) {
   if (wanted === null) {
     return shown !== null;
   }
-  const game = current?.gameId === wanted.gameId ? current : results.game(wanted.gameId);
+  const game = results.known(wanted.gameId, current);
   if (game === null || game.format !== "slippi") {
     return false;
   }
   if (shown?.gameId !== wanted.gameId || shown.frame !== wanted.frame) {
-    shown = { ...wanted, replay: open(element, game, wanted, results) };
+    shown = open(element, game, wanted, results);
   }
+  shown.game = game;
   const set = setOf(game, state.view.set);
   if (stage !== null) {
     stage.set = set;
@@ -93,6 +95,7 @@ function lastLossOf(gameId, results) {
  * @param {Game} game
  * @param {Scene} scene
  * @param {import("./results.js").Results} results
+ * @returns {ShownScene}
  */
 function open(element, game, scene, results) {
   if (stage === null) {
@@ -105,10 +108,11 @@ function open(element, game, scene, results) {
   }
   const from = Math.max(FIRST_FRAME, scene.frame - BEFORE_FRAMES);
   const last = Math.max(from + 1, Math.min(scene.frame + AFTER_FRAMES, game.frame ?? scene.frame));
+  const opened = { ...scene, game };
   const replay = new Replay(
     {
       get: results.get,
-      game: () => game,
+      game: () => opened.game,
       fields: STAGE_FIELDS,
       last: () => last,
       onChange: () => {},
@@ -125,5 +129,5 @@ function open(element, game, scene, results) {
   );
   replay.speed = SPEED;
   stage.match = replay;
-  return replay;
+  return Object.assign(opened, { replay });
 }

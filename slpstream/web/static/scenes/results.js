@@ -4,6 +4,8 @@
  * daemon has refused for a minute is not asked for any more.
  */
 
+import { shownNames } from "../summary.js";
+
 /**
  * @typedef {import("../slpstream.js").Game} Game
  * @typedef {import("../slpstream_types.js").Stats} Stats
@@ -37,6 +39,22 @@ export class Results {
    */
   game(gameId) {
     return this.#fetched(`v1/games/${encodeURIComponent(gameId)}`, isOver, gameOf);
+  }
+
+  /**
+   * A game as far as it is known: from the daemon if it has ended there, because only the daemon has the names of earlier
+   * sets, and otherwise the current one.
+   * @param {string} gameId
+   * @param {Game | null} current  The game of the station, as the stream describes it.
+   * @returns {Game | null}
+   */
+  known(gameId, current) {
+    const live = current?.gameId === gameId ? current : null;
+    if (live !== null && live.end === null) {
+      return live;
+    }
+    const fetched = this.game(gameId);
+    return fetched?.end ? fetched : (live ?? fetched);
   }
 
   /**
@@ -135,7 +153,7 @@ export async function askDaemon(path, token) {
  * @returns {Game}
  */
 function gameOf(body) {
-  const { gameId, format, rate, settings, summary, lastFrame, winners, reason, durationSeconds, end } = body;
+  const { gameId, format, rate, settings, summary, players, lastFrame, winners, reason, durationSeconds, end } = body;
   const { gameEnd = null, tied = false } = end ?? {};
   const won = end?.winners ?? winners.map((/** @type {number} */ playerIndex) => ({ playerIndex, position: 0 }));
   return {
@@ -147,6 +165,7 @@ function gameOf(body) {
     frame: lastFrame ?? null,
     players: new Map(),
     scores: new Map(),
+    names: shownNames(players),
     end: isOver(body) ? { reason, winners: won, gameEnd, durationSeconds: durationSeconds ?? null, tied } : null,
   };
 }
