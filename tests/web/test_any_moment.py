@@ -15,10 +15,11 @@ from typing import Any
 
 import playwright.sync_api
 import pytest
-from playwright.sync_api import Browser, Page, Route, expect
+from playwright.sync_api import Browser, Page, expect
 
 from slpstream.formats.slippi import names as melee
 from slpstream.simulate.bundled import as_another_game
+from tests.browsers.held import Held
 from tests.browsers.pages import LONG_MS, WatchedPage, open_page, screenshot
 from tests.daemons.configuration import configuration
 from tests.daemons.process import DaemonProcess
@@ -287,26 +288,6 @@ def play(venue: Venue) -> Iterator[str]:
     correct_set(venue.daemon, "station", {"newSet": True})
     correct_set(venue.daemon, "station", {"names": {"0": "Orla", "1": "Quill"}})
     yield "next set"
-
-
-class Held:
-    """Requests of a page that go on to its other routes when they are let go."""
-
-    def __init__(self, page: Page, *patterns: str) -> None:
-        self._waiting: list[Route] | None = []
-        for pattern in patterns:
-            page.route(pattern, self._take)
-
-    def _take(self, route: Route) -> None:
-        if self._waiting is None:
-            route.fallback()
-        else:
-            self._waiting.append(route)
-
-    def let_go(self) -> None:
-        waiting, self._waiting = self._waiting or [], None
-        for route in waiting:
-            route.fallback()
 
 
 DRAWN = """() => [...document.querySelectorAll("main *")].filter((each) => each.checkVisibility()).flatMap((each) => {

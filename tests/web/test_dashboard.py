@@ -17,6 +17,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from slpstream.game.described import DescribedGame
 from slpstream.web import schemas
+from tests.browsers.held import Held
 from tests.browsers.pages import LONG_MS, PHONE, WIDE, WatchedPage, open_page
 from tests.daemons.demo import Demo, demo
 from tests.daemons.process import DaemonProcess, configured, running
@@ -239,18 +240,26 @@ def test_game_at_two_stations_is_shown_at_the_one_where_it_has_ended(page: Page,
 
 
 def test_listed_game_with_high_frame_numbers_is_shown_from_its_first_frame(page: Page, tmp_path: Path) -> None:
-    """As in Slo-Mo Melee. The list knows the last frame of a game, and its stats, which arrive later, the first one."""
+    """As in Slo-Mo Melee: its stats, which arrive later than the list, say which one that is.
+
+    Nothing is shown until that frame has arrived.
+    """
     first = 262_433
     game = renumbered(synthetic_match(seed=3, stocks=1, stage_id=2), lambda number: number + 123 + first)
     (tmp_path / "Game_1.slp").write_bytes(game)
     with running(tmp_path) as daemon:
         daemon.wait_ready()
         page.goto(f"{daemon.url}/")
-        page.locator(".games .game .open").click()
+        held = Held(page, "**/frames?*")
+        with page.expect_response("**/stats"), page.expect_response("**/controllers"):
+            page.locator(".games .game .open").click()
+        page.wait_for_timeout(300)
+        expect(page.locator(".panel.loading")).to_have_count(1, timeout=1000)
+        held.let_go()
         expect(page.locator(".panel stage-view")).to_be_visible(timeout=LONG_MS)
-        slider = page.locator(".panel replay-bar [type=range]")
-        expect(slider).to_have_attribute("min", str(first))
-        expect(slider).to_have_value(str(first))
+        bar = page.locator(".panel replay-bar")
+        expect(bar).to_have_attribute("data-waiting", "false")
+        expect(bar.locator("[type=range]")).to_have_value(str(first))
 
 
 def test_names_and_order_of_the_operator_are_shown_everywhere(page: Page, tmp_path: Path) -> None:

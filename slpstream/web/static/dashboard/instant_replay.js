@@ -68,7 +68,7 @@ export class InstantReplay {
 
   /** Whether a replay was opened whose frame has not arrived yet. */
   get isLoading() {
-    return this.#replay !== null && this.#replay.game === null && !this.#replay.missing;
+    return this.#replay !== null && this.#replay.waiting && !this.#replay.missing;
   }
 
   /** Returns to the live game, if there is one. */

@@ -1,0 +1,25 @@
+"""Requests of a page that arrive late."""
+
+from __future__ import annotations
+
+from playwright.sync_api import Page, Route
+
+
+class Held:
+    """Requests of a page that go on to its other routes when they are let go."""
+
+    def __init__(self, page: Page, *patterns: str) -> None:
+        self._waiting: list[Route] | None = []
+        for pattern in patterns:
+            page.route(pattern, self._take)
+
+    def _take(self, route: Route) -> None:
+        if self._waiting is None:
+            route.fallback()
+        else:
+            self._waiting.append(route)
+
+    def let_go(self) -> None:
+        waiting, self._waiting = self._waiting or [], None
+        for route in waiting:
+            route.fallback()
