@@ -191,3 +191,23 @@ def test_pages_count_time_from_the_first_frame() -> None:
         [{"lastFrame": 263_696, "playableFrameCount": 1179}, {"lastFrame": 1140, "playableFrameCount": 1179}, None],
     )
     assert found == {"starts": [262_556, 0, 0], "clocks": ["8:00", "7:50", "0:00", ""]}
+
+
+@needs_node
+def test_names_of_a_set_are_preferred_to_those_that_the_daemon_had_for_a_game() -> None:
+    """They may have been taken back since; a game of an earlier set keeps those that the daemon had."""
+    found = run(
+        """
+        const { gamePlayers } = await import("./slippi.js");
+        const { summaryPlayers } = await import("./summary.js");
+        const players = [{ playerIndex: 0, port: 1 }];
+        const game = {
+          format: "slippi", settings: { players }, summary: { players: [{ index: 0 }] },
+          players: new Map(), scores: null, names: new Map([[0, "Mika"]]),
+        };
+        const sets = [null, { players }, { players: [{ ...players[0], name: "Juno" }] }];
+        return sets.map((set) => [gamePlayers(game, set)[0].name, summaryPlayers(game, set)[0].name]);
+        """,
+        None,
+    )
+    assert found == [["Mika", "Mika"], ["P1", "P1"], ["Juno", "Juno"]]

@@ -105,7 +105,7 @@ export function gamePlayers(game, set = null) {
     };
     return {
       ...player,
-      name: nameOf(set, player) || game.names?.get(player.index) || player.name,
+      name: nameOf(set, player) || (set === null && game.names?.get(player.index)) || player.name,
       characterId,
       character: characterOf(characterId) || text("game.character", { id: String(characterId) }),
       costume: character?.costumes[setup.characterColor] ?? "",

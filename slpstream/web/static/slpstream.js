@@ -49,7 +49,8 @@
  * @property {number | null} frame          Number of the newest frame; `null` before the first one.
  * @property {Map<number, Record<string, any>>} players
  *     By player index: the newest frame with this player. Eliminated players keep their last frame.
- * @property {Map<number, string>} [names]  Names to show by player index, as the daemon's lists have them; empty if unknown.
+ * @property {Map<number, string>} [names]  Names to show by player index, as the daemon's lists have them, for games of
+ *     earlier sets; empty if unknown.
  * @property {Map<number, number> | null} scores  Scores in the game by player index; empty unless it is played for a score.
  * @property {GameResult | null} end        `null` while the game is running.
  *

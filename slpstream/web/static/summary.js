@@ -38,7 +38,7 @@ export function summaryPlayers(game, set = null) {
     const identity = { index, port, name: name || tag || `P${port}`, connectCode: code };
     return {
       ...identity,
-      name: nameOf(set, identity) || game.names?.get(index) || identity.name,
+      name: nameOf(set, identity) || (set === null && game.names?.get(index)) || identity.name,
       characterId: NO_CHARACTER,
       character: thingText(character, game.format),
       costume: "",
