@@ -68,7 +68,8 @@ def item(number: int, percents: tuple[float, float] = (134.7, 0.0)) -> dict[str,
     game = station(number)["game"]
     standings = {str(i): {"stocks": 2 - 2 * i, "percent": percent} for i, percent in enumerate(percents)}
     times = {"startedAt": "2025-02-03T14:05:06Z", "endedAt": f"2025-02-03T15:{number % 60:02}:06Z"}
-    return {**game, **times, "station": f"s{number}", "reason": "game_end", "winners": [0], "standings": standings}
+    recorded = {"station": f"s{number}", "stations": [f"s{number}"]}
+    return {**game, **times, **recorded, "reason": "game_end", "winners": [0], "standings": standings}
 
 
 @contextmanager
