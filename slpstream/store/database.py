@@ -198,7 +198,10 @@ def is_wrong_content(error: sqlite3.Error) -> bool:
 
 
 def release_cursors(error: BaseException) -> None:
-    """Drop the cursors that the frames of an error keep. On Windows, a file cannot be set aside while one is open."""
+    """Drop the cursors that the frames of an error keep. On Windows, a file cannot be set aside while one is open.
+
+    Frames that still run keep theirs, so callers that set the file aside use no cursor beyond a statement.
+    """
     for each in (error, error.__cause__):
         if each is not None:
             traceback.clear_frames(each.__traceback__)

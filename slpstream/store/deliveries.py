@@ -165,7 +165,7 @@ class DeliveryStore(QueueDatabase):
                 "SELECT id, station, key, event, body, stored_at_ms FROM deliveries WHERE id IN"
                 " (SELECT min(id) FROM deliveries WHERE webhook = ? GROUP BY station) ORDER BY id",
                 (webhook,),
-            )
+            ).fetchall()
             return [StoredDelivery(*row) for row in rows]
 
     def remove(self, id: int) -> None:

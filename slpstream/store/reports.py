@@ -61,7 +61,7 @@ class ReportStore(QueueDatabase):
     def entries(self, bracket: str) -> list[bytes]:
         """The bodies of all entries of a bracket, oldest first."""
         with self._transaction() as connection:
-            rows = connection.execute("SELECT body FROM entries WHERE bracket = ? ORDER BY id", (bracket,))
+            rows = connection.execute("SELECT body FROM entries WHERE bracket = ? ORDER BY id", (bracket,)).fetchall()
             return [body for (body,) in rows]
 
     def keep(self, bracket: str, entries: Sequence[ReportEntry], now_ms: int) -> None:
