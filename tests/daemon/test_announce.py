@@ -325,3 +325,38 @@ def test_own_broadcast_does_not_become_a_station(tmp_path: Path) -> None:
             other.sendto(datagram, ("127.0.0.1", port))
         daemon.until(lambda: "Wii-7" in [each["id"] for each in daemon.get("/v1/stations")["stations"]])
         assert [each["id"] for each in daemon.get("/v1/stations")["stations"]] == ["main", "Wii-7"]
+
+
+@pytest.mark.slow
+def test_forged_calls_take_a_place_only_for_a_while(tmp_path: Path) -> None:
+    """Consoles that call and never answer take all places. Another console gets one, and the operator can clear one."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+
+    def call(nick: str, number: int) -> None:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as console:
+            console.bind((f"127.86.{os.getpid() & 0xFF}.{number}", 0))
+            console.sendto(discovery.write_call(nick, f"00:17:ab:00:00:{number:02x}"), ("127.0.0.1", port))
+
+    text = f"[relay]\ndiscovery = true\ndiscovery_host = '127.0.0.1'\ndiscovery_port = {port}\n"
+    with configured(tmp_path, f"{text}[[stations]]\nid = 'main'\nfolder = '{tmp_path}'\n") as daemon:
+
+        def discovered() -> list[str]:
+            return [station["id"] for station in daemon.get("/v1/stations")["stations"] if station["id"] != "main"]
+
+        for number in range(1, 65):
+            call(f"Forged {number}", number)
+            daemon.until(lambda number=number: len(discovered()) == number)  # type: ignore[misc]
+        call("Real", 100)
+        assert "Real" not in discovered()
+
+        def calls_again() -> bool:
+            call("Real", 100)
+            time.sleep(0.5)
+            return "Real" in discovered()
+
+        daemon.until(calls_again)
+        assert len(discovered()) == 64
+        assert daemon.request("DELETE", "/v1/stations/Forged-64")[0] in {200, 204}
+        assert "Forged-64" not in discovered()

@@ -199,12 +199,19 @@ def test_games_are_read_again_after_damage_that_a_request_finds(column: str, tmp
         assert "internal error" not in [line["event"] for line in daemon.lines]
 
 
+def open_to_others(state: Path) -> list[tuple[str, str]]:
+    """The files and folders that others than their owner may use, with their modes."""
+    modes = {path: stat.S_IMODE(path.stat().st_mode) for path in (state, *state.rglob("*"))}
+    return [(path.name, oct(mode)) for path, mode in modes.items() if mode != (0o700 if path.is_dir() else 0o600)]
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="modes mean nothing there")
 def test_state_folder_of_an_earlier_version_is_closed(tmp_path: Path, replays: Path) -> None:
     state, arguments = tmp_path / "state", with_all_state(tmp_path)
     with running(replays, state=state, arguments=arguments) as daemon:
         daemon.wait_ready()
+        assert open_to_others(state) == []
     (state / "secrets/seats.json").rename(state / "seats.json")
     (state / "secrets").rmdir()
     for path in (state, *state.iterdir()):
@@ -213,9 +220,7 @@ def test_state_folder_of_an_earlier_version_is_closed(tmp_path: Path, replays: P
         daemon.wait_ready()
         [line] = [line for line in daemon.lines if line["event"].startswith("state folder")]
         assert line["level"] == "warning"
-        modes = {path: stat.S_IMODE(path.stat().st_mode) for path in (state, *state.rglob("*"))}
-        assert {mode for path, mode in modes.items() if path.is_dir()} == {0o700}, modes
-        assert {mode for path, mode in modes.items() if path.is_file()} == {0o600}, modes
+        assert open_to_others(state) == []
         assert (state / "secrets/seats.json").is_file()
         assert not (state / "seats.json").exists()
     with running(replays, state=state, arguments=arguments) as daemon:

@@ -229,7 +229,33 @@ def test_words_of_the_pages_and_programs_exist() -> None:
     assert not {word for word in words - ELSEWHERE - {"You see", "If not", "+", "−"} if word not in known}
 
 
+def test_archive_has_no_secrets(organiser: Organiser) -> None:
+    """Also if everything went wrong between the steps 3 and 13."""
+    _install(organiser)
+    organiser.start().get("/v1/seat-codes")
+    organiser.stop()
+    _archive(organiser)
+
+
 def test_every_step(organiser: Organiser, double: StartggDouble) -> None:
+    configuration = _install(organiser)
+    daemon = organiser.start()  # step 3
+    assert [each["id"] for each in daemon.get("/v1/stations")["stations"]] == [f"{n:02}" for n in range(1, SETUPS + 1)]
+
+    _compare_setups(organiser)
+    _print_codes(organiser)
+    _dry_run(organiser, double, configuration)
+    _call_and_report(organiser, double)
+    _controller(organiser)
+    _crew_battle(organiser)
+    _last_set(organiser, double, configuration)
+    _replays(organiser)
+    _end(organiser)
+    assert [winner for winner, _ in double.sets["final"].completions] == [1], "once, also after the end"
+
+
+def _install(organiser: Organiser) -> str:
+    """Steps 1 and 2: the folders, the tokens and the configuration, which it returns."""
     tournament = organiser.tournament
     version = organiser.run(1)
     assert re.search(r"\d+\.\d+\.\d+", version)
@@ -245,20 +271,7 @@ def test_every_step(organiser: Organiser, double: StartggDouble) -> None:
     [configuration] = blocks(2, "toml")
     organiser.configure(configuration)
     assert "good" in organiser.shell(check)
-
-    daemon = organiser.start()  # step 3
-    assert [each["id"] for each in daemon.get("/v1/stations")["stations"]] == [f"{n:02}" for n in range(1, SETUPS + 1)]
-
-    _compare_setups(organiser)
-    _print_codes(organiser)
-    _dry_run(organiser, double, configuration)
-    _call_and_report(organiser, double)
-    _controller(organiser)
-    _crew_battle(organiser)
-    _last_set(organiser, double, configuration)
-    _replays(organiser)
-    _end(organiser)
-    assert [winner for winner, _ in double.sets["final"].completions] == [1], "once, also after the end"
+    return configuration
 
 
 def _compare_setups(organiser: Organiser) -> None:
@@ -415,21 +428,28 @@ def _end(organiser: Organiser) -> None:
     """Step 13: nothing waits, the codes are worthless, and the backup is complete."""
     assert organiser.running.get("/v1/bracket")["waiting"] == 0
     stranger = Phone(organiser, "03")
-    renew, pack = blocks(13, "sh")
+    renew, _ = blocks(13, "sh")
     organiser.shell(renew)
     with pytest.raises(urllib.error.HTTPError) as refused:
         stranger.people()
     with refused.value as error:
         assert error.code == 401
     organiser.stop()
+    names = _archive(organiser)
+    assert {"tournament/slpstream.toml", "tournament/state/reports.sqlite3", "tournament/setups/05/Game_2.slp"} <= names
+    kept = [path for path in organiser.tournament.rglob("*") if path.is_file() and "secrets" in path.parts]
+    assert {"token", "startgg_token", "codes.html", "seats.json"} == {path.name for path in kept}
+
+
+def _archive(organiser: Organiser) -> set[str]:
+    """Pack the archive of step 13, which has no secrets. Returns the names in it."""
+    _, pack = blocks(13, "sh")
     organiser.shell(pack)
     with tarfile.open(organiser.home / "tournament.tar.gz") as archive:
         names = set(archive.getnames())
         content = b"".join(file.read() for each in archive if (file := archive.extractfile(each)) is not None)
-    assert {"tournament/slpstream.toml", "tournament/state/reports.sqlite3", "tournament/setups/05/Game_2.slp"} <= names
-    kept = [path for path in organiser.tournament.rglob("*") if path.is_file() and "secrets" in path.parts]
-    assert {"token", "startgg_token", "codes.html", "seats.json"} == {path.name for path in kept}
-    assert not [name for name in names if "secrets" in name or "token" in name]
-    keys = json.loads((organiser.tournament / "state/secrets/seats.json").read_bytes())
-    for secret in ("a password", TOKEN, keys["secret"]):
+    [keys] = (organiser.tournament / "state").rglob("seats.json")
+    for secret in ("a password", TOKEN, json.loads(keys.read_bytes())["secret"]):
         assert secret.encode() not in content
+    assert not [name for name in names if "secrets" in name or "token" in name]
+    return names

@@ -69,8 +69,9 @@ NOT_COMPARED = NOT_REPLAYS | {
     "slippi-js__gameModeTest__Slo-Mo",
     "slippi-js__test__test_e8309d",
 }
-"""Games that do not begin with frame -123, for which slippi-js waits, and one of an alpha version, in which slippi-js
-reads players and frames that are none."""
+"""slippi-js waits for frame -123, and so counts nothing in `crash7`, whose frames begin with -43, and in
+`Slo-Mo`, which begins with 262433. `test_e8309d` is of an alpha version: slippi-js reads players and frames that are
+none."""
 
 
 @pytest.mark.parametrize("path", [path for path in replays() if path.stem not in NOT_COMPARED], ids=lambda p: p.stem)

@@ -24,12 +24,9 @@ NOT_COMPARED = {
     "free_for_all_3.18", "home_run_3.18", "lost_game_end_3.6", "lost_game_end_3.18", "stamina_3.18",
     "teams_time_mode_3.18", "time_mode_2.0", "time_mode_3.18",
     "go-slippi__4-player-offline", "libenforcer__test_data__handwarmers__Game_8C56C529AEAA_20231021T125730",
-    "libenforcer__test_data__nonlegal__digital__sdi__sdi_tas_cardinal_diagonal", "py-slippi__severed_frame",
-    "slippi-js__gameModeTest__Camera", "slippi-js__timer_increasing",
+    "py-slippi__severed_frame", "slippi-js__timer_increasing",
 }  # fmt: skip
 """Games without two players, which slippi-js does not support, and without the Game End that it waits for.
-
-In two real games without a lost stock (`Camera`, `sdi_tas`), slippi-js gives `count` for stocks that are not lost.
 
 In `stamina_3.18`, a player who is not dying loses a stock; the next life begins in the next frame there."""
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from msgspec import UNSET
 
@@ -82,6 +82,7 @@ def points_of_the_page() -> dict[str, int]:
 
 
 @given(st.integers(1, 14), st.floats(1, 90), st.floats(0, 60), st.booleans(), st.integers(1, 4), st.integers(1, 4))
+@example(moves=5, damage=44.66, start_percent=0.0, did_kill=False, own=4, others=4)  # neither part suffices alone
 def test_points_of_the_page_suffice(
     moves: int, damage: float, start_percent: float, did_kill: bool, own: int, others: int
 ) -> None:

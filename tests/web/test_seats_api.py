@@ -169,6 +169,22 @@ def test_too_many_requests(daemon: DaemonProcess) -> None:
     assert 'slpstream_claimed_seats{station="main"} 1.0' in page
 
 
+def test_made_up_names_of_a_phone_come_after_the_others(daemon: DaemonProcess) -> None:
+    tokens = codes(daemon)
+    made_up = [f"Made up {number}" for number in range(5)]
+
+    def offered() -> list[str]:
+        seats = ask(daemon, "/v1/seats/side", authorization=f"Bearer {tokens['side']}", slpstream_phone=BOB)
+        return [person["name"] for person in seats.body["people"]]
+
+    correct_set(daemon, "side", {"names": {"0": "Operated"}})
+    daemon.until(offered)
+    for name in made_up:
+        assert claim(daemon, tokens["main"], name)[0] == 200
+        daemon.until(lambda name=name: name in offered())  # type: ignore[misc]
+    assert offered() == ["Operated", *reversed(made_up)]
+
+
 def test_operators_name_wins(daemon: DaemonProcess) -> None:
     token = codes(daemon)["main"]
     correct_set(daemon, "main", {"names": {"0": "Zoe"}})
