@@ -221,16 +221,15 @@ class Pages:
     def check(self, moment: str) -> None:
         """Every page shows the state of the API, and does so again after it was loaded at this moment."""
         expected = self._venue.expected()
-        wrong = {f"{name}, open since before": self._wrong(name, texts) for name, texts in expected.items()}
+        for name, texts in expected.items():
+            self._shows(name, texts, f"{moment}: {name}, open since before")
         for name in READ:
             self._load(name)
         for name, texts in expected.items():
-            wrong[f"{name}, loaded now"] = self._wrong(name, texts)
+            self._shows(name, texts, f"{moment}: {name}, loaded now")
             screenshot(self._pages[name], f"any_moment_{moment.replace(' ', '_')}_{name}")
-        assert not any(wrong.values()), f"{moment}: { {page: texts for page, texts in wrong.items() if texts} }"
 
-    def _wrong(self, name: str, texts: Mapping[str, list[str]]) -> dict[str, Any]:
-        """The texts that a page does not come to show, each with the expected one."""
+    def _shows(self, name: str, texts: Mapping[str, list[str]], what: str) -> None:
         page, selectors = self._pages[name], READ[name]
         try:
             page.wait_for_function(
@@ -242,8 +241,8 @@ class Pages:
             )
         except playwright.sync_api.TimeoutError:
             got = page.evaluate(TEXTS, dict(selectors))
-            return {key: (got[key], wanted) for key, wanted in texts.items() if got[key] != wanted}
-        return {}
+            wrong = {key: (got[key], wanted) for key, wanted in texts.items() if got[key] != wanted}
+            raise AssertionError(f"{what}: {wrong}") from None
 
 
 CORE = ("game 2", "restart", "next set")
