@@ -341,7 +341,7 @@ def test_late_names_and_pictures_are_drawn(
 
 @pytest.mark.parametrize("scene", ["live", *release("versus", "controller", "ticker")])
 def test_a_late_set_is_drawn(page: Page, empty_daemon: DaemonProcess, scene: str) -> None:
-    """A set that arrives in the middle of a game brings its names and scores, and stays when the game is lost."""
+    """A set that arrives in the middle of a game brings its names and scores."""
     station = opened(page, scene_address(empty_daemon, scene))
     station.start("Vixen", "Altea")
     station.frame(1200, 134, 47)
