@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slpstream.system.foreign_data import (
+from slpstream.model.foreign_data import (
     MAX_DEPTH,
     converted,
     json_or_none,
@@ -24,7 +24,7 @@ from slpstream.system.foreign_data import (
 from tests.project import ROOT
 
 PACKAGE = ROOT / "slpstream"
-READER = "system/foreign_data.py"
+READER = "model/foreign_data.py"
 _LOG = "a log message that this process has encoded"
 _STORED = "a column of slpstream's database, whose damage SQLite notices"
 _SHIPPED = "a file of the package"

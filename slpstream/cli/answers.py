@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol, TypeVar
 
-from slpstream.system.foreign_data import MAX_BYTES, read_json
+from slpstream.model.foreign_data import MAX_BYTES, read_json
 
 T = TypeVar("T")
 

@@ -232,7 +232,7 @@ def _of_daemon(base: str, text: str, token_file: Path | None) -> Iterator[dict[s
     """Yield the games of a daemon that match, newest first."""
     from slpstream.cli.access_token import read_token
     from slpstream.cli.answers import answer, not_an_answer
-    from slpstream.system.foreign_data import converted
+    from slpstream.model.foreign_data import converted
 
     headers = {} if token_file is None else {"Authorization": f"Bearer {read_token(token_file)}"}
     parameters = {"query": text, "limit": str(_GAMES_PER_PAGE)}
@@ -255,7 +255,7 @@ def _of_daemon(base: str, text: str, token_file: Path | None) -> Iterator[dict[s
 
 def _fail_with(base: str, text: str, error: urllib.error.HTTPError) -> NoReturn:
     from slpstream.cli.answers import answer
-    from slpstream.system.foreign_data import converted
+    from slpstream.model.foreign_data import converted
 
     try:
         body = answer(error, dict[str, Any])

@@ -18,9 +18,9 @@ from slpstream.formats.registry import suffixes
 from slpstream.formats.slplog.compare import CONTEXT_FRAMES
 from slpstream.formats.slplog.open_log import is_log
 from slpstream.model.errors import WrongFormat
+from slpstream.model.foreign_data import read_json
 from slpstream.model.messages import FramesMode
 from slpstream.model.topics import TOPIC_OF_TYPE
-from slpstream.system.foreign_data import read_json
 
 _MISSING = object()
 _POSITION_KEYS = {"gameId", "cursor"}

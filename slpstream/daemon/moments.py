@@ -9,11 +9,10 @@ from typing import NamedTuple
 import msgspec
 
 from slpstream.daemon.highlights import replay_path
-from slpstream.formats.slippi.commands import FIRST_FRAME, FRAMES_PER_SECOND
-from slpstream.formats.slippi.game_time import timer_start_at_end
 from slpstream.model.errors import NoSuchMoment
 from slpstream.model.prepared import prepared
 from slpstream.outputs.playback_dolphin import Clip, around
+from slpstream.stats.timer import first_frame
 from slpstream.store import HighlightRow, StoredGame
 from slpstream.stream import Hub
 from slpstream.web.games import EncodedStats
@@ -157,10 +156,10 @@ class Moments:
         found = await self._find(game_id)
         last, seconds = (None, None) if found is None else (found.row.last_frame, found.row.duration_seconds)
         stats = None if seconds else await self._stats(game_id)
-        if stats is not None:
-            known = msgspec.json.decode(stats.body, type=_Stats)
-            last, seconds = known.last_frame, known.playable_frame_count / FRAMES_PER_SECOND
-        return FIRST_FRAME + (timer_start_at_end(last, seconds) if seconds else 0)
+        if stats is None:
+            return first_frame(last, seconds, 0)
+        known = msgspec.json.decode(stats.body, type=_Stats)
+        return first_frame(known.last_frame, None, known.playable_frame_count)
 
     async def _newest_game(self, station: str) -> str:
         channel = self._hub.channels.get(station)

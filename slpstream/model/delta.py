@@ -33,7 +33,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from slpstream.model.errors import ProtocolViolation
-from slpstream.system.foreign_data import read_messagepack
+from slpstream.model.foreign_data import read_messagepack
 
 SUBPROTOCOL = "slpstream.v1.delta"
 DELTA_TYPES = ("frame", "finalized", "stats")

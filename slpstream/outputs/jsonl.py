@@ -19,11 +19,11 @@ import msgspec
 import trio
 
 from slpstream.model.errors import ProtocolViolation
+from slpstream.model.foreign_data import read_json
 from slpstream.model.messages import START, Cursor, FramesMode, parse_cursor
 from slpstream.model.prepared import prepared
 from slpstream.model.topics import Topic
 from slpstream.stream import Channel, ConsumedBatch, ConsumerOffset, LogConsumer
-from slpstream.system.foreign_data import read_json
 from slpstream.system.logs import get_logger
 
 SUFFIX = ".jsonl"

@@ -18,6 +18,7 @@ import msgspec
 import trio
 
 from slpstream.model.errors import ProtocolViolation
+from slpstream.model.foreign_data import read_json
 from slpstream.model.messages import LogMessage, timestamp
 from slpstream.model.summary import GameSummary, stats_summary
 from slpstream.model.topics import Topic
@@ -25,7 +26,6 @@ from slpstream.outputs.delivery import Deliverer
 from slpstream.outputs.set_news import SetNews
 from slpstream.store.deliveries import Delivery, DeliveryStore
 from slpstream.stream import Channel, ConsumedBatch, ConsumerOffsets, LogConsumer
-from slpstream.system.foreign_data import read_json
 from slpstream.system.logs import get_logger
 
 EventName = Literal["game_start", "game_end", "set", "situation"]

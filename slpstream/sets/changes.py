@@ -16,12 +16,12 @@ import msgspec
 from msgspec import UNSET, Meta
 
 from slpstream.model.errors import StoreError
+from slpstream.model.foreign_data import read_json
 from slpstream.model.prepared import prepared
 from slpstream.sets.corrections import NOTHING, Corrections
 from slpstream.sets.crews import CrewBattle
 from slpstream.sets.grouping import Member, Set
 from slpstream.sets.patches import ImpossibleCorrection, SetPatch, corrected_set, regrouped
-from slpstream.system.foreign_data import read_json
 
 MAX_CHANGES = 200
 """Changes that are kept for each station. The oldest are dropped first."""

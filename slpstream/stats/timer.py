@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import math
 
-from slpstream.formats.slippi.commands import FRAMES_PER_SECOND
+from slpstream.formats.slippi.commands import FIRST_FRAME, FRAMES_PER_SECOND
 from slpstream.formats.slippi.game_start import Settings
+from slpstream.formats.slippi.game_time import timer_start_at_end
 
 COUNTING_DOWN, COUNTING_UP = 2, 3
 
@@ -32,3 +33,13 @@ def timer_text(settings: Settings, frame: int) -> str:
 
 def _text(seconds: int, hundredths: int) -> str:
     return f"{seconds // 60:02}:{seconds % 60:02}.{hundredths:02}"
+
+
+def first_frame(last_frame: int | None, duration_seconds: float | None, playable_frames: int) -> int:
+    """The first frame of a game, as the last one and the duration tell.
+
+    The number of frames in which players had control stands in for the duration while it is not known. -123 for a game
+    in which nothing was played.
+    """
+    seconds = duration_seconds or playable_frames / FRAMES_PER_SECOND
+    return FIRST_FRAME + (timer_start_at_end(last_frame, seconds) if seconds else 0)

@@ -21,6 +21,7 @@ from urllib.parse import quote
 import msgspec
 from msgspec import UNSET
 
+from slpstream.model.foreign_data import json_or_none
 from slpstream.model.game_facts import facts_of, flags_of, shape, split_terms, split_words, terms_of, words_of
 from slpstream.model.highlight import Highlight
 from slpstream.model.setup import CodeList, Pacing
@@ -45,7 +46,6 @@ from slpstream.store.situations_query import (
     SituationsQuery,
     situations_statement,
 )
-from slpstream.system.foreign_data import json_or_none
 from slpstream.system.member_paths import members_prefix
 
 BUSY_MILLISECONDS = 5000

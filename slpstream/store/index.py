@@ -22,6 +22,7 @@ import msgspec
 import trio
 
 from slpstream.model.errors import ConfigError
+from slpstream.model.foreign_data import json_or_none
 from slpstream.model.highlight import Highlight
 from slpstream.model.setup import CodeList, Pacing
 from slpstream.model.summary import IndexedGame
@@ -44,7 +45,6 @@ from slpstream.store.known_facts import MakeFilter
 from slpstream.store.schema import open_database, restore, set_aside
 from slpstream.store.situations_query import FoundSituation, SituationPage, SituationsQuery
 from slpstream.system.files import is_placeholder
-from slpstream.system.foreign_data import json_or_none
 from slpstream.system.internal_errors import InternalErrors
 from slpstream.system.logs import get_logger
 from slpstream.system.member_paths import missing

@@ -16,12 +16,12 @@ import msgspec
 import trio
 
 from slpstream.model.errors import CursorGone, NoSuchGame, ProtocolViolation
+from slpstream.model.foreign_data import read_json
 from slpstream.model.messages import Cursor, FramesMode, LogMessage, parse_cursor
 from slpstream.model.topics import TOPIC_OF_TYPE, TOPICS, Topic
 from slpstream.stream.game import Game
 from slpstream.stream.games import StationGames, StationReader, Unread
 from slpstream.stream.subscription import Start
-from slpstream.system.foreign_data import read_json
 
 _KEPT_OFFSETS = 16
 _REMEMBERED_GAMES = 256

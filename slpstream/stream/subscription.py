@@ -10,10 +10,10 @@ import msgspec
 from msgspec import Meta
 
 from slpstream.model.errors import ProtocolViolation
+from slpstream.model.foreign_data import converted
 from slpstream.model.messages import Cursor, FramesMode, parse_cursor
 from slpstream.model.prepared import prepared
 from slpstream.model.topics import TOPICS, Topic
-from slpstream.system.foreign_data import converted
 
 MAX_NAMES = 256
 MAX_FIELDS = 64

@@ -17,7 +17,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from slpstream.system.foreign_data import converted, read_json
+from slpstream.model.foreign_data import converted, read_json
 from slpstream.web.access import Denied
 
 JSON = "application/json"

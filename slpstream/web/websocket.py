@@ -27,9 +27,9 @@ from slpstream.model.errors import (
     SubscriberError,
     SubscriptionFailed,
 )
+from slpstream.model.foreign_data import read_json, read_messagepack, read_text
 from slpstream.model.version import __version__
 from slpstream.stream import Hub, Outbox, Subscriber, Subscription, WantedChannels, parse_subscription
-from slpstream.system.foreign_data import read_json, read_messagepack, read_text
 from slpstream.system.internal_errors import InternalErrors
 from slpstream.web.connection import Connection
 from slpstream.web.encodings import ENCODINGS, JSON, WebsocketEncoding

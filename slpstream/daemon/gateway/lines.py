@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 
 from slpstream.model.errors import ProtocolViolation
+from slpstream.model.foreign_data import json_or_none, read_json
 from slpstream.model.messages import LogMessage, parse_line
-from slpstream.system.foreign_data import json_or_none, read_json
 
 Object = dict[str, Any]
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import msgspec
 
+from slpstream.model.foreign_data import read_json
 from slpstream.model.prepared import prepared
 from slpstream.store import set_aside
 from slpstream.system.files import read_regular
-from slpstream.system.foreign_data import read_json
 from slpstream.system.logs import get_logger
 from slpstream.system.private_files import create_private_file, private_file, private_folder
 from slpstream.tournament.seats.tokens import SECRET_BYTES, Keys

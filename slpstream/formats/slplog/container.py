@@ -20,7 +20,7 @@ from typing import NamedTuple
 from slpstream.formats.slplog.bits import MemoryStream
 from slpstream.formats.slplog.frames import compress, decompress
 from slpstream.model.errors import FieldError, FormatError, FramingError, Unsupported, WrongFormat
-from slpstream.system.foreign_data import read_text
+from slpstream.model.foreign_data import read_text
 
 MAGIC = b"\x93SLPLOG\n"
 VERSION = 1

@@ -17,6 +17,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 import trio
 
+from slpstream.model.foreign_data import json_or_none
 from slpstream.model.prepared import prepared
 from slpstream.model.summary import GameSummary
 from slpstream.outputs.chat.messages import Result, Templates, game_results, message, set_result
@@ -25,7 +26,6 @@ from slpstream.outputs.post import Headers, PostResponse, Target, post
 from slpstream.outputs.set_news import SetNews
 from slpstream.store.deliveries import Delivery, DeliveryStore
 from slpstream.stream import Channel
-from slpstream.system.foreign_data import json_or_none
 
 ChatEvent = Literal["game_end", "set_end"]
 

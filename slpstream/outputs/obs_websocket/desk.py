@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import msgspec
 
 from slpstream.model.errors import SinkError
+from slpstream.model.foreign_data import converted
 from slpstream.model.prepared import prepared
 from slpstream.outputs.obs_websocket.session import SUCCESS, Answer, ObsEvent, protocol_error
-from slpstream.system.foreign_data import converted
 
 NOT_READY = 207
 _ALREADY: Mapping[str, int] = {"StartRecord": 500, "StopRecord": 501}

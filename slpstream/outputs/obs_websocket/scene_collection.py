@@ -10,11 +10,11 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
+from slpstream.model.foreign_data import converted
 from slpstream.model.prepared import prepared
 from slpstream.outputs.obs_websocket.client import ObsClient
 from slpstream.outputs.obs_websocket.rules import Rule
 from slpstream.outputs.obs_websocket.session import protocol_error
-from slpstream.system.foreign_data import converted
 
 T = TypeVar("T")
 

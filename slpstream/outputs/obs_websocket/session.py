@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from slpstream.model.errors import SinkError
+from slpstream.model.foreign_data import read_json
 from slpstream.model.prepared import prepared
-from slpstream.system.foreign_data import read_json
 
 SUBPROTOCOL = "obswebsocket.json"
 RPC_VERSION = 1

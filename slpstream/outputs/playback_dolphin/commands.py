@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from slpstream.model.foreign_data import json_or_none
 from slpstream.model.prepared import prepared
-from slpstream.system.foreign_data import json_or_none
 
 FIRST_FRAME = -123
 """The default of `startFrame`: the first frame of nearly every game."""

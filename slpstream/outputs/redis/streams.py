@@ -34,8 +34,8 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from slpstream.model.errors import ProtocolViolation
+from slpstream.model.foreign_data import read_text
 from slpstream.model.messages import START, Cursor, FramesMode, Position, parse_cursor
-from slpstream.system.foreign_data import read_text
 
 MODES: tuple[FramesMode, ...] = ("live", "finalized")
 FIELD = b"json"

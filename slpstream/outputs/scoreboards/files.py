@@ -14,8 +14,8 @@ from typing import Any
 import msgspec
 
 from slpstream.model.errors import SinkError
+from slpstream.model.foreign_data import read_json, read_text, whole_number
 from slpstream.system.files import read_regular
-from slpstream.system.foreign_data import read_json, read_text, whole_number
 from slpstream.system.replaced_files import replace_file
 
 _DAMAGED_READS = 3

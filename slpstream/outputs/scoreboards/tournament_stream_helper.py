@@ -19,11 +19,11 @@ import msgspec
 import trio
 
 from slpstream.model.errors import SinkError
+from slpstream.model.foreign_data import converted, json_or_none, whole_number
 from slpstream.model.prepared import prepared
 from slpstream.outputs.post import PostResponse, request, target_of
 from slpstream.outputs.scoreboards.board import Board, BoardPlayer, BoardSide
 from slpstream.outputs.scoreboards.characters import character_name
-from slpstream.system.foreign_data import converted, json_or_none, whole_number
 
 CHECK_SECONDS: Final = 2.0
 """How often TSH is asked for its state, to find out that it has been restarted."""

@@ -25,12 +25,12 @@ import msgspec
 import trio
 
 from slpstream.model.errors import FieldError
+from slpstream.model.foreign_data import read_json
 from slpstream.sources.console.reconnect import ConnectionObserver, Reconnector
 from slpstream.sources.console.recorder import Recorder
 from slpstream.sources.console.session import BytesLost, EventBytes, HandshakeDone, Idle, SessionEvent
 from slpstream.sources.console.turns import Turns
 from slpstream.sources.console.wire import NO_TOKEN
-from slpstream.system.foreign_data import read_json
 
 PORT = 51441
 PLAYED_ON = "dolphin"

@@ -26,10 +26,10 @@ from slpstream.formats.slippi.game_start import GameStartPayload
 from slpstream.formats.slippi.game_time import timer_start
 from slpstream.formats.slippi.writer import RawWriter
 from slpstream.model.errors import FieldError
+from slpstream.model.foreign_data import json_or_none
 from slpstream.model.prepared import prepared
 from slpstream.sources.console.event_framer import Characters, GameBegan, GameEvents, GameFramer
 from slpstream.system.files import read_regular
-from slpstream.system.foreign_data import json_or_none
 
 RESUME_FILE = ".resume.json"
 _FLAGS = os.O_RDWR | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)

@@ -22,8 +22,8 @@ from slpstream.formats.slippi.commands import (
     PRE_FRAME,
 )
 from slpstream.formats.slippi.framing import read_event_payloads, width_of_event_payloads
+from slpstream.model.foreign_data import json_or_none
 from slpstream.model.prepared import prepared
-from slpstream.system.foreign_data import json_or_none
 
 VERSION = "3.4.0"
 """The version of Dolphin whose protocol this is. Clients receive it as the version of Dolphin."""

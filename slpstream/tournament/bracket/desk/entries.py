@@ -10,9 +10,9 @@ import msgspec
 import trio
 
 from slpstream.model.errors import SinkError, StoreError
+from slpstream.model.foreign_data import read_json
 from slpstream.model.prepared import prepared
 from slpstream.store.reports import AtWork, ReportEntry, ReportStore
-from slpstream.system.foreign_data import read_json
 from slpstream.system.logs import get_logger
 from slpstream.tournament.bracket import queue
 from slpstream.tournament.bracket.queue import WAITING, Entry

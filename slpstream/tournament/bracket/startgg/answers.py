@@ -8,8 +8,8 @@ from typing import Annotated, Any, Final, TypeVar
 
 import msgspec
 
+from slpstream.model.foreign_data import converted, json_or_none, whole_number
 from slpstream.model.prepared import prepared
-from slpstream.system.foreign_data import converted, json_or_none, whole_number
 from slpstream.tournament.bracket.interface import (
     BracketSet,
     BracketStation,
