@@ -19,7 +19,7 @@ import { clone, fill, find, setAttribute, setText, element } from "./dom.js";
 import { GameDetail, StationDetail } from "./detail.js";
 import { FirstRun } from "./first_run.js";
 import { setUpFooter } from "./footer.js";
-import { endOf, gameOf, timesOf, withNames } from "./listed_game.js";
+import { endOf, gameOf, lacksEnd, timesOf, withNames } from "./listed_game.js";
 import { GameSearch } from "./game_search.js";
 import { Login } from "./login.js";
 import { Match } from "./match.js";
@@ -351,10 +351,8 @@ function noteOf(station, game, state) {
 function gameOn({ id }, state) {
   const { game } = feed.station(id);
   const last = daemon.lastGame(id);
-  if (game !== null || last === null || state === "playing" || state === "stalled") {
-    return withNames(game, last);
-  }
-  return gameOf(last);
+  const isPlaying = state === "playing" || state === "stalled";
+  return last !== null && (lacksEnd(game, last) || (game === null && !isPlaying)) ? gameOf(last) : withNames(game, last);
 }
 
 /**

@@ -12,7 +12,7 @@ import { clone, find, setAttribute, setText } from "./dom.js";
 import { FinishedGame } from "./finished_game.js";
 import { GameSummary } from "./game_summary.js";
 import { InstantReplay, STAGE_FIELDS } from "./instant_replay.js";
-import { gameOf, timesOf, withNames } from "./listed_game.js";
+import { gameOf, lacksEnd, timesOf, withNames } from "./listed_game.js";
 import { MomentsPanel } from "./moments.js";
 import { Match, PercentHistory } from "./match.js";
 import { OnAirButton } from "./on_air.js";
@@ -202,7 +202,8 @@ export class StationDetail {
    */
   #drawGame(daemon, isPlaying) {
     const root = this.#root;
-    const match = (this.#match.game === null && !isPlaying ? this.#unseenGame(daemon) : null) ?? this.#match;
+    const isUnseen = (this.#match.game === null && !isPlaying) || lacksEnd(this.#match.game, daemon.lastGame(this.#station));
+    const match = (isUnseen ? this.#unseenGame(daemon) : null) ?? this.#match;
     const game = withNames(match.game, daemon.lastGame(this.#station));
     const ended = game !== null && game.end !== null;
     const melee = game?.format === FORMAT;

@@ -46,6 +46,15 @@ export function withNames(game, item) {
   return game !== null && game.gameId === item?.gameId ? { ...game, names: shownNames(item.players) } : game;
 }
 
+/**
+ * Whether a game of the stream has ended without its last frame, as for a page that was not connected. Lists have its end.
+ * @param {Game | null} game
+ * @param {Item | null} item  The last game of the station.
+ */
+export function lacksEnd(game, item) {
+  return game !== null && game.end !== null && game.gameId === item?.gameId && (game.frame ?? -Infinity) < (item?.lastFrame ?? -Infinity);
+}
+
 /** Clocks that differ by less than this agree, in milliseconds. */
 const SAME_TIME_MS = 60_000;
 
