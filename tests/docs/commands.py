@@ -26,7 +26,7 @@ REASONS: Mapping[str, str] = {
     r"(mkdir -p|chmod 600|slpstream .*) ~/production|slpstream simulate game\.slp --into ~/Slippi": (
         "needs OBS; tests/docs/test_production.py runs every step of the page"
     ),
-    r"(mkdir -p|chmod 600|tar -czf|slpstream .*) ~/tournament": "tests/docs/test_tournament_day.py has a whole day",
+    r"(mkdir -p|chmod -R go=|tar -czf|slpstream .*) ~/tournament": "tests/docs/test_tournament_day.py has a whole day",
     r"slpstream .* ~/melee": "tests/docs/test_data.py has replays for each of them",
     r"slpstream seats": "needs a daemon with seats; tests/cli/test_seats.py has one",
     r"git pull": "needs a remote repository",

@@ -86,6 +86,7 @@ class Sandbox:
             "home/bob/Slippi",
             "opt",
             "srv",
+            "var/lib/slpstream",
             "var/local",
         ):
             (self.root / name).mkdir(parents=True)
