@@ -38,7 +38,17 @@ from slpstream.outputs.chat.sink import ChatSink
 from slpstream.outputs.redis import sink as broker_sink
 from slpstream.outputs.scoreboards.followed_station import FollowedStation
 from slpstream.search.situations import LiveSituations
-from slpstream.sources.tail import CaughtUp, FolderTail, Lost, Opened, Refused, Scanned, Settled, TailEvent
+from slpstream.sources.tail import (
+    CaughtUp,
+    FolderTail,
+    Lost,
+    Opened,
+    Refused,
+    Scanned,
+    Settled,
+    TailEvent,
+    Touched,
+)
 from slpstream.store import Database, GameIndex
 from slpstream.store import index as index_module
 from slpstream.stream import Channel, Outbox, Subscriber
@@ -224,12 +234,25 @@ async def test_bug_in_any_tail_event(tmp_path: Path) -> None:
             await here.until(lambda: old in running.followed, "followed")
             old.unlink()
 
+        async def touch_old_file(victim: Player) -> None:
+            old = tmp_path / "late" / "Game_old.slp"
+            old.parent.mkdir(exist_ok=True)
+            old.write_bytes(synthetic_match(seed=1, frames=60))
+            os.utime(old, (1e9, 1e9))
+            await add_station(victim)
+            late = here.daemon.running["late"].station
+            await here.until(lambda: late.ready, "the old file is listed")
+            os.utime(old, (1e9, 2e9))
+
         async def refuse(victim: Player) -> None:
             (victim.folder / "Game_link.slp").symlink_to("/etc/hostname")
 
+        acts = {
+            Scanned: add_station, Settled: add_station, Touched: touch_old_file, Lost: lose, Refused: refuse,
+        }  # fmt: skip
         for kind in get_args(TailEvent):
-            act = {Scanned: add_station, Settled: add_station, Lost: lose, Refused: refuse}.get(kind)
-            of_station = kind in (Scanned, Settled)
+            act = acts.get(kind)
+            of_station = kind in (Scanned, Settled, Touched)
 
             def bug(station: str, kind: Any = kind, of_station: bool = of_station) -> Any:
                 reactions: Any = Station.REACTIONS
@@ -298,7 +321,6 @@ OUTPUTS_OF_A_STATION: list[tuple[str, Any, str]] = [
 ]
 SHARED_TASKS: list[tuple[str, Any, str]] = [
     # First, because a bracket that begins again after its bugs makes sets too.
-    ("sets", GameIndex, "played_on"),
     ("sets", Channel, "publish_set"),
     ("webhook", WebhookSink, "set_changed"),
     ("obs", ObsFiles, "set_changed"),
