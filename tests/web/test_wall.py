@@ -223,11 +223,11 @@ def test_no_name_is_cut(browser: Browser, empty_daemon: DaemonProcess, count: in
 def test_filter_sort_and_address(browser: Browser, empty_daemon: DaemonProcess) -> None:
     stations = [station(number) for number in range(1, 13)]
     stations[6] |= {"state": "offline", "reason": "the folder is missing"}
-    stations[2] |= {"state": "stalled", "reason": "the file does not grow"}
+    stations[1] |= {"state": "stalled", "reason": "the file does not grow"}
     with made_up(browser, empty_daemon, stations) as (watched, url):
         page = watched.page
         expect(page.locator(".tile")).to_have_count(12)
-        assert names_of(page)[:3] == ["Setup 3", "Setup 7", "Setup 1"], "what needs attention comes first"
+        assert names_of(page)[:3] == ["Setup 2", "Setup 7", "Setup 1"], "what needs attention comes first"
         expect(page.locator(".tile").nth(1).locator(".note")).to_contain_text("the folder is missing")
         page.locator("[name=sort]").select_option("name")
         expect(page).to_have_url(re.compile(r"#wall\?sort=name$"))
@@ -236,6 +236,7 @@ def test_filter_sort_and_address(browser: Browser, empty_daemon: DaemonProcess) 
         page.locator("[name=state]").select_option("attention")
         expect(page.locator(".tile")).to_have_count(2)
         page.locator("[name=state]").select_option("all")
+        expect(page.locator(".tile")).to_have_count(12)
         page.get_by_label("Find a station or player").fill("hungrybox")
         expect(page.locator(".tile")).to_have_count(2)
         expect(page.locator(".wall-bar .shown")).to_have_text("2 of 12 stations")
