@@ -10,7 +10,6 @@ import hashlib
 import sqlite3
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -171,9 +170,10 @@ class Outputs:
             raise ConfigError("configuration", "store.folder", "cannot be used for deliveries", found=error) from error
         configured = {receiver.id for _, receiver in (*self._receivers, *self._chat_receivers)}
         try:
-            with suppress(SinkError):  # damage that nothing before has found: the database is a new one now
+            try:
                 store.retain(configured)
-            store.retain(configured)
+            except SinkError:  # if that was damage, the database is a new one now
+                store.retain(configured)
         except SinkError as error:
             store.close()
             raise ConfigError("configuration", "store.folder", "cannot be written to", found=error.what) from error

@@ -1,8 +1,8 @@
 """Reads what other programs have written: JSON, MessagePack and text, from files, sockets, HTTP and a broker.
 
-Other programs can send anything: other types than they document, other encodings, thousands of nested lists, values of
-any size. Each of these raises the error that the caller has chosen, with the reason in a few words, and nothing else.
-JSON that was read nests at most `MAX_DEPTH` levels, so code that follows its levels may recurse.
+Other programs can send anything: undocumented types, other encodings, thousands of nested lists, values of any size.
+All of these raise the error that the caller chooses, with a short reason, and nothing else. JSON nests at most
+`MAX_DEPTH` levels once it has been read, so code that follows its levels may recurse.
 
 `tests/test_foreign_data.py` finds any other place that decodes such bytes.
 """
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeVar
 
 import msgspec
@@ -20,7 +21,7 @@ MAX_DEPTH = 64
 MAX_BYTES = 64 << 20
 
 Failure = Callable[[str], Exception]
-"""Makes the error to raise of the reason."""
+"""Returns the error to raise, given the reason."""
 T = TypeVar("T")
 
 _BRACKETS = bytes.maketrans(b"{}", b"[]")
@@ -39,21 +40,15 @@ def read_json(
     """Decode JSON as a type, or by a decoder of one. Raises what `failure` makes."""
     if len(data) > max_bytes:
         raise failure(f"more than {max_bytes} bytes")
-    try:
-        found: T = kind.decode(data) if isinstance(kind, msgspec.json.Decoder) else msgspec.json.decode(data, type=kind)
-    except UnicodeDecodeError:
-        raise failure("not UTF-8") from None
-    except msgspec.DecodeError as error:
-        raise failure(str(error)) from None
-    except RecursionError:
-        raise failure(_TOO_DEEP) from None
+    decode = kind.decode if isinstance(kind, msgspec.json.Decoder) else partial(msgspec.json.decode, type=kind)
+    found: T = _decoded(decode, data, failure)
     if _is_too_deep(data):
         raise failure(_TOO_DEEP)
     return found
 
 
 def json_or_none(data: bytes, kind: type[T] | msgspec.json.Decoder[T]) -> T | None:
-    """The same; `None` for JSON that cannot be read as this type, and for anything that is not JSON."""
+    """Decode JSON as a type; `None` for anything that is not JSON of this type."""
     try:
         return read_json(data, kind, _Unreadable)
     except _Unreadable:
@@ -62,14 +57,7 @@ def json_or_none(data: bytes, kind: type[T] | msgspec.json.Decoder[T]) -> T | No
 
 def read_messagepack(data: bytes, failure: Failure) -> Any:
     """Decode MessagePack. Raises what `failure` makes. Unlike JSON, it may nest up to Python's recursion limit."""
-    try:
-        return msgspec.msgpack.decode(data)
-    except UnicodeDecodeError:
-        raise failure("not UTF-8") from None
-    except msgspec.DecodeError as error:
-        raise failure(str(error)) from None
-    except RecursionError:
-        raise failure(_TOO_DEEP) from None
+    return _decoded(msgspec.msgpack.decode, data, failure)
 
 
 def converted(value: Any, kind: type[T], failure: Failure, *, strict: bool = True) -> T:
@@ -94,6 +82,18 @@ def read_text(data: bytes, failure: Failure) -> str:
 def whole_number(text: str) -> int | None:
     """The number that a text of decimal digits stands for; `None` for any other text, and for more than 18 digits."""
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else None
+
+
+def _decoded(decode: Callable[[bytes], T], data: bytes, failure: Failure) -> T:
+    """Call a function of msgspec. Raises what `failure` makes for each way in which that can fail."""
+    try:
+        return decode(data)
+    except UnicodeDecodeError:
+        raise failure("not UTF-8") from None
+    except msgspec.DecodeError as error:
+        raise failure(str(error)) from None
+    except RecursionError:
+        raise failure(_TOO_DEEP) from None
 
 
 def _is_too_deep(data: bytes) -> bool:

@@ -207,21 +207,25 @@ def release_cursors(error: BaseException) -> None:
             traceback.clear_frames(each.__traceback__)
 
 
-def still_readable(path: Path) -> tuple[dict[str, bytes], dict[str, bytes | None]]:
+def still_readable(path: Path) -> tuple[dict[str, bytes], dict[str, bytes]]:
     """The corrections and the remembered values of a damaged database, as far as they can be read. No file can restore
     them. Changes nothing."""
+    corrections = _readable(path, "SELECT CAST(station AS BLOB), CAST(document AS BLOB) FROM corrections")
+    remembered = _readable(path, "SELECT CAST(key AS BLOB), CAST(value AS BLOB) FROM remembered")
+    return corrections, remembered
+
+
+def _readable(path: Path, statement: str) -> dict[str, bytes]:
+    """The keys and JSON documents that a statement selects in a damaged database, up to the first error."""
+    found: dict[str, bytes] = {}
     file = f"file:{quote(os.fsencode(path.absolute()))}?immutable=1"
-    found: list[dict[str, bytes]] = []
-    for key_column, column, table in (("station", "document", "corrections"), ("key", "value", "remembered")):
-        found.append({})
-        statement = f"SELECT CAST({key_column} AS BLOB), CAST({column} AS BLOB) FROM {table}"  # noqa: S608 -- our names
-        with suppress(sqlite3.Error, ValueError), closing(sqlite3.connect(file, uri=True)) as connection:
-            for key, document in connection.execute(statement):
-                # In a damaged database, columns that cannot be NULL can be NULL.
-                if key is not None and document is not None and json_or_none(document, object) is not None:
-                    with suppress(UnicodeDecodeError):
-                        found[-1][key.decode()] = document
-    return found[0], dict(found[1])
+    with suppress(sqlite3.Error, ValueError), closing(sqlite3.connect(file, uri=True)) as connection:
+        for key, document in connection.execute(statement):
+            # In a damaged database, columns that cannot be NULL can be NULL.
+            if key is not None and document is not None and json_or_none(document, object) is not None:
+                with suppress(UnicodeDecodeError):
+                    found[key.decode()] = document
+    return found
 
 
 def primary_code(error: Exception) -> int | None:
@@ -237,6 +241,20 @@ def finding_damage() -> Iterator[None]:
         yield
     except (UnicodeDecodeError, msgspec.DecodeError) as error:
         raise DamagedContent(str(error)) from error
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """Commit what the block writes, or nothing if it fails. Raises `DamagedContent` as `finding_damage` does."""
+    with finding_damage():
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            connection.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise
 
 
 class Database:
@@ -440,16 +458,8 @@ class Database:
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
-        with self._writing, finding_damage():
-            writer = self._writer
-            writer.execute("BEGIN IMMEDIATE")
-            try:
-                yield writer
-                writer.execute("COMMIT")
-            except BaseException:
-                if writer.in_transaction:
-                    writer.execute("ROLLBACK")
-                raise
+        with self._writing, transaction(self._writer):
+            yield self._writer
 
     def page(self, query: GamesQuery, folders: Sequence[bytes] = (), only: MakeFilter | None = None) -> Page:
         """A page of the games that match a query; `folders` are the paths of the folders that are watched now.

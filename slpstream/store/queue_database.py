@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from slpstream.model.errors import SinkError
-from slpstream.store.database import connect, finding_damage, is_damage, release_cursors
+from slpstream.store.database import connect, is_damage, release_cursors, transaction
 from slpstream.store.schema import NewerVersion, prepare, set_aside
 
 
@@ -51,15 +51,8 @@ class QueueDatabase:
         with self._lock:
             try:
                 connection = self._connection = self._connection or self._open()
-                with finding_damage():
-                    connection.execute("BEGIN IMMEDIATE")
-                    try:
-                        yield connection
-                        connection.execute("COMMIT")
-                    except BaseException:
-                        if connection.in_transaction:
-                            connection.execute("ROLLBACK")
-                        raise
+                with transaction(connection):
+                    yield connection
             except (OSError, sqlite3.Error) as error:
                 if isinstance(error, sqlite3.Error) and is_damage(error):
                     release_cursors(error)
