@@ -16,6 +16,7 @@ from urllib.parse import quote, urlsplit
 import h11
 import trio
 
+from slpstream.config.urls import resolvable
 from slpstream.model.errors import SinkError
 
 _RECEIVE_BYTES = 16 * 1024
@@ -44,7 +45,7 @@ def target_of(url: str) -> Target:
     try:
         parts = urlsplit(url)
         port = parts.port
-        host = (parts.hostname or "").encode("idna").decode()
+        host = resolvable(parts.hostname or "")
     except ValueError:  # the error has a part of the URL
         raise ValueError(_NO_URL) from None
     if parts.scheme not in _PORTS or not host:

@@ -12,7 +12,7 @@ does not become the current game of a station on which one has been played. Unti
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from operator import itemgetter
@@ -238,9 +238,7 @@ class Station:
 
     def index_again(self) -> None:
         """Report all files to the index, which has lost the games in them."""
-        if self._shared.index is not None:
-            files = {*self._archived_files(), *self._followed}
-            self._shared.index.listed(self.id, [(file.path, file.mtime_ns, file.size_bytes) for file in files])
+        self._report_listed({*self._archived_files(), *self._followed})
 
     async def run(self) -> None:
         """Follow the folder until cancelled. A bug outside of any file starts the work again, after a pause."""
@@ -361,14 +359,17 @@ class Station:
         return followed.pipeline.bytes_read
 
     def _scanned(self, event: Scanned) -> None:
-        if self._shared.index is not None:
-            self._shared.index.listed(self.id, [(f.path, f.mtime_ns, f.size_bytes) for f in event.files])
+        self._report_listed(event.files)
         if self._tail is None or self._tail.root_trouble is None:  # a missing folder has not been scanned
             self._log.info("folder scanned", folder=str(self.folder), finished=len(event.files))
 
     def _touched(self, event: Touched) -> None:
+        self._report_listed(event.files)
+
+    def _report_listed(self, files: Iterable[TailedFile]) -> None:
+        """Report files to the index, which reads those that it does not know."""
         if self._shared.index is not None:
-            self._shared.index.listed(self.id, [(f.path, f.mtime_ns, f.size_bytes) for f in event.files])
+            self._shared.index.listed(self.id, [(file.path, file.mtime_ns, file.size_bytes) for file in files])
 
     def _settled(self, event: Settled) -> None:
         self.channel.settled = True
@@ -378,7 +379,7 @@ class Station:
     def _opened(self, event: Opened) -> None:
         file = event.file
         if event.changed:
-            self._games.forget_file(file)  # it does not have their logs any more
+            self._games.forget_file(file)  # which no longer has their logs
         if self._set_aside.holds(file, trio.current_time()):
             return
         self._log.debug("file opened", file=printable(file.path, self.folder), existed=event.existed)
@@ -961,7 +962,7 @@ class Station:
 def _decode_whole(path: Path) -> tuple[Pipeline, Batch] | None:
     """Read and decode a file that its game writes in one go. Returns its pipeline and the events before its frames.
 
-    `None` if it is not a replay. Blocks, for a large file longer than the event loop may. Raises `OSError`.
+    `None` if it is not a replay. Blocks, too long for the event loop if the file is large. Raises `OSError`.
     """
     data = read_regular(path)
     format_ = choose(path.name, data[:SNIFFED_BYTES], len(data))

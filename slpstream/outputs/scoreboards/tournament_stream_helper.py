@@ -134,15 +134,12 @@ class TournamentStreamHelper:
 
     async def update(self, board: Board | None) -> bool:
         """Show a board. Returns whether something was sent. Raises `SinkError`; then TSH is taken for restarted."""
-        worked = False
         try:
-            sent = await self._update(board)
-            worked = True
-            return sent
-        finally:
-            if not worked:
-                self._memory = _Memory()
-                self._entrants_order = False
+            return await self._update(board)
+        except BaseException:  # after a bug, too, nobody knows what TSH shows
+            self._memory = _Memory()
+            self._entrants_order = False
+            raise
 
     async def _update(self, board: Board | None) -> bool:
         shown = await self._shown()

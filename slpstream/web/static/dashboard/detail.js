@@ -183,14 +183,14 @@ export class StationDetail {
   /**
    * The last game, if the page has not seen it; `null` until it has arrived.
    * @param {Daemon} daemon
+   * @param {Record<string, any> | null} listed  The last game as lists have it.
    */
-  #unseenGame(daemon) {
-    const gameId = daemon.lastGame(this.#station)?.gameId;
-    if (gameId === undefined) {
+  #unseenGame(daemon, listed) {
+    if (listed === null) {
       return null;
     }
     const known = this.#lastGame;
-    const last = known !== null && known.gameId === gameId ? known : new FinishedGame(gameId, this.#options.onChange);
+    const last = known !== null && known.gameId === listed.gameId ? known : new FinishedGame(listed.gameId, this.#options.onChange);
     this.#lastGame = last;
     last.load(daemon);
     return last.match;
@@ -202,9 +202,10 @@ export class StationDetail {
    */
   #drawGame(daemon, isPlaying) {
     const root = this.#root;
-    const isUnseen = (this.#match.game === null && !isPlaying) || lacksEnd(this.#match.game, daemon.lastGame(this.#station));
-    const match = (isUnseen ? this.#unseenGame(daemon) : null) ?? this.#match;
-    const game = withNames(match.game, daemon.lastGame(this.#station));
+    const listed = daemon.lastGame(this.#station);
+    const isUnseen = (this.#match.game === null && !isPlaying) || lacksEnd(this.#match.game, listed);
+    const match = (isUnseen ? this.#unseenGame(daemon, listed) : null) ?? this.#match;
+    const game = withNames(match.game, listed);
     const ended = game !== null && game.end !== null;
     const melee = game?.format === FORMAT;
     const set = setOf(game, this.#setPanel.set);
