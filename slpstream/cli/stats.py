@@ -175,7 +175,7 @@ def examine(options: Options, found: FoundReplay) -> FileResult:
         return FileResult(None, game_row(replay, compat=options.compat, crew=options.crew), error, code)
     except (FormatError, SourceError) as problem:
         message, code = describe_error(found.path, problem)
-        # The lines of slippi-js do not name their files: only one line a file can be assigned to them.
+        # The lines of slippi-js do not name their files, so each file needs exactly one line.
         return FileResult(b"null\n" if options.as_json and options.compat else None, None, message, code)
 
 

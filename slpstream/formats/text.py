@@ -1,6 +1,6 @@
-"""Bytes that are no text in their encoding, which every format reads as U+FFFD and reports."""
+"""Undecodable bytes in texts. Every format reads them as U+FFFD and reports them."""
 
 UNDECODABLE = "\ufffd"
-"""The character that stands for such bytes."""
+"""The character that stands for undecodable bytes."""
 BAD_TEXT = "bad_text"
 """The code of the diagnostic."""

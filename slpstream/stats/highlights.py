@@ -36,7 +36,7 @@ DECIDING_POINTS = 50
 LONG_MOVES = 6
 """From this number of moves on, `length` is one of the reasons."""
 GREAT_DAMAGE = 50
-"""From this damage on, `damage` is one of the reasons, which it also is if there is no other."""
+"""From this damage on, `damage` is one of the reasons. It is also the reason if there is no other."""
 STOCK_FRAMES = 300
 """A stock that was lost without a conversion is shown from this many frames before the loss."""
 

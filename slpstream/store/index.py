@@ -400,8 +400,8 @@ class GameIndex:
             return None
 
     def _is_damaged(self, error: sqlite3.Error) -> bool:
-        """Whether to replace the database. Wrong content is believed once: after that, a bug has written it, which
-        another database would not help."""
+        """Whether to replace the database. Wrong content counts as damage once in a run: the next time, a bug must have
+        written it, and a new database would not help."""
         if not is_damage(error):
             return False
         if is_wrong_content(error):

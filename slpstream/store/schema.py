@@ -285,7 +285,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
 )
 VERSION = len(MIGRATIONS)
 _MAX_VERSION = 100
-"""A higher one is damage, not that of a newer slpstream."""
+"""A higher version is damage, not a newer slpstream."""
 _NO_ACCESS = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM)
 _ENVIRONMENT = (
     sqlite3.SQLITE_BUSY,

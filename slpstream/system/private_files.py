@@ -14,7 +14,7 @@ _FOLDER_MODE, _FILE_MODE = 0o700, 0o600
 
 
 def private_folder(path: Path) -> bool:
-    """Create a folder that only its owner can enter, or make an existing one such.
+    """Create a folder that only its owner can enter, or restrict an existing one.
 
     Returns whether others could enter it before. Raises `OSError` if it cannot be created.
     """
@@ -23,7 +23,7 @@ def private_folder(path: Path) -> bool:
 
 
 def private_file(path: Path) -> bool:
-    """Take the access to a file away from all but its owner, who gets it. Returns whether it was changed."""
+    """Restrict a file to its owner, who may read and write it. Returns whether that changed anything."""
     return _restrict(path, _FILE_MODE)
 
 

@@ -138,7 +138,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
         return EPOCH + dt.timedelta(seconds=self.modified)
 
     def bad_texts(self) -> list[tuple[str, int]]:
-        """The texts with bytes that are none: which text it is, and its offset."""
+        """The names and offsets of the texts with undecodable bytes."""
         texts = {
             "maker": self.maker_text,
             "file_name": self.file_name_text,

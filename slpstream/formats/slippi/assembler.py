@@ -227,7 +227,7 @@ class Assembler:
         return True
 
     def place_after(self, frames: FramesBefore) -> None:
-        """Go on after frames that were found in another way.
+        """Continue after frames that were found in another way.
 
         The characters of the frame before are not known: only those of the next frame say when it is complete.
         """

@@ -260,7 +260,7 @@ class GameStartPayload:
         return "" if value is UNSET else value
 
     def bad_texts(self) -> list[tuple[str, int]]:
-        """The texts with bytes that are none, which became U+FFFD: which text it is, and its offset in the event."""
+        """The names of the texts with undecodable bytes, and their offsets in the event."""
         found = [
             (f"{name} of player index {index}", _BY_NAME[name].offset + _BY_NAME[name].stride_bytes * index)
             for name in _PLAYER_TEXT

@@ -21,9 +21,9 @@ def timer_start(first_frame: int | None) -> int:
 
 
 def timer_start_at_end(last_frame: int | None, duration_seconds: float | None) -> int:
-    """The same from the last frame of a game and its duration; `None` where they are not known.
+    """The number of the frame in which the timer starts, from the last frame and the duration of the game.
 
-    No time passes in a game without a duration.
+    Either is `None` if it is not known. Without a duration, the timer starts so late that no time has passed.
     """
     if last_frame is None:
         return 0

@@ -151,7 +151,7 @@ class KqueueReader:
         self._queue.control([event], 0)
 
     def _drop(self, folder: _Folder) -> None:
-        """Stop to watch a folder."""
+        """Stop watching a folder."""
         if self._folders.get(folder.descriptor) is not folder:
             return  # already closed, and the descriptor may be that of another folder by now
         del self._folders[folder.descriptor]

@@ -53,10 +53,10 @@ export { FORMAT };
 const TIME_MODE = 0;
 const STOCK_MODE = 32;
 const COUNTING_DOWN = 2;
-/** The first frame in which players have control, when the timer starts in frame 0. */
-const FIRST_PLAYABLE_FRAME = -39;
 const COUNTING_UP = 3;
 const NO_CONTEST = 7;
+/** The first frame in which players have control, when the timer starts in frame 0. */
+const FIRST_PLAYABLE_FRAME = -39;
 
 /** @type {NameTables} */
 let tables = { characters: {}, internalCharacters: {}, stages: {}, teams: {}, swatches: { characters: {}, costumes: {} } };

@@ -1,4 +1,4 @@
-/** A finished game with its stats. They are asked for once, and again until the daemon answers. */
+/** A finished game with its stats. The daemon is asked for them until it answers. */
 
 import { text } from "../texts/texts.js";
 import { gameOf } from "./listed_game.js";
