@@ -8,7 +8,6 @@ blocking calls, and is used in worker threads only.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import threading
 from collections.abc import Callable
@@ -39,8 +38,9 @@ _MAX_GAPS = 200
 _MAX_ADOPTED_BYTES = 256 << 20
 
 
+@prepared
 class ResumePoint(Struct, frozen=True):
-    """How to continue a game after a restart.
+    """How to continue a game after a restart, as it is in the file next to a recording.
 
     `token` is the client token, `base_cursor` the console's cursor of the game's first byte, and `lost_bytes` the
     number of bytes that are missing in the file.
@@ -48,18 +48,8 @@ class ResumePoint(Struct, frozen=True):
 
     file: str
     token: int
-    base_cursor: int
-    lost_bytes: int
-
-
-@prepared
-class _KeptPoint(msgspec.Struct):
-    """A resume point as it is in the file."""
-
-    file: str
-    token: int
-    base: int
-    lost: int
+    base_cursor: int = msgspec.field(name="base")
+    lost_bytes: int = msgspec.field(name="lost")
 
 
 class RecordingFile:
@@ -105,8 +95,7 @@ class RecordingFile:
         """Save the resume point next to the recording."""
         target = self.path.with_name(RESUME_FILE)
         temporary = target.with_suffix(".tmp")
-        values = {"file": point.file, "token": point.token, "base": point.base_cursor, "lost": point.lost_bytes}
-        temporary.write_text(json.dumps(values), encoding="utf-8")
+        temporary.write_bytes(msgspec.json.encode(point))
         temporary.replace(target)
 
 
@@ -323,12 +312,9 @@ def find_last_recording(folder: Path, timestamp: Callable[[float], str]) -> Last
 
 def _resume_point(path: Path) -> ResumePoint | None:
     try:
-        kept = json_or_none(read_regular(path.with_name(RESUME_FILE)), _KeptPoint)
+        point = json_or_none(read_regular(path.with_name(RESUME_FILE)), ResumePoint)
     except OSError:
         return None
-    if kept is None:
+    if point is None or point.file != path.name:
         return None
-    point = ResumePoint(kept.file, kept.token, kept.base, kept.lost)
-    return (
-        point if point.file == path.name and 0 <= point.token < 1 << 32 and 0 <= point.base_cursor < 1 << 63 else None
-    )
+    return point if 0 <= point.token < 1 << 32 and 0 <= point.base_cursor < 1 << 63 else None
