@@ -50,6 +50,7 @@ class FileTable:
         self.open: dict[FileTail, None] = {}
         """All open files, in the order in which they were opened."""
         self.arrivals: dict[str, Arrival] = {}
+        """Of those that were found together, the oldest comes first."""
         self.touched: dict[TailedFile, None] = {}
         """Listed files with another status than before, which may have changed in place."""
         self._refused: dict[str, set[str]] = {}
@@ -143,18 +144,16 @@ class FileTable:
             self._add_arrival(Arrival(str(file.path), entry.stat, existed=True, changed=changed))
 
     def list_arrivals(self, paths: Collection[str], listed: list[TailedFile]) -> Iterator[None]:
-        """List the arrivals at these paths. The others stay, ordered from oldest to newest.
+        """List the arrivals at these paths. The others stay.
 
         Adds the listed files to `listed`. Each step of the iterator is one file.
         """
-        for arrival in sorted(self.arrivals.values(), key=lambda arrival: (arrival.stat.mtime_ns, arrival.path)):
-            del self.arrivals[arrival.path]
+        for arrival in list(self.arrivals.values()):
             if arrival.path in paths:
+                del self.arrivals[arrival.path]
                 file = TailedFile(Path(arrival.path), *arrival.stat)
                 self.list_file(file, None)
                 listed.append(file)
-            else:
-                self.arrivals[arrival.path] = arrival
             yield
 
     def has_unread_start(self) -> bool:

@@ -517,7 +517,7 @@ class FolderTail:
         self._judge_by_age = True
 
     async def _list_old_files(self, old_files: Collection[str]) -> tuple[TailedFile, ...]:
-        """List the files that are no longer being written. The others are left to be opened, oldest first."""
+        """List the files that are no longer being written. The others are left to be opened."""
         listed: list[TailedFile] = []
         await self._in_slices(self._table.list_arrivals(old_files, listed))
         for arrival in self._table.arrivals.values():

@@ -104,9 +104,9 @@ def examine(path: str, real_root: str) -> Finding:
 
 
 def examine_all(paths: Iterable[str], root: str) -> dict[str, Finding]:
-    """Find out what each of several paths below `root` holds."""
+    """Find out what each of several paths below `root` holds. The oldest file comes first."""
     real_root = os.path.realpath(root)
-    return {path: examine(path, real_root) for path in paths}
+    return _oldest_first({path: examine(path, real_root) for path in paths})
 
 
 def is_inside(path: str, real_root: str) -> bool:
@@ -128,7 +128,10 @@ def folders_changed(folders: Mapping[str, int]) -> bool:
 def scan_tree(
     root: str, suffixes: tuple[str, ...], known: KnownFiles, watch_folder: Callable[[str], None] | None = None
 ) -> ScanResult:
-    """Scan everything below `root`. `watch_folder` is called with each folder before the names in it are listed."""
+    """Scan everything below `root`. The oldest file comes first in the findings.
+
+    `watch_folder` is called with each folder before the names in it are listed.
+    """
     findings: dict[str, Finding] = {}
     folders: dict[str, int] = {}
     try:
@@ -178,7 +181,17 @@ def scan_tree(
         for path in paths - seen:
             if path not in findings and not any(path.startswith(prefix) for prefix in unreadable):
                 findings[path] = None
-    return ScanResult(root_identity, None, findings, folders)
+    return ScanResult(root_identity, None, _oldest_first(findings), folders)
+
+
+def _oldest_first(findings: Mapping[str, Finding]) -> dict[str, Finding]:
+    """Files that are found together are opened in this order, so that the games of a setup stay in theirs."""
+
+    def age(item: tuple[str, Finding]) -> tuple[int, str]:
+        path, finding = item
+        return (finding.mtime_ns if isinstance(finding, FileStat) else 0, path)
+
+    return dict(sorted(findings.items(), key=age))
 
 
 def _examine_entry(entry: os.DirEntry[str], real_root: str) -> Finding:

@@ -7,6 +7,7 @@ before the new one was created must be delivered before those of the new file.
 from __future__ import annotations
 
 import itertools
+import os
 import random
 from collections.abc import Iterator
 from pathlib import Path
@@ -98,6 +99,17 @@ def test_old_file_that_is_lost_or_released_blocks_no_new_file(
     events = driver.settle(0.001)
     assert ("new.slp", b"y") in delivered(events)
     assert ([event.error.code for event in events if isinstance(event, Lost)] == [Vanished.code]) == (end == "lost")
+
+
+def test_files_that_are_noticed_together_come_from_the_oldest_to_the_newest(
+    root: Path, driver: Driver, notifications: Notifications
+) -> None:
+    for number in range(8):
+        path = root / f"{(3 * number) % 8}.slp"
+        append(path, b"%d" % number)
+        os.utime(path, (number, number))
+        notifications.add(str(path))
+    assert [data for _, data in delivered(driver.settle(0.001))] == [b"%d" % number for number in range(8)]
 
 
 @pytest.mark.parametrize("seed", range(10))
