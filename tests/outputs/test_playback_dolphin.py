@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import trio
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from trio.testing import MockClock
 
@@ -265,6 +265,7 @@ STEPS = st.one_of(
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(STEPS, max_size=40))
+@example([("mirror", 0), ("wait", 0.5), ("restart",), ("set clock", 1.0)])
 def test_random_afternoon(steps: list[tuple[Any, ...]]) -> None:
     with pytest.MonkeyPatch.context() as patch, TemporaryDirectory() as folder:
         patch.setattr(trio.to_thread, "run_sync", inline)

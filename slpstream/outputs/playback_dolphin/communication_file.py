@@ -26,14 +26,6 @@ class CommunicationFile:
         self._written_accessed_ns: int | None = None
         self._shows_reads: bool | None = None
 
-    def age_seconds(self) -> float | None:
-        """Time since the last write by any program; `None` if the file does not exist or its time lies ahead."""
-        try:
-            age_ns = self._clock_ns() - self.path.stat().st_mtime_ns
-        except OSError:
-            return None
-        return age_ns / SECOND_NS if age_ns >= 0 else None
-
     def content(self) -> bytes:
         """The present content; empty if it cannot be read."""
         try:

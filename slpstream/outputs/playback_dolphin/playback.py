@@ -158,13 +158,11 @@ class PlaybackDolphin:
 
     async def run(self) -> None:
         """Write what is wanted until cancelled."""
-        age_seconds = await trio.to_thread.run_sync(self._file.age_seconds, limiter=self._limiter)
-        now = trio.current_time()
         # After a restart, a game that is being mirrored goes on without beginning anew.
         content = await trio.to_thread.run_sync(self._file.content, limiter=self._limiter)
         self._shown = mirrored(content)
-        if age_seconds is not None:
-            self._may_write_at = now + max(0.0, MIN_PAUSE_SECONDS + _MARGIN_SECONDS - age_seconds)
+        if content:  # perhaps written just now; its age does not tell, since the clock may have been set
+            self._may_write_at = trio.current_time() + MIN_PAUSE_SECONDS + _MARGIN_SECONDS
         while True:
             self._changed = trio.Event()
             now = trio.current_time()
