@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from tests.project import ROOT
 from tests.replays import SHARED, own_folder
@@ -150,6 +150,8 @@ _FIXTURE_MARKS = {"browser": ("browser", "process", "slow"), "broker": ("redis",
 _NOT_QUICK = ("slow", "release", "browser", "process", "redis", "soak", "fuzz", "sweep")
 _BYTECODE = ROOT / ".pytest_cache" / "bytecode"
 
+# No property has to hold within a time: a loaded machine is not a fault. The profile "ci" has the same two settings.
+settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 # On another Python or platform, tests look for what that changes, and need fewer examples for it.
 settings.register_profile("brief", settings.get_profile("ci"), max_examples=20)
 

@@ -97,7 +97,7 @@ def test_finished_replays_have_a_preview() -> None:
     assert sum(preview_replay(path) is not None for path in readable) >= len(readable) * 2 // 3
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(st.data())
 def test_preview_of_any_size_equals_the_full_reading(draw: st.DataObject) -> None:
     """With any length of the end, and with random bytes after a cut."""

@@ -101,7 +101,7 @@ def test_longer_file_than_any_is_rejected(name: str) -> None:
     assert reader.closed
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.binary(max_size=0x60),
     st.none() | st.integers(0, 1 << 40),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import trio
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from slpstream.formats.registry import of_name
@@ -26,7 +26,6 @@ LINES = st.lists(st.binary(max_size=8), max_size=12)
 
 
 @given(LINES, LINES)
-@settings(deadline=None)
 def test_second_reading_finds_the_first_difference(first: list[bytes], second: list[bytes]) -> None:
     chain = Chain()
     for line in first:

@@ -80,7 +80,7 @@ def encode(log: list[LogMessage]) -> Iterator[bytes]:
         known[message.type] = base
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(st.lists(VALUES, min_size=2, max_size=5))
 def test_any_value_can_follow_any_other(values: list[dict[str, Any]]) -> None:
     decoder = DeltaDecoder()
@@ -114,7 +114,7 @@ def test_change_parts_are_minimal(before: Any, after: Any, parts: list[Any]) -> 
     assert exactly(Image(before).changed(parts).value) == exactly(after)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.data())
 def test_damaged_bytes_decode_or_raise_protocol_violation(data: st.DataObject) -> None:
     whole = list(encode(messages_of_a_match()[:12]))

@@ -263,7 +263,7 @@ STEPS = st.one_of(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(STEPS, max_size=40))
 @example([("mirror", 0), ("wait", 0.5), ("restart",), ("set clock", 1.0)])
 def test_random_afternoon(steps: list[tuple[Any, ...]]) -> None:

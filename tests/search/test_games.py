@@ -6,7 +6,7 @@ import json
 import sqlite3
 from datetime import UTC
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from slpstream.formats.slippi.names import characters, stages
@@ -125,7 +125,6 @@ def by_sql(condition: Condition, listed: list[GameFacts]) -> list[bool]:
         database.close()
 
 
-@settings(deadline=None)
 @given(st.lists(games(), min_size=1, max_size=8), st.lists(TOKENS, max_size=6).map(" ".join))
 def test_the_index_and_the_test_of_one_game_agree(listed: list[GameFacts], query: str) -> None:
     condition = parse(query, CONTEXT).condition

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slpstream.sets import (
@@ -33,7 +33,7 @@ from slpstream.sets.grouping import Set
 
 EXAMPLES = 40
 NAMES = ("", "", "Ann", "Bob", "Cyd")
-SETTINGS = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+SETTINGS = settings(max_examples=EXAMPLES)
 
 
 @st.composite

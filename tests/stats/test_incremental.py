@@ -73,7 +73,7 @@ def test_frames_are_not_decoded_for_the_stats(name: str) -> None:
 
 
 @given(st.sets(st.integers(0, 599), max_size=300), st.sampled_from(SHORT))
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 def test_frames_that_others_have_decoded(decoded: set[int], name: str) -> None:
     """Frames are read in part if nobody has decoded them; either way the inputs are those since the frame before."""
     fresh = game_of(replay(name))
@@ -86,7 +86,7 @@ def test_frames_that_others_have_decoded(decoded: set[int], name: str) -> None:
 @pytest.mark.parametrize("compat", [False, True])
 @pytest.mark.parametrize("name", SHORT)
 def test_resume_in_the_middle(name: str, compat: bool) -> None:
-    @settings(max_examples=4, deadline=None)
+    @settings(max_examples=4)
     @given(st.lists(st.integers(0, len(game(name).frames) - 1), max_size=3))
     def check(cuts: list[int]) -> None:
         resumed(name, cuts, compat=compat)

@@ -227,7 +227,7 @@ def games_and_query(draw: st.DrawFn) -> tuple[list[Game], GamesQuery, int]:
 
 @pytest.mark.slow
 @pytest.mark.fuzz
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(games_and_query())
 def test_pages_have_each_matching_game_once_and_in_order(case: tuple[list[Game], GamesQuery, int]) -> None:
     games, query, limit = case

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from slpstream.store import FILE_NAME, Database, HighlightKey, HighlightsQuery, open_database
@@ -71,7 +71,6 @@ def test_highlights_go_with_their_game(database: Database) -> None:
 
 
 @pytest.mark.slow
-@settings(deadline=None)
 @given(
     st.lists(st.tuples(st.lists(st.integers(50, 60).map(float), max_size=4), st.sampled_from(["a", "b"])), max_size=6),
     st.integers(1, 4),

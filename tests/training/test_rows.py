@@ -85,7 +85,7 @@ def test_live_rows_equal_those_of_the_finished_file(path: Path, sending: Sending
 
 
 @pytest.mark.parametrize("sending", SENDINGS)
-@settings(deadline=None, max_examples=8)
+@settings(max_examples=8)
 @example(sizes=[1])
 @given(sizes=st.lists(st.integers(1, 700), min_size=1, max_size=20))
 def test_rows_do_not_depend_on_how_the_bytes_arrive(
@@ -180,7 +180,6 @@ def test_a_game_of_four_has_no_rows(tmp_path: Path) -> None:
         open_replay(path).training_rows()
 
 
-@settings(deadline=None)
 @given(frames=st.lists(st.lists(st.integers(0, 40), unique=True, max_size=20), max_size=30))
 def test_items_keep_their_slot_while_they_live(frames: list[list[int]]) -> None:
     slots = ItemSlots()

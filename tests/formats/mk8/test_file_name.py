@@ -54,7 +54,7 @@ def test_player_name_ends_at_a_zero_unit_only() -> None:
 
 
 @given(st.binary(min_size=20, max_size=20))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_any_player_name_can_be_encoded_as_utf_8(raw: bytes) -> None:
     for order in ("be", "le"):
         decode_name(raw, order).encode()

@@ -23,13 +23,13 @@ def block(size: int, body: bytes) -> bytes:
 
 
 @given(st.one_of(st.binary(max_size=200), st.lists(st.integers(0, 3), max_size=1500).map(bytes)), st.booleans())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_round_trip(data: bytes, padded: bool) -> None:
     assert unpacked(yaz0(data, padded=padded)) == data
 
 
 @given(st.binary(max_size=300), st.integers(0, 0x8000))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_any_bytes_give_the_declared_size_or_a_format_error(body: bytes, size: int) -> None:
     try:
         data = unpacked(block(size, body))
@@ -42,7 +42,7 @@ def test_any_bytes_give_the_declared_size_or_a_format_error(body: bytes, size: i
 
 
 @given(st.lists(st.integers(0, 3), min_size=20, max_size=400).map(bytes), st.integers(1, 15))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_truncated_block_is_rejected(data: bytes, cut: int) -> None:
     packed = yaz0(data, padded=False)
     with pytest.raises(FramingError):

@@ -120,7 +120,7 @@ def test_frame_number_that_differs_within_a_frame() -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=150, suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_damaged_replays(draw: st.DataObject) -> None:
     """With bytes changed, cut out or doubled, both paths have the same frames, or the same error at the same offset."""

@@ -130,7 +130,7 @@ OF_FRAMES = st.tuples(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.sampled_from([(0, 1, 0), (2, 2, 0)]), st.lists(OF_FRAMES, max_size=8), st.integers(1, 2000))
 def test_frames_before_3_0_do_not_depend_on_how_they_are_decoded(
     version: tuple[int, int, int], kinds: list[tuple[int, tuple[int, ...], tuple[int, ...], int]], size: int

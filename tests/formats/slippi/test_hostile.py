@@ -189,14 +189,14 @@ def broken_replays(draw: st.DrawFn) -> bytes:
     return bytes(data)
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=400, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(data=broken_replays(), seed=st.integers(0, 1 << 16))
 @pytest.mark.slow
 def test_broken_replays(data: bytes, seed: int) -> None:
     check(data, random_cuts(len(data), seed))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(data=broken_replays(), seed=st.integers(0, 1 << 16), after=st.integers(0, 40))
 def test_copy_at_any_point_continues_the_same(data: bytes, seed: int, after: int) -> None:
     """A copy continues like the original, and neither is affected by what the other reads."""
@@ -224,7 +224,7 @@ def rest_of(pipe: Pipeline, pieces: Iterable[bytes]) -> Logs:
     return logs
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     head=st.sampled_from([b"", header(0), header(0) + event_payloads({0x36: 760, 0x39: 6})]),
     noise=st.binary(max_size=3000),

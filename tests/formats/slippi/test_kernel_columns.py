@@ -61,7 +61,7 @@ def an_event(command: int, number: int = 0, player: int = 0, follower: int = 0) 
     return head[: WIDTHS[command]].ljust(WIDTHS[command], b"\0")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.data())
 def test_games_of_any_events(draw: st.DataObject) -> None:
     """Events of few characters and numbers in any order, with and without bookends, some before an unreadable byte."""
@@ -123,7 +123,6 @@ def test_impossible_walks_are_refused(changed: dict[str, Any]) -> None:
         walk(an_event(FIRST, 1), **changed)
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=200), st.none() | st.binary(max_size=2))
 def test_walk_over_any_bytes_finds_what_python_finds(data: bytes, players: bytes | None) -> None:
     """Of the smallest events that have all that the rules look at, of Slippi's commands."""
@@ -172,7 +171,6 @@ def bits_of(column: pa.Array) -> pa.Array:
     return column.view(pa.uint32()) if column.type == pa.float32() else column
 
 
-@settings(deadline=None)
 @given(st.binary(min_size=EVENT_BYTES, max_size=64), st.data())
 def test_tables_have_the_values_of_the_events(data: bytes, draw: st.DataObject) -> None:
     offsets = st.sampled_from([-1, *range(len(data) - EVENT_BYTES + 1)])
@@ -193,7 +191,6 @@ def test_tables_have_the_values_of_the_events(data: bytes, draw: st.DataObject) 
     assert [list(row) for row in zip(*columns, strict=True)] == expected
 
 
-@settings(deadline=None)
 @given(
     st.integers(0, 300),
     st.lists(st.tuples(st.sampled_from("fIiHhBb?"), st.integers(1, 6), st.integers(0, 3)), min_size=1, max_size=5),

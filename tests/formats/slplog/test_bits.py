@@ -25,7 +25,6 @@ runs = st.lists(
 
 
 @given(st.lists(fields, max_size=200), st.integers(0, 4))
-@settings(deadline=None)
 def test_bit_fields_round_trip(rows: list[tuple[str | int, int]], shift: int) -> None:
     packer = BitPacker()
     for kind, value in rows:
@@ -73,7 +72,7 @@ def test_number_without_end_is_rejected() -> None:
 
 
 @given(runs)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_runs_round_trip(given_runs: list[Held]) -> None:
     packer = BitPacker()
     put_runs(packer, PAD, given_runs)
@@ -96,7 +95,6 @@ def test_states_that_a_pad_does_not_have_are_rejected() -> None:
 
 
 @given(st.lists(st.integers(0, 1 << 60)), st.lists(st.integers(-(1 << 59), 1 << 59)), st.binary())
-@settings(deadline=None)
 def test_stream_round_trips(numbers: list[int], signed: list[int], octets: bytes) -> None:
     stream = MemoryStream()
     for value in numbers:

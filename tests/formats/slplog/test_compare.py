@@ -182,7 +182,7 @@ def test_differences_outside_of_events_are_named() -> None:
 
 
 @given(st.integers(0, len(REPLAY) - 1), st.integers(0, 7))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_any_changed_bit_is_found(at: int, bit: int) -> None:
     changed = flipped(REPLAY, at, bit)
     try:

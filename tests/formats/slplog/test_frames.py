@@ -62,7 +62,7 @@ def some_events(draw: st.DrawFn) -> tuple[list[int], bytes]:
 
 
 @given(some_events())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_any_events_round_trip(events: tuple[list[int], bytes]) -> None:
     widths, data = events
     block = block_of(data, widths)
@@ -112,7 +112,7 @@ def decompressed_block() -> tuple[bytes, int]:
 
 
 @given(st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_damaged_block_is_rejected_or_gives_other_bytes(data: st.DataObject) -> None:
     good, true_size = decompressed_block()
     inner = bytearray(good)
@@ -136,7 +136,6 @@ def test_decompression_bomb_is_rejected() -> None:
 
 
 @given(st.lists(WORDS, min_size=1, max_size=30), st.randoms(use_true_random=False), st.booleans())
-@settings(deadline=None)
 def test_step_predictions_round_trip(values: list[int], dice: object, straight: bool) -> None:
     parents = None if straight else [dice.randint(0, row) for row in range(len(values))]  # type: ignore[attr-defined]
     speeds = values[::-1]

@@ -65,14 +65,13 @@ def test_log_does_not_depend_on_how_input_is_split() -> None:
 @example(b"{U\x03raw[$U#l")
 @example(b"{U\x03raw[$U#l\0\0\0\0\x35\x04\x36\0\x02\x36")
 @given(st.binary(max_size=300))
-@settings(deadline=None)
 def test_any_bytes_round_trip(data: bytes) -> None:
     for format_ in ("slippi", "gci", "stunts", "mk8", ""):
         assert ReplayLog.of(pack(data, format_, "x")).unpack() == data
 
 
 @given(st.data())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_damaged_replays_round_trip(data: st.DataObject) -> None:
     replay = bytearray(varied_replay())
     for _ in range(data.draw(st.integers(1, 5))):
@@ -229,7 +228,7 @@ HOSTILE = pack(varied_replay(), "slippi", "Game_1.slp", 8)
 
 
 @given(st.data())
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250)
 def test_damaged_log_gives_the_replay_or_a_format_error(data: st.DataObject) -> None:
     bad = bytearray(HOSTILE)
     if data.draw(st.booleans()):
@@ -247,7 +246,7 @@ def test_damaged_log_gives_the_replay_or_a_format_error(data: st.DataObject) -> 
 
 
 @given(st.data())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_forged_log_gives_bytes_or_a_format_error(data: st.DataObject) -> None:
     """Blocks have correct checksums but wrong contents, as an attacker could make them."""
     log = ReplayLog.of(HOSTILE)

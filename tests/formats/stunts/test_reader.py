@@ -161,7 +161,7 @@ def test_sniff() -> None:
 
 
 @given(st.binary(max_size=300), st.integers(0, 310), st.integers(0, 310))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_runs_expand_to_the_original_bytes(data: bytes, first: int, stop: int) -> None:
     data = bytes(byte & 3 for byte in data)
     runs = InputRuns(data)

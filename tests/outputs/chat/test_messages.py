@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from slpstream.config import CHAT_PLACEHOLDERS, Chat
@@ -93,7 +93,6 @@ def test_message_without_text_is_not_sent() -> None:
     assert texts(payload, templates(game_message="[[{round}]]")) == []
 
 
-@settings(deadline=None)
 @given(
     st.text(max_size=60), st.text(max_size=60), st.sampled_from(["{winner}", "{winner}" * 60, "\N{PILE OF POO}" * 1500])
 )

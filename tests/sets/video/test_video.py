@@ -6,7 +6,7 @@ import csv
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from slpstream.sets import Rules, sets_of
@@ -61,7 +61,6 @@ CLIPS = st.lists(
 )
 
 
-@settings(deadline=None)
 @given(CLIPS, st.one_of(st.none(), st.integers(0, 40_000)))
 def test_list_is_never_one_that_youtube_refuses(clips: list[Clip], length: int | None) -> None:
     end_ms = None if length is None else START_MS + length * 1000
@@ -74,7 +73,6 @@ def test_list_is_never_one_that_youtube_refuses(clips: list[Clip], length: int |
     assert found == chapters(reversed(clips), START_MS, end_ms) or len({c.start_ms for c in clips}) < len(clips)
 
 
-@settings(deadline=None)
 @given(st.lists(st.floats(10, 3000), min_size=3, max_size=40))
 def test_long_games_have_a_chapter_each(lengths: list[float]) -> None:
     """The rules are no excuse: where every game is long enough, none is missing."""
@@ -170,7 +168,6 @@ def test_no_cell_of_the_table_is_a_formula() -> None:
     assert [row[1] for row in rows[1:]] == ["'=1+1|x vs @SUM(1)", "''a vs b", "A vs -b"]
 
 
-@settings(deadline=None)
 @given(CLIPS, st.integers(0, 60_000), st.one_of(st.none(), st.integers(0, 40_000)), st.sampled_from([24, 30, 60]))
 def test_cuts_are_inside_of_the_recording(clips: list[Clip], padding: int, length: int | None, rate: int) -> None:
     end_ms = None if length is None else START_MS + length * 1000

@@ -56,7 +56,7 @@ def test_several_streams_and_padding_are_one_replay(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", DEFLATED)
-@settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_damaged_archives_are_read_alike(tmp_path: Path, kind: str, data: st.DataObject) -> None:
     pytest.importorskip("zlib_ng")

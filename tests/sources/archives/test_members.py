@@ -338,7 +338,7 @@ def test_an_archive_that_was_cut_off_is_one_line(tmp_path: Path, kind: str, part
 
 
 @pytest.mark.parametrize("kind", ["deflated.zip", "plain.tar", "a.tar.gz", "lzma2.7z", "copy.7z"])
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_mutated_archives_end_with_lines(tmp_path: Path, kind: str, data: st.DataObject) -> None:
     packed = bytearray(packed_once(kind))

@@ -112,7 +112,7 @@ def test_packets_of_every_size(mtu: int) -> None:
 
 
 @given(seed=st.integers(0, 1 << 32), lost=st.floats(0, 0.4), doubled=st.floats(0, 0.3), delay=st.integers(0, 20))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_everything_arrives_over_a_bad_network(seed: int, lost: float, doubled: float, delay: int) -> None:
     """Each packet arrives once, in order, and the request of the client too.
 
@@ -205,7 +205,7 @@ def test_idle_connection_stays() -> None:
 
 
 @given(st.floats(0, 1e6))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_server_rests_after_each_deadline(start: float) -> None:
     """Whatever the rounding of the clock: a server that is not done at its deadline would run without a pause."""
     network = Network()
@@ -306,7 +306,7 @@ def test_connection_needs_the_answer() -> None:
 
 
 @given(st.lists(st.tuples(st.booleans(), st.binary(max_size=200), st.integers(0, 40)), max_size=30), st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_hostile_datagrams(datagrams: list[tuple[bool, bytes, int]], data: st.DataObject) -> None:
     """Any bytes, also behind the header of a connection: no exception, and bounded answers and memory."""
     network = Network(seed=1)

@@ -333,7 +333,6 @@ def test_random_actions_on_a_folder() -> None:
         settings=settings(
             max_examples=EXAMPLES,
             stateful_step_count=14,
-            deadline=None,
             suppress_health_check=list(HealthCheck),
         ),
     )
