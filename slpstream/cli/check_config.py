@@ -6,9 +6,9 @@ from pathlib import Path
 
 import click
 
-from slpstream import config as configuration
 from slpstream.cli import config_error_context
 from slpstream.config import EACH_SUBFOLDER, Config
+from slpstream.parts import registry
 from slpstream.system.text import printable
 
 
@@ -18,7 +18,7 @@ def command(file: Path) -> None:
     """Validate a configuration file. Errors name the file, the key and what was expected; the exit code is 78."""
     from slpstream.daemon.daemon import check_startable
 
-    config = configuration.load(file)
+    config = registry.load(file)
     with config_error_context(file):
         check_startable(config, config.stations)  # also checks tokens, extras and folders
     names = [

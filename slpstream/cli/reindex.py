@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 import click
 
-from slpstream import config as configuration
 from slpstream.api import read_game
 from slpstream.cli import EXIT_INPUT_OUTPUT, fail, report
 from slpstream.cli.process_pool import interrupts_blocked, process_pool
@@ -27,6 +26,7 @@ from slpstream.daemon.archives import read_archive
 from slpstream.daemon.subfolders import expand
 from slpstream.game.described import describe_stored
 from slpstream.game.record import record_of
+from slpstream.parts import registry
 from slpstream.sources.archives.names import is_archive
 from slpstream.store import FILE_NAME, Database, Entry, GameRecord, open_database
 from slpstream.store.backfill import ARCHIVE, OldFile, archive_entry, member_entry, path_key, read_entry
@@ -59,7 +59,7 @@ def command(folders: tuple[Path, ...], config_file: Path | None, stats: bool, jo
     are kept. Files without a game are reported and counted. A running daemon sees the result immediately. The index is
     in the state folder; for that of a service, set STATE_DIRECTORY. The exit code is 74 if a folder is missing.
     """
-    config = configuration.load(config_file) if config_file is not None else Config()
+    config = registry.load(config_file) if config_file is not None else Config()
     path = state_folder(config.store.folder) / FILE_NAME
     try:
         database = open_database(path, on_damage=_report_damage, describe=describe_stored)

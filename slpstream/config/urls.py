@@ -7,17 +7,12 @@ from collections.abc import Collection
 from urllib.parse import SplitResult, urlsplit
 
 from slpstream.model.errors import ConfigError
+from slpstream.system.host_name import resolvable
 
 _BROKERS = ("redis", "rediss", "redis+cluster", "rediss+cluster")
 _EXPECTED_BROKER = (
     "expected scheme://user:password@host:port/db, where the scheme is redis, rediss, redis+cluster or rediss+cluster"
 )
-
-
-def resolvable(host: str) -> str:
-    """Encode a host name for the resolver. Raises `ValueError` for a name that no resolver would look up, such as one
-    with an empty or overlong label."""
-    return host.encode("idna").decode()
 
 
 def check_url(url: str, schemes: Collection[str], file: str, key: str, *, expected: str = "") -> SplitResult:

@@ -71,6 +71,11 @@ class RunningStations(Mapping[str, RunningStation]):
         """The current stations. Safe to read from any thread."""
         return [running.station for running in list(self._running.values())]
 
+    def is_temporary(self, station: str) -> bool:
+        """Whether a station has no games that count: a demo."""
+        running = self._running.get(station)
+        return running is not None and running.origin == "demo"
+
     async def run(
         self,
         make: Callable[[StationConfig], Station],

@@ -19,29 +19,26 @@ from __future__ import annotations
 import secrets
 from collections.abc import Awaitable, Callable
 from types import TracebackType
-from typing import Literal, Self, get_args
+from typing import Self
 
 import trio
 
 from slpstream.system.backoff import MAX_PAUSE_SECONDS, backoff_seconds
 from slpstream.system.logs import get_logger
 
-Part = Literal[
+CORE_LABELS = (
     "announce",
     "archives",
     "audit",
     "bracket",
     "broker",
-    "chat",
     "console",
     "controllers",
     "discovery",
     "file",
     "handover",
     "index",
-    "jsonl",
     "notifications",
-    "obs",
     "on_air",
     "playback",
     "relay",
@@ -49,7 +46,6 @@ Part = Literal[
     "replay_check",
     "request",
     "retention",
-    "scoreboard",
     "seats",
     "sets",
     "situations",
@@ -58,10 +54,8 @@ Part = Literal[
     "subfolders",
     "subscriber",
     "upkeep",
-    "webhook",
-]
-PARTS: tuple[str, ...] = get_args(Part)
-"""The parts that end on their own, as `slpstream_internal_errors_total` names them."""
+)
+"""What ends on its own in the core, as `slpstream_internal_errors_total` names it. Parts add their names."""
 
 _FIRST_PAUSE_SECONDS = 1.0
 _STABLE_SECONDS = 10.0
@@ -72,7 +66,7 @@ _ID_BYTES = 4
 class InternalErrors:
     """Contains and reports the bugs of one process."""
 
-    def __init__(self, count: Callable[[Part], None] = lambda part: None, *, strict: bool = True) -> None:
+    def __init__(self, count: Callable[[str], None] = lambda part: None, *, strict: bool = True) -> None:
         """`count` is called with the part for each contained exception. With `strict`, nothing is contained: a bug
         ends the process."""
         self.strict = strict
@@ -81,7 +75,7 @@ class InternalErrors:
         """What to report about parts that are started again, and until when."""
         self._log = get_logger()
 
-    def contain(self, part: Part, *, expected: tuple[type[Exception], ...] = (), **about: str) -> Containment:
+    def contain(self, part: str, *, expected: tuple[type[Exception], ...] = (), **about: str) -> Containment:
         """A context manager that ends its block, and nothing else, when an unexpected exception is raised in it.
 
         `expected` are types that the caller handles itself. `about` is logged with the exception.
@@ -90,7 +84,7 @@ class InternalErrors:
 
     async def keep_running(
         self,
-        part: Part,
+        part: str,
         run: Callable[[], Awaitable[object]],
         *,
         expected: tuple[type[Exception], ...] = (),
@@ -129,7 +123,7 @@ class InternalErrors:
         now = trio.current_time()
         return [what for what, until in self._restarting.values() if now < until]
 
-    def report(self, part: Part, error: BaseException, about: dict[str, str]) -> str:
+    def report(self, part: str, error: BaseException, about: dict[str, str]) -> str:
         """Count and log an unexpected exception. Returns its id."""
         error_id = secrets.token_hex(_ID_BYTES)
         self._count(part)
@@ -143,7 +137,7 @@ class Containment:
     __slots__ = ("_about", "_errors", "_expected", "_part", "error_id")
 
     def __init__(
-        self, errors: InternalErrors, part: Part, expected: tuple[type[Exception], ...], about: dict[str, str]
+        self, errors: InternalErrors, part: str, expected: tuple[type[Exception], ...], about: dict[str, str]
     ) -> None:
         self._errors = errors
         self._part = part

@@ -212,8 +212,8 @@ def api_endpoints(
     return endpoints
 
 
-def described_endpoints() -> list[Endpoint]:
-    """All endpoints of the HTTP API, for a description: they cannot respond."""
+def described_endpoints(of_parts: Sequence[Endpoint] = ()) -> list[Endpoint]:
+    """All endpoints of the HTTP API, with those of parts, for a description: they cannot respond."""
     more = [
         search.endpoint(lambda: QueryWords(keys={})),
         *audit.endpoints(cast(audit.SetupAudit, None)),
@@ -227,6 +227,7 @@ def described_endpoints() -> list[Endpoint]:
         *seats.endpoints(None),
         *seat_codes.endpoints(None),
         *controllers.endpoints(None, lambda _: False),
+        *of_parts,
     ]
     return api_endpoints(cast(Stations, None), cast(Games, None), cast(Setup, ()), cast(StationOnAir, ()), more)
 

@@ -17,8 +17,10 @@ import pytest
 from slpstream import config
 from slpstream.config.bracket import event_slug
 from slpstream.model.errors import ConfigError
+from slpstream.parts import registry
 from tests.project import ROOT
 
+SECTIONS = registry.sections()
 REQUIRED: dict[str, dict[str, str]] = {
     "stations": {"id": "a", "folder": "/x"},
     "webhooks": {"url": "https://example.org/hook", "secret_file": __file__},
@@ -35,10 +37,10 @@ SHIPPED = ROOT / "config" / "slpstream.toml"
 def test_shipped_file_has_every_key_with_description_and_default() -> None:
     text = SHIPPED.read_text(encoding="utf-8")
     values = tomllib.loads(text)
-    assert config.load(SHIPPED) == config.Config()
-    for key in config.all_keys():
+    assert config.load(SHIPPED, SECTIONS) == config.Config()
+    for key in config.all_keys(SECTIONS):
         assert key.description
-        comment = "# " if key.section in config.LISTED else ""
+        comment = "# " if key.many else ""
         assert re.search(rf"^# {re.escape(key.description)}\n{comment}{key.name} = ", text, re.MULTILINE), key
         assert comment or values[key.section][key.name] == key.default
 
@@ -186,7 +188,7 @@ def _spectated(id: str, port: int) -> dict[str, Any]:
 )
 def test_error_names_file_key_and_what_was_expected(table: dict[str, Any], key: str, expected: str) -> None:
     with pytest.raises(ConfigError) as refused:
-        config.check(table, file="my.toml")
+        config.check(table, SECTIONS, file="my.toml")
     assert refused.value.key == key
     assert str(refused.value).startswith(f"my.toml: {key}: ")
     assert expected in str(refused.value)
@@ -219,14 +221,14 @@ URLS = [
 @pytest.mark.parametrize(("section", "table"), URLS)
 def test_refused_url_is_not_shown(section: str, table: Any) -> None:
     with pytest.raises(ConfigError) as refused:
-        config.check({section: table})
+        config.check({section: table}, SECTIONS)
     assert refused.value.key.removeprefix(section).lstrip("[0].") in ("url", "avatar_url", "address")
     assert SECRET not in str(refused.value)
 
 
 def test_urls_of_brokers_may_have_a_password_with_any_characters() -> None:
     for url in ("redis://:p w@redis_1", "rediss://user:a%40b@[::1]:6380/3", "redis+cluster://host:7000"):
-        assert config.check({"fanout": {"url": url}}).fanout.url == url
+        assert config.check({"fanout": {"url": url}}, SECTIONS).fanout.url == url
 
 
 @pytest.mark.parametrize(
@@ -244,7 +246,7 @@ def test_urls_of_brokers_may_have_a_password_with_any_characters() -> None:
 )
 def test_clients_learn_no_paths_from_an_error(table: dict[str, Any]) -> None:
     with pytest.raises(ConfigError) as refused:
-        config.check(table, file="/etc/slpstream.toml")
+        config.check(table, SECTIONS, file="/etc/slpstream.toml")
     assert "/" not in refused.value.for_clients
     assert refused.value.for_clients.startswith(f"{refused.value.key}: ")
     assert str(refused.value).startswith("/etc/slpstream.toml: ")
@@ -255,13 +257,13 @@ def test_deeply_nested_file_is_refused(start: str, tmp_path: Path) -> None:
     file = tmp_path / "my.toml"
     file.write_text(start)
     with pytest.raises(ConfigError, match="nested too deeply"):
-        config.load(file)
+        config.load(file, SECTIONS)
 
 
 def test_files_with_a_byte_order_mark_are_read_like_any_other(tmp_path: Path) -> None:
     file = tmp_path / "my.toml"
     file.write_text("[watch]\npace = true\n", encoding="utf-8-sig")
-    assert config.load(file).watch.pace
+    assert config.load(file, SECTIONS).watch.pace
     file.write_text("hunter2\r\n", encoding="utf-8-sig")
     assert config.read_secret(file, "key") == "hunter2"
     assert config.read_secret_bytes(file, "key") == b"hunter2"
@@ -280,13 +282,13 @@ def test_files_with_a_byte_order_mark_are_read_like_any_other(tmp_path: Path) ->
 def test_any_value_is_accepted_or_refused_by_a_key_of_its_section(value: object) -> None:
     """A reload must never end a running daemon with another error than `ConfigError`."""
     refused: list[tuple[str, ConfigError]] = []
-    for key in config.all_keys():
+    for key in config.all_keys(SECTIONS):
         section = {**REQUIRED.get(key.section, {}), key.name: value}
         try:
-            config.check({key.section: [section] if key.section in config.LISTED else section})
+            config.check({key.section: [section] if key.many else section}, SECTIONS)
         except ConfigError as error:
             refused.append((key.section, error))
-    assert 2 * len(refused) > len(list(config.all_keys()))
+    assert 2 * len(refused) > len(list(config.all_keys(SECTIONS)))
     assert not [str(error) for section, error in refused if section not in str(error)]
 
 
@@ -307,25 +309,28 @@ def test_unmounted_share_is_not_an_error(monkeypatch: pytest.MonkeyPatch) -> Non
         return stat(path, **options)
 
     monkeypatch.setattr(os, "stat", away)
-    assert config.check({"stations": [{"id": "a", "folder": "/share/replays"}]}).stations[0].folder == "/share/replays"
+    assert (
+        config.check({"stations": [{"id": "a", "folder": "/share/replays"}]}, SECTIONS).stations[0].folder
+        == "/share/replays"
+    )
 
 
 def test_missing_or_malformed_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="cannot be read"):
-        config.load(tmp_path / "nothing.toml")
+        config.load(tmp_path / "nothing.toml", SECTIONS)
     bad = tmp_path / "bad.toml"
     bad.write_text("[server\n")
     with pytest.raises(ConfigError, match="not TOML"):
-        config.load(bad)
+        config.load(bad, SECTIONS)
     bad.write_text('[[stations]]\nid = "a"\nfolder = "C:\\Users\\me\\Slippi"\n')
     with pytest.raises(ConfigError, match=r"Invalid hex value \(at line 3.*put the path in single quotes"):
-        config.load(bad)
+        config.load(bad, SECTIONS)
     bad.write_text('[[stations]]\nid = "a"\nfolder = "D:\\Slippi"\n')
     with pytest.raises(ConfigError, match="put the path in single quotes"):
-        config.load(bad)
+        config.load(bad, SECTIONS)
     bad.write_bytes(b"\xff\xfe")
     with pytest.raises(ConfigError, match="not UTF-8"):
-        config.load(bad)
+        config.load(bad, SECTIONS)
 
 
 def test_stations_of_folders_have_unique_ids(tmp_path: Path) -> None:
@@ -411,9 +416,9 @@ def test_stations_that_may_exist_are_accepted(stations: list[dict[str, str]]) ->
         {"on": "situation", "situation": "kill", "save_replay": True},
         {"on": "situation", "scene": "A"},
     ]
-    config.check({"obs": OBS, "obs_rules": rules, "stations": stations, "situations": [KILL]})
+    config.check({"obs": OBS, "obs_rules": rules, "stations": stations, "situations": [KILL]}, SECTIONS)
     for station in (name, "on-air"):
-        config.check({"playback": {"file": "/playback.txt", "station": station}, "stations": stations})
+        config.check({"playback": {"file": "/playback.txt", "station": station}, "stations": stations}, SECTIONS)
 
 
 @pytest.mark.parametrize(
@@ -441,11 +446,11 @@ def test_zips_are_not_written_where_a_station_would_read_them(
         "handover": {"folder": zips.format(tmp_path)},
     }
     with pytest.raises(ConfigError) as refused:
-        config.check(table)
+        config.check(table, SECTIONS)
     assert refused.value.key == "handover.folder"
     assert f"in the folder of the station {station['id']}" in refused.value.expected
     table["handover"] = {"folder": f"{tmp_path}-zips"}
-    assert config.check(table).handover.folder == f"{tmp_path}-zips"
+    assert config.check(table, SECTIONS).handover.folder == f"{tmp_path}-zips"
 
 
 @pytest.mark.parametrize(
@@ -465,9 +470,9 @@ def test_paths_of_secrets_may_begin_with_the_home_folder(
     for name in ("HOME", "USERPROFILE"):
         monkeypatch.setenv(name, str(tmp_path))
     with pytest.raises(ConfigError, match="cannot be read: ~/secret"):
-        config.check(table)
+        config.check(table, SECTIONS)
     (tmp_path / "secret").write_text("hidden\n")
-    config.check(table)
+    config.check(table, SECTIONS)
     assert config.read_secret(Path("~/secret"), "key") == "hidden"
 
 
@@ -493,7 +498,7 @@ EVENT = "tournament/the-big-one/event/melee-singles"
 )
 def test_bracket_that_can_never_work(bracket: dict[str, Any], key: str, what: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        config.check({"bracket": bracket, "stations": [{"id": "a", "folder": "/a"}]})
+        config.check({"bracket": bracket, "stations": [{"id": "a", "folder": "/a"}]}, SECTIONS)
     assert caught.value.key == key
     assert what in caught.value.expected
 
@@ -505,10 +510,10 @@ def test_address_of_an_event(address: str, tmp_path: Path) -> None:
     assert event_slug(address) == EVENT
     (tmp_path / "token").write_text("t")
     made = {"kind": "start.gg", "events": [address], "token_file": str(tmp_path / "token"), "report": True}
-    assert config.check({"bracket": made}).bracket.confirm
+    assert config.check({"bracket": made}, SECTIONS).bracket.confirm
 
 
 @pytest.mark.parametrize("address", ["[::1]x", "[::1]x:51441", "[::1]51441", "[::1", "::1]", "me@192.0.2.7", "[x]"])
 def test_address_of_a_console_is_parsed_whole(address: str) -> None:
     with pytest.raises(ConfigError, match="expected host or host:port"):
-        config.check({"stations": [{"id": "a", "console": address}]})
+        config.check({"stations": [{"id": "a", "console": address}]}, SECTIONS)

@@ -20,7 +20,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from slpstream import config
-from slpstream.system.metrics import TABLE, Metrics
+from slpstream.parts import registry
 from tests.daemons.process import running
 from tests.deploy.tools import free_port, needs
 from tests.project import ROOT
@@ -41,7 +41,7 @@ def promtool(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
 
 def metrics() -> dict[str, str]:
     """The kind of each metric by its name."""
-    return {row.name: row.kind for row in TABLE}
+    return {row.name: row.kind for row in registry.metrics().rows.values()}
 
 
 def queries() -> list[str]:
@@ -110,7 +110,7 @@ def test_counters_are_queried_as_rates() -> None:
 
 def test_error_counters_exist_from_the_start() -> None:
     """A counter that first appears with its first event shows no increase."""
-    metrics = Metrics()
+    metrics = registry.metrics()
     metrics.station("tv1")
     page = metrics.render().decode()
     series = {

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from slpstream import config
 from slpstream.config import Config
 from slpstream.outputs.redis.connection import address_of
+from slpstream.parts import registry
 from tests.deploy.systemd import (
     DEPLOY,
     EXECUTABLE,
@@ -51,7 +51,7 @@ def example(name: str, tmp_path: Path) -> Config:
         (tmp_path / secret).write_text("secret\n")
     path = tmp_path / name
     path.write_text(text.replace("/etc/slpstream/", f"{tmp_path}/"))
-    return config.load(path)
+    return registry.load(path)
 
 
 def test_example_venues_form_one_event(tmp_path: Path) -> None:

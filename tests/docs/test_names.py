@@ -17,15 +17,15 @@ from slpstream import config
 from slpstream.cli import cli
 from slpstream.cli.reference import PAGES as REFERENCE
 from slpstream.model.version import __version__
+from slpstream.parts import registry
 from slpstream.system import metrics
 from slpstream.web import openapi
-from slpstream.web.app import described_endpoints
 from tests.docs.pages import DOCUMENTS, Block, blocks, code_in_text
 from tests.project import ROOT
 
 CODE = sorted({code for page in DOCUMENTS for code in code_in_text(page)})
-KEYS = {f"{key.section}.{key.name}" for key in config.all_keys()}
-SECTIONS = {key.section for key in config.all_keys()}
+KEYS = {f"{key.section}.{key.name}" for key in config.all_keys(registry.sections())}
+SECTIONS = {key.section for key in config.all_keys(registry.sections())}
 WEBSOCKET = "/v1/stream"
 PLACEHOLDER = re.compile(r"NAME|VERSION|\.\.\.")
 COMMAND = re.compile(rf"\bslpstream ({'|'.join(cli.list_commands(click.Context(cli)))})\b([^;&]*)")
@@ -80,11 +80,11 @@ def test_keys_exist() -> None:
 def test_metrics_exist() -> None:
     named = {name for code in CODE for name in re.findall(r"^slpstream_\w+(?=$|\{)", code)}
     assert len(named) > 20
-    assert named <= {row.name for row in metrics.TABLE}
+    assert named <= {row.name for row in (*metrics.TABLE, *registry.metric_rows())}
 
 
 def test_endpoints_exist() -> None:
-    there = {WEBSOCKET, *openapi.document(described_endpoints(), __version__)["paths"]}
+    there = {WEBSOCKET, *openapi.document(registry.described_endpoints(), __version__)["paths"]}
     named = {path for code in CODE for path in re.findall(r"^(?:[A-Z]+ )?(/v1/[\w/{}]*)$", code)}
     assert len(named) > 5
     assert named <= there

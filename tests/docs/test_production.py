@@ -11,8 +11,8 @@ from tests.daemons.process import DaemonProcess
 from tests.docs.changes import check_of
 from tests.docs.pages import DOCS
 from tests.docs.reader import Reader, blocks_of, steps_of
-from tests.outputs import real_obs
-from tests.outputs.real_obs import PASSWORD, Control, RealObs
+from tests.parts.obs import real_obs
+from tests.parts.obs.real_obs import PASSWORD, Control, RealObs
 from tests.project import IN_CI
 from tests.synthetic.match import synthetic_match
 

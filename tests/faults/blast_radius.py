@@ -26,27 +26,28 @@ from websockets.trio.client import connect
 
 from slpstream.config import (
     Bracket,
-    Chat,
     Config,
     Handover,
-    JsonLines,
-    Obs,
     Playback,
     Recordings,
-    Scoreboard,
     Server,
     Situation,
     StationConfig,
     Store,
     Watch,
 )
-from slpstream.config.sections import Controllers, Verify, Webhook
+from slpstream.config.sections import Controllers, Verify
 from slpstream.daemon.daemon import Daemon
+from slpstream.parts.chat.part import Chat
+from slpstream.parts.jsonl.part import JsonLines
+from slpstream.parts.scoreboards.part import Scoreboard
+from slpstream.parts.text_files.part import ObsFolder
+from slpstream.parts.webhooks.part import Webhook
 from slpstream.simulate.bundled import as_another_game
 from slpstream.system import logs
 from tests.daemons.played_game import PlayedGame
 from tests.faults.scene import TOPICS, log_lines
-from tests.outputs.http_server import Response, serving
+from tests.parts.http_server import Response, serving
 from tests.synthetic.match import synthetic_match
 
 STATIONS = 16
@@ -352,15 +353,17 @@ async def venue(folder: Path, **changes: Any) -> AsyncIterator[Venue]:
         store=Store(folder=str(folder / "state")),
         recordings=Recordings(folder=str(folder / "recordings")),
         watch=Watch(scan_seconds=0.5),
-        jsonl=[JsonLines(folder=str(folder / "jsonl"))],
-        obs=Obs(folder=str(folder / "obs")),
         situations=[Situation(name="kill", query="kill")],
         playback=Playback(file=str(folder / "playback.txt"), station="s00"),
         bracket=Bracket(kind="webhook", url=f"{address}/bracket", token_file=str(secret), report=True),
         handover=Handover(folder=str(folder / "zips")),
-        webhooks=[Webhook(url=f"{address}/hook", secret_file=str(secret))],
-        chat=[Chat(url_file=str(url))],
-        scoreboards=[Scoreboard(kind="text", station="s00", path=str(folder / "scoreboard"))],
+        parts={
+            "jsonl": [JsonLines(folder=str(folder / "jsonl"))],
+            "webhooks": [Webhook(url=f"{address}/hook", secret_file=str(secret))],
+            "chat": [Chat(url_file=str(url))],
+            "scoreboards": [Scoreboard(kind="text", station="s00", path=str(folder / "scoreboard"))],
+            "obs": [ObsFolder(folder=str(folder / "obs"))],
+        },
         verify=Verify(finished_games=True),
         controllers=Controllers(check=True),
         **changes,

@@ -33,10 +33,15 @@ from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.game import pipeline, replay_check
 from slpstream.game.log_reader import GrowingLogReader
 from slpstream.game.replay_check import ReplayCheck
-from slpstream.outputs import JsonLinesSink, ObsFiles, WebhookSink, obs, webhook
-from slpstream.outputs.chat.sink import ChatSink
 from slpstream.outputs.redis import sink as broker_sink
-from slpstream.outputs.scoreboards.followed_station import FollowedStation
+from slpstream.parts import registry
+from slpstream.parts.chat.sink import ChatSink
+from slpstream.parts.jsonl.sink import JsonLinesSink
+from slpstream.parts.scoreboards.followed_station import FollowedStation
+from slpstream.parts.text_files import files as obs
+from slpstream.parts.text_files.files import ObsFiles
+from slpstream.parts.webhooks import sink as webhook
+from slpstream.parts.webhooks.sink import WebhookSink
 from slpstream.search.situations import LiveSituations
 from slpstream.sources.tail import (
     CaughtUp,
@@ -53,7 +58,7 @@ from slpstream.store import Database, GameIndex
 from slpstream.store import index as index_module
 from slpstream.stream import Channel, Outbox, Subscriber
 from slpstream.stream.view import View
-from slpstream.system.internal_errors import PARTS
+from slpstream.system.internal_errors import CORE_LABELS
 from slpstream.tournament.controllers.check import ControllerCheck
 from slpstream.web import app as app_module
 from slpstream.web import server as server_module
@@ -413,4 +418,4 @@ async def test_bug_in_announcing_the_daemon(tmp_path: Path) -> None:
 
 
 async def test_every_part_has_a_row() -> None:
-    assert sorted(row.part for row in ROWS) == list(PARTS)
+    assert {row.part for row in ROWS} == {*CORE_LABELS, *registry.labels()}

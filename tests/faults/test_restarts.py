@@ -15,30 +15,32 @@ import trio
 
 from slpstream.config import (
     Bracket,
-    Chat,
     Config,
     Handover,
-    JsonLines,
-    Obs,
     Playback,
     Recordings,
     Relay,
-    Scoreboard,
     Server,
     Situation,
     StationConfig,
     Store,
     Watch,
 )
-from slpstream.config.sections import Controllers, ObsRule, Seats, Verify, Webhook
+from slpstream.config.sections import Controllers, Seats, Verify
 from slpstream.daemon.daemon import Daemon
+from slpstream.parts.chat.part import Chat
+from slpstream.parts.jsonl.part import JsonLines
+from slpstream.parts.obs.part import Obs, ObsRule
+from slpstream.parts.scoreboards.part import Scoreboard
+from slpstream.parts.text_files.part import ObsFolder
+from slpstream.parts.webhooks.part import Webhook
 from slpstream.sources.console.discovery import write_call
 from slpstream.system import logs
 from slpstream.system.internal_errors import InternalErrors
 from tests.daemons.station import TIMEOUT_SECONDS, until
 from tests.faults.blast_radius import Bug, Receiver
 from tests.formats.slippi.built import Built
-from tests.outputs.http_server import serving
+from tests.parts.http_server import serving
 from tests.sets.games import ANN_AND_BOB, replay
 from tests.sources.console.daemons import free_port
 from tests.sources.console.wii import Wii, raw_of
@@ -96,19 +98,21 @@ def config_of(folder: Path, url: str, relay: Relay) -> Config:
         recordings=Recordings(folder=str(folder / "recordings")),
         relay=relay,
         watch=Watch(scan_seconds=0.2),
-        jsonl=[JsonLines(folder=str(folder / "jsonl"))],
-        obs=Obs(folder=str(folder / "obs"), url=f"ws://127.0.0.1:{free_port()}"),
-        obs_rules=[ObsRule(on="game_start", station="main", scene="Game")],
         situations=[Situation(name="kill", query="kill")],
         playback=Playback(file=str(folder / "playback.txt"), station="main"),
         bracket=Bracket(
             kind="webhook", url=f"{url}/bracket", token_file=str(secret), report=True, confirm=False, hold_seconds=0.0
         ),
         handover=Handover(folder=str(folder / "zips"), delay_seconds=0.0),
-        webhooks=[Webhook(url=f"{url}/hook", secret_file=str(secret))],
-        chat=[Chat(url_file=str(chat))],
-        scoreboards=[Scoreboard(kind="text", station="main", path=str(folder / "scoreboard"))],
         seats=Seats(on=True, address="http://127.0.0.1:5151"),
+        parts={
+            "jsonl": [JsonLines(folder=str(folder / "jsonl"))],
+            "obs_rules": [ObsRule(on="game_start", station="main", scene="Game")],
+            "webhooks": [Webhook(url=f"{url}/hook", secret_file=str(secret))],
+            "chat": [Chat(url_file=str(chat))],
+            "scoreboards": [Scoreboard(kind="text", station="main", path=str(folder / "scoreboard"))],
+            "obs": [ObsFolder(folder=str(folder / "obs")), Obs(url=f"ws://127.0.0.1:{free_port()}")],
+        },
         verify=Verify(finished_games=True),
         controllers=Controllers(check=True),
     )

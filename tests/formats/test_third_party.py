@@ -25,7 +25,7 @@ from slpstream.store import FILE_NAME, GamesQuery, open_database
 from tests.browsers.chromium import chromium
 from tests.browsers.pages import open_page
 from tests.daemons.process import DaemonProcess
-from tests.outputs.receivers import RealReceiver, real_receiver
+from tests.parts.receivers import RealReceiver, real_receiver
 from tests.project import ROOT
 
 PAGE = ROOT / "docs" / "howto" / "add_a_format.md"

@@ -31,7 +31,7 @@ from tests.browsers.pages import open_page
 from tests.daemons.configuration import configuration
 from tests.daemons.demo import Demo, demo
 from tests.daemons.process import running
-from tests.outputs import obs_pictures
+from tests.parts.obs import obs_pictures
 from tests.project import ROOT
 from tests.replays.in_progress import begun
 from tests.web import setups, tournament_pictures

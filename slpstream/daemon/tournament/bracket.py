@@ -16,13 +16,13 @@ import trio
 from slpstream.config import Bracket as BracketConfig
 from slpstream.config import read_secret
 from slpstream.config.bracket import event_slug
+from slpstream.daemon.deliveries.deliverer import signature
 from slpstream.daemon.sets import StationSets
 from slpstream.model.errors import ActRefused, ConfigError, SinkError, StoreError
-from slpstream.outputs.delivery import signature
-from slpstream.outputs.post import request, target_of
 from slpstream.sets import ImpossibleCorrection, SetPatch
 from slpstream.sets.patches import MAX_NAME
 from slpstream.store.reports import FILE_NAME, ReportStore
+from slpstream.system.http_client import request, target_of
 from slpstream.system.logs import get_logger
 from slpstream.system.metrics import Metrics
 from slpstream.tournament.bracket.desk import BracketDesk, StationSet, Surroundings, Wishes

@@ -13,7 +13,7 @@ from slpstream.sets import Rules, sets_of
 from slpstream.sets.video.chapters import MAX_CHARACTERS, NoChapters, chapters, text
 from slpstream.sets.video.clips import Clip, clips_of
 from slpstream.sets.video.cut_lists import MAX_EVENTS, cuts, edit_decision_list, table, timecode
-from tests.outputs.scoreboards.sets import game, player
+from tests.parts.scoreboards.sets import game, player
 from tests.sets.games import CorrectedGames
 
 START_MS = 1_800_000_000_000

@@ -23,7 +23,7 @@ import trio
 
 from slpstream.model.errors import SinkError
 from slpstream.tournament.bracket.interface import Connection, Headers, HttpAnswer
-from tests.outputs.http_server import Response, serving
+from tests.parts.http_server import Response, serving
 
 TOKEN = "a-token"
 EVENT = "tournament/the-big-one/event/melee-singles"

@@ -11,14 +11,14 @@ import pytest
 import trio
 
 from slpstream.config import check
+from slpstream.daemon.deliveries.deliverer import signature
 from slpstream.daemon.tournament.bracket import connection_of
 from slpstream.model.errors import ConfigError, SinkError
-from slpstream.outputs.delivery import signature
 from slpstream.tournament.bracket import kinds
 from slpstream.tournament.bracket.interface import BracketKind, Connection, Headers, HttpAnswer, Report
 from slpstream.tournament.bracket.kinds import kind_called
 from slpstream.tournament.bracket.webhook import WebhookResults
-from tests.outputs.receivers import SECRET, real_receiver, verified
+from tests.parts.receivers import SECRET, real_receiver, verified
 from tests.tournament.bracket.desks import at_work, played, until
 from tests.virtual_time import now
 
