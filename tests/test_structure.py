@@ -24,8 +24,8 @@ Imports = Mapping[str, frozenset[str]]
 
 @pytest.fixture(scope="module")
 def imports() -> Imports:
-    """The modules that each module imports, including imports in functions and for type checkers only."""
-    graph = grimp.build_graph("slpstream", cache_dir=None)
+    """The modules that each module imports, including imports in functions."""
+    graph = grimp.build_graph("slpstream", cache_dir=None, exclude_type_checking_imports=True)
     return {module: frozenset(graph.find_modules_directly_imported_by(module)) for module in sorted(graph.modules)}
 
 
@@ -99,8 +99,11 @@ def test_import_chains_are_short(imports: Imports) -> None:
 def unused() -> Iterator[tuple[str, str]]:
     """Names that are unused in the package, with their modules.
 
-    Fields of classes are left out, because messages and rows of tables are used as a whole.
+    Fields of classes are left out, because messages and rows of tables are used as a whole. So are names that the
+    declaration of a part refers to.
     """
+    declarations = "".join(path.read_text(encoding="utf-8") for path in PACKAGE.glob("parts/*/part.py"))
+    referred = set(re.findall(r'"slpstream\.([\w.]+:\w+)"', declarations))
     done = subprocess.run(
         [sys.executable, "-m", "vulture", PACKAGE.name], cwd=ROOT, capture_output=True, text=True, check=False
     )
@@ -109,8 +112,10 @@ def unused() -> Iterator[tuple[str, str]]:
         found = re.fullmatch(r"(.*?):(\d+): (unused|unreachable) (\w+)(?: '(\w+)')?.*", line)
         assert found is not None, line
         path, number, _, kind, name = found.groups()
-        if kind != "variable" or int(number) not in _field_lines(ROOT / path):
-            yield Path(path).relative_to(PACKAGE.name).as_posix(), name
+        module = Path(path).relative_to(PACKAGE.name).as_posix()
+        is_field = kind == "variable" and int(number) in _field_lines(ROOT / path)
+        if name != "PART" and not is_field and f"{module.removesuffix('.py').replace('/', '.')}:{name}" not in referred:
+            yield module, name
 
 
 def _field_lines(path: Path) -> set[int]:

@@ -23,6 +23,7 @@ USED_ELSEWHERE: Mapping[str, Mapping[str, str]] = {
     },
     "formats/slippi/reader.py": {"gecko_list": "a part of the file that the reader decodes, for programs that use it"},
     "model/delta.py": {"DeltaDecoder": "for clients: README.md"},
+    "parts/interface.py": {"provide": "for parts of other packages: docs/howto/add_a_part.md"},
     "sources/archives/compressed.py": {"readinto": "called by `io.BufferedReader`"},
     "sources/archives/streams.py": {"readinto": "called by `io.BufferedReader`"},
     "sources/tail/folder.py": {"trace": "passed to `__exit__` by Python"},

@@ -116,8 +116,9 @@ def http_page() -> Iterator[str]:
     """Every endpoint of the HTTP API with its parameters."""
     from slpstream.model.version import __version__
     from slpstream.web import openapi
+    from slpstream.web.app import described_endpoints
 
-    document = openapi.document(registry.described_endpoints(), __version__)
+    document = openapi.document(described_endpoints(registry.endpoints({})), __version__)
     yield from ("# HTTP", "", "This page lists the endpoints of the daemon's HTTP interface, for programmers.", "")
     yield from (document["info"]["description"], "")
     yield "`/openapi.json` describes the same in the form that client generators read, with the types of all bodies."

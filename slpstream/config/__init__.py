@@ -15,7 +15,7 @@ from slpstream.config.folders import (
     stations_of_folders,
     usual_folders,
 )
-from slpstream.config.loading import check, load
+from slpstream.config.loading import check, convert, load
 from slpstream.config.secrets import read_secret, read_secret_bytes
 from slpstream.config.sections import (
     CONSOLE_PORT,
@@ -74,6 +74,7 @@ __all__ = [
     "changes",
     "check",
     "check_broker_url",
+    "convert",
     "is_loopback",
     "load",
     "read_secret",

@@ -75,6 +75,15 @@ def load(path: Path, sections: Sequence[Section] = ()) -> Config:
 
 def check(table: Mapping[str, Any], sections: Sequence[Section] = (), *, file: str = "configuration") -> Config:
     """Convert a parsed table to a checked `Config`. Raises `ConfigError`, which names `file`."""
+    config = convert(table, sections, file=file)
+    _check_core(config, file)
+    for reference in dict.fromkeys(section.check for section in sections if section.check and section.name in table):
+        resolve_name(reference)(config, file)
+    return config
+
+
+def convert(table: Mapping[str, Any], sections: Sequence[Section] = (), *, file: str = "configuration") -> Config:
+    """Convert a parsed table to a `Config`, checking types and bounds alone. Raises `ConfigError`."""
     of_parts = {section.name for section in sections}
     try:
         core = msgspec.convert({name: value for name, value in table.items() if name not in of_parts}, CoreSections)
@@ -82,11 +91,7 @@ def check(table: Mapping[str, Any], sections: Sequence[Section] = (), *, file: s
         raise _config_error(error, file, "", sections) from None
     parts = {name: _convert(name, value, sections, file) for name, value in table.items() if name in of_parts}
     given = {name: found for name, found in parts.items() if found}
-    config = Config(**{name: getattr(core, name) for name in core.__struct_fields__}, parts=given)
-    _check_core(config, file)
-    for reference in dict.fromkeys(section.check for section in sections if section.check and section.name in table):
-        resolve_name(reference)(config, file)
-    return config
+    return Config(**{name: getattr(core, name) for name in core.__struct_fields__}, parts=given)
 
 
 def _convert(name: str, value: Any, sections: Sequence[Section], file: str) -> list[msgspec.Struct]:

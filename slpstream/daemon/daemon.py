@@ -133,7 +133,6 @@ class Daemon:
             fanout.make_sink(config.fanout, self.hub, self.metrics, errors) if config.fanout.url else None
         )
         self.running = RunningStations(self.hub, errors)
-        self._situations = self._make_situations(config)
         self.demo = Demo(self.running)
         self.on_air = StationOnAir(
             self.hub,
@@ -162,6 +161,7 @@ class Daemon:
             errors=errors,
         )
         self.parts = RunningParts(registry.parts(), self._host, errors)
+        self._situations = self._make_situations(config)
         self.playback = _playback(config, self.hub, self.metrics)
         self.bracket = self._make_bracket(config)
         self.seats: DaemonSeats | None = None
@@ -302,6 +302,8 @@ class Daemon:
                     setup=self,
                     on_air=self.on_air,
                     more=more,
+                    pages=registry.pages(),
+                    static_folders=registry.static_folders(),
                 )
                 self._bind_gauges(web, index)
                 make = partial(self._make_station, watcher, index, limiter)

@@ -14,7 +14,6 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from http import HTTPStatus
-from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
 
@@ -27,9 +26,8 @@ from slpstream.stream import Hub, Subscription
 from slpstream.stream.subscription import parse_query
 from slpstream.system.internal_errors import InternalErrors
 from slpstream.system.logs import get_logger
-from slpstream.web import seats
 from slpstream.web.access import Access, Denied, Role, is_loopback
-from slpstream.web.app import SECURITY_HEADERS, internal_error, is_asset, is_page, make_app, problem, with_headers
+from slpstream.web.app import SECURITY_HEADERS, internal_error, make_app, problem, with_headers
 from slpstream.web.asgi import RequestResponseCycle, for_origin
 from slpstream.web.connection import Connection
 from slpstream.web.departures import Departures
@@ -42,6 +40,7 @@ from slpstream.web.observer import Observer
 from slpstream.web.on_air import StationOnAir
 from slpstream.web.problem_pages import with_problem_pages
 from slpstream.web.setup import Setup
+from slpstream.web.site import Site, is_asset
 from slpstream.web.stations import Stations
 from slpstream.web.websocket import GOING_DOWN, VERSION, WebsocketSession
 
@@ -122,15 +121,15 @@ class WebServer:
         limits: Limits,
         observer: Observer,
         errors: InternalErrors | None = None,
-        overlay_folder: Path | None = None,
-        name_folders: Mapping[str, Path] | None = None,
+        site: Site,
         setup: Setup | None = None,
         on_air: StationOnAir | None = None,
         more: Sequence[Endpoint] = (),
     ) -> None:
         self._hub = hub
         self._errors = errors or InternalErrors()
-        self._app = _finished(make_app(stations, games, overlay_folder, name_folders, setup, on_air, more))
+        self._app = _finished(make_app(stations, games, site, setup, on_air, more))
+        self._site = site
         self._access = access
         self._limits = limits
         self._observer = observer
@@ -302,7 +301,7 @@ class WebServer:
         headers = _headers(request)
         token = _token(request)
         path = _path(request)
-        role = Role.CLAIM if path.startswith(seats.PREFIX) else Role.READ
+        role = Role.CLAIM if self._site.takes_claims(path) else Role.READ
         denied = self._access.check(headers, connection.peer, token, role)
         cycle = RequestResponseCycle(
             connection,
@@ -314,7 +313,7 @@ class WebServer:
         )
         if denied in (*_NO_TOKEN, Denied.ORIGIN) and is_asset(path):
             denied = None
-        if denied in _NO_TOKEN and is_page(path):
+        if denied in _NO_TOKEN and self._site.is_page(path):
             denied = None
         app = self._app if denied is None else _finished(problem(denied.status, denied.reason, denied.headers))
         try:

@@ -45,12 +45,13 @@ class DaemonProcess:
         around: Sequence[str] = (),
         environment: Mapping[str, str] | None = None,
         subcommand: str = "serve",
+        strict: bool = True,
     ) -> None:
         """Start the process and wait until it listens.
 
         `open_files` limits its file descriptors. `state` is its state folder, by default a temporary one. `around` is a
         command that runs the daemon, and `environment` is added to that of the test. `subcommand` is another subcommand
-        that listens.
+        that listens. With `strict`, a bug ends the process.
         """
         self._temporary = tempfile.TemporaryDirectory(prefix="slpstream-test-state-")
         environment = {**os.environ, "STATE_DIRECTORY": str(state or self._temporary.name), **(environment or {})}
@@ -60,7 +61,7 @@ class DaemonProcess:
             "slpstream",
             subcommand,
             *map(str, folders),
-            "--strict",
+            *(["--strict"] if strict else []),
             "--port",
             "0",
             "--log-format",
@@ -165,9 +166,12 @@ def running(
     open_files: int | None = None,
     state: Path | None = None,
     around: tuple[str, ...] = (),
+    strict: bool = True,
 ) -> Iterator[DaemonProcess]:
     """Run a daemon for the duration of the block."""
-    daemon = DaemonProcess(*folders, arguments=arguments, open_files=open_files, state=state, around=around)
+    daemon = DaemonProcess(
+        *folders, arguments=arguments, open_files=open_files, state=state, around=around, strict=strict
+    )
     try:
         yield daemon
     finally:

@@ -24,11 +24,13 @@ from slpstream.sets import Change, Corrections, Ledger, Rules, SetPatch, SetScor
 from slpstream.sets.grouping import Set
 from slpstream.store import GameKey, GamesQuery
 from slpstream.stream import Hub, WantedChannels
-from slpstream.web import schemas
+from slpstream.web import schemas, seats
 from slpstream.web.access import Access
+from slpstream.web.app import CORE_PAGES
 from slpstream.web.games import EncodedFrames, EncodedStats, FramesQuery, ReplayFile
 from slpstream.web.observer import Observer
 from slpstream.web.server import Limits, WebServer, listen
+from slpstream.web.site import Site
 from tests.stream.fakes import FakeStation
 
 TIMEOUT_SECONDS = 10.0
@@ -322,8 +324,7 @@ async def served(
             on_closed=lambda code: running.closed.append(code),
             on_dropped=lambda reason: running.dropped.append(reason),
         ),
-        overlay_folder=overlay_folder,
-        name_folders=name_folders,
+        site=Site(CORE_PAGES, name_folders=name_folders, overlay_folder=overlay_folder, claim_paths=(seats.PREFIX,)),
     )
     running = Served(port, server, hub, stations)
     running.fake = fake

@@ -13,6 +13,7 @@ import { FIELDS, loadNames } from "../slippi.js";
 import { Stream } from "../slpstream.js";
 import { date, fillTexts, number, text } from "../texts/texts.js";
 import { takeToken } from "../token.js";
+import { linkAddedPages } from "./added_pages.js";
 import { setUpBracketLink } from "./bracket_link.js";
 import { Daemon, stateText } from "./daemon.js";
 import { clone, fill, find, setAttribute, setText, element } from "./dom.js";
@@ -193,6 +194,7 @@ async function showLinks() {
     find(".to-seat-codes").hidden = body.on !== true;
     daemon.isGateway = status === NOT_FOUND;
     find(".to-audit").hidden = daemon.isGateway;
+    linkAddedPages(find(".pages"), daemon);
     detail?.draw(daemon);
   } catch {
     askedForLinks = false; // the daemon is away: with its next answer
