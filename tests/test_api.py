@@ -89,7 +89,7 @@ def test_replay_without_numpy(game: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert replay.metadata == expected.metadata
 
 
-SERVICE = "slpstream.daemon.daemon, slpstream.daemon.gateway, slpstream.cli.serve, slpstream.cli.gateway, slpstream.api"
+SERVICE = "slpstream.daemon.daemon, slpstream.parts.fanout.gateway, slpstream.cli.serve, slpstream.parts.fanout.cli, slpstream.api"
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,6 @@ _COMMANDS = {
     "audit": "Compare the setups of a tournament.",
     "simulate": "Write a replay again the way a game would.",
     "reindex": "Rebuild the index of games from the replays.",
-    "gateway": "Serve the stations of an event from the broker.",
     "bracket": "Check the bracket of a configuration, and list its stations and sets.",
     "seats": "Print the QR codes with which players claim seats.",
     "import-pictures": "Copy the pictures of another stream tool for the overlay.",

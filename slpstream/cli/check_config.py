@@ -31,6 +31,5 @@ def command(file: Path) -> None:
 
 def _without_stations(config: Config) -> str:
     """What happens without `[[stations]]`. The file does not show which command will read it."""
-    watched = "none: the usual Slippi folders are watched"
-    broker = "none: a gateway serves those of the broker; `serve` watches the usual Slippi folders"
-    return broker if config.fanout.url else watched
+    wanted = [part.without_stations for part in registry.parts() if part.without_stations and part.wanted(config)]
+    return "; ".join(wanted) or "none: the usual Slippi folders are watched"

@@ -22,11 +22,9 @@ from slpstream.config.sections import (
     CORE,
     DEFAULT_PORT,
     EACH_SUBFOLDER,
-    Announce,
     Audit,
     Bracket,
     Config,
-    Fanout,
     Handover,
     Key,
     Playback,
@@ -42,7 +40,6 @@ from slpstream.config.sections import (
     Watch,
     all_keys,
 )
-from slpstream.config.urls import check_broker_url
 
 __all__ = [
     "APPLIED_AT_RELOAD",
@@ -50,12 +47,10 @@ __all__ = [
     "CORE",
     "DEFAULT_PORT",
     "EACH_SUBFOLDER",
-    "Announce",
     "Audit",
     "Bracket",
     "Changes",
     "Config",
-    "Fanout",
     "Handover",
     "Key",
     "Playback",
@@ -73,7 +68,6 @@ __all__ = [
     "all_keys",
     "changes",
     "check",
-    "check_broker_url",
     "convert",
     "is_loopback",
     "load",

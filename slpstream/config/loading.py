@@ -27,9 +27,8 @@ from slpstream.config.checks import (
     is_file,
     is_printable,
 )
-from slpstream.config.folders import address, is_loopback, recordings_folder, station_folder
+from slpstream.config.folders import address, recordings_folder, station_folder
 from slpstream.config.sections import (
-    CONSOLE_PORT,
     EACH_SUBFOLDER,
     REPLAY_PLACEHOLDERS,
     ZIP_PLACEHOLDERS,
@@ -43,7 +42,7 @@ from slpstream.config.sections import (
     Web,
     all_keys,
 )
-from slpstream.config.urls import check_broker_url, check_url
+from slpstream.config.urls import check_url
 from slpstream.model.errors import ConfigError
 from slpstream.model.messages import ON_AIR
 from slpstream.system.files import real_path
@@ -132,11 +131,9 @@ def _check_core(config: Config, file: str) -> None:
     _check_web(config.web, file)
     _check_stations(config.stations, config.relay, file)
     _check_playback(config, file)
-    _check_fanout(config, file)
     check_bracket(config, file)
     _check_seats(config.seats, file)
     _check_handover(config, file)
-    _check_announce(config, file)
     _check_situations(config, file)
     if config.on_air.operator_seconds and config.on_air.choose != "rule":
         raise ConfigError(file, "on_air.operator_seconds", 'applies only with on_air.choose = "rule"')
@@ -268,30 +265,6 @@ def _check_address(text: str, file: str, key: str) -> None:
         address(text, 1)
     except ValueError as error:
         raise ConfigError(file, key, f"expected host or host:port, found {text!r}") from error
-
-
-def _check_fanout(config: Config, file: str) -> None:
-    fanout = config.fanout
-    if fanout.url:
-        check_broker_url(fanout.url, file)
-    for name in ("password_file", "ca_file"):
-        check_readable(getattr(fanout, name), file, f"fanout.{name}")
-    if not re.fullmatch(r"[A-Za-z0-9._-]{1,64}", fanout.event):
-        raise ConfigError(file, "fanout.event", f"expected letters, digits, `.`, `_`, `-`; found {fanout.event!r}")
-
-
-def _check_announce(config: Config, file: str) -> None:
-    announce, relay = config.announce, config.relay
-    if not is_printable(announce.name):
-        raise ConfigError(file, "announce.name", f"expected printable characters, found {announce.name!r}")
-    if not announce.relayed_station:
-        return
-    if not any(station.relay_port == CONSOLE_PORT for station in config.stations):
-        what = f"needs a station with relay_port = {CONSOLE_PORT}: launchers connect to no other port"
-        raise ConfigError(file, "announce.relayed_station", what)
-    if is_loopback(relay.host) and not is_loopback(announce.broadcast_host):
-        what = f"needs an address in relay.host that other machines can reach, found {relay.host!r}"
-        raise ConfigError(file, "announce.relayed_station", what)
 
 
 def _check_handover(config: Config, file: str) -> None:

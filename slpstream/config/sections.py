@@ -199,32 +199,6 @@ class Relay(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     discovery_port: Annotated[Port, Meta(description="UDP port of these broadcasts.")] = 20582
 
 
-class Announce(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """`[announce]`: being found by other programs on the local network."""
-
-    dns_sd: Annotated[
-        bool,
-        Meta(
-            description="Announce the daemon as `_slpstream._tcp` (DNS-SD, Bonjour) on the addresses of `server.host`. "
-            "Needs the extra `announce`."
-        ),
-    ] = False
-    name: Annotated[
-        str, Meta(max_length=60, description="Name in that announcement. Empty: slpstream and the name of the machine.")
-    ] = ""
-    relayed_station: Annotated[
-        bool,
-        Meta(
-            description="Announce the station with `relay_port = 51441` by broadcast as a console, from the address "
-            "`relay.host`, so that launchers list it."
-        ),
-    ] = False
-    broadcast_host: Annotated[str, Meta(min_length=1, description="Address to broadcast to.")] = "255.255.255.255"
-    broadcast_port: Annotated[
-        int, Meta(ge=1, le=65535, description="UDP port to broadcast to, on which launchers listen.")
-    ] = 20582
-
-
 class Sets(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """`[sets]`: which games count, and when a set is over."""
 
@@ -552,42 +526,6 @@ class Handover(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     ] = ZIP_NAME
 
 
-class Fanout(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """`[fanout]`: the broker for gateways on other machines. Needs the extra `fanout`."""
-
-    url: Annotated[
-        str,
-        Meta(
-            description="`redis://`, `rediss://` or `redis+cluster://`, with user and password. Empty disables the "
-            "broker."
-        ),
-    ] = ""
-    password_file: Annotated[
-        str, Meta(description="File whose first line is the password, in place of one in the URL.")
-    ] = ""
-    ca_file: Annotated[
-        str, Meta(description="File of certificates to trust, for `rediss://`. Empty: those of the system.")
-    ] = ""
-    event: Annotated[
-        str, Meta(description="Name of the event. Its streams are named `slpstream:<event>:<station>`.")
-    ] = "main"
-    max_messages: Annotated[
-        int,
-        Meta(ge=1000, description="Messages kept in a station's live stream; the finalized stream keeps half as many."),
-    ] = 100_000
-    max_age_minutes: Annotated[
-        int, Meta(ge=0, description="Trim messages older than this as well. 0 trims only by number.")
-    ] = 0
-
-
-class Verify(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """`[verify]`: the daemon's check of itself."""
-
-    finished_games: Annotated[
-        bool, Meta(description="Decode each finished game again and compare it with the messages that were sent live.")
-    ] = False
-
-
 class Controllers(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """`[controllers]`: the check of the players' controllers by the inputs of their games."""
 
@@ -608,7 +546,6 @@ class CoreSections(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     search: Search = Search()
     recordings: Recordings = Recordings()
     relay: Relay = Relay()
-    announce: Announce = Announce()
     sets: Sets = Sets()
     on_air: OnAir = OnAir()
     seats: Seats = Seats()
@@ -618,8 +555,6 @@ class CoreSections(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     playback: Playback = Playback()
     bracket: Bracket = Bracket()
     handover: Handover = Handover()
-    fanout: Fanout = Fanout()
-    verify: Verify = Verify()
     controllers: Controllers = Controllers()
     stations: list[StationConfig] = []
     situations: list[Situation] = []

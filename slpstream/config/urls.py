@@ -9,11 +9,6 @@ from urllib.parse import SplitResult, urlsplit
 from slpstream.model.errors import ConfigError
 from slpstream.system.host_name import resolvable
 
-_BROKERS = ("redis", "rediss", "redis+cluster", "rediss+cluster")
-_EXPECTED_BROKER = (
-    "expected scheme://user:password@host:port/db, where the scheme is redis, rediss, redis+cluster or rediss+cluster"
-)
-
 
 def check_url(url: str, schemes: Collection[str], file: str, key: str, *, expected: str = "") -> SplitResult:
     """The parts of a URL with a host that a client can connect to. Raises `ConfigError`, which names `file` and `key`.
@@ -32,15 +27,4 @@ def check_url(url: str, schemes: Collection[str], file: str, key: str, *, expect
     has_spaces = re.search(r"[\x00-\x1f\x7f]", url) or re.search(r"\s", without_user)
     if parts.scheme not in schemes or not parts.hostname or not has_port or has_spaces:
         raise refusal
-    return parts
-
-
-def check_broker_url(url: str, file: str = "configuration") -> SplitResult:
-    """The parts of the URL of a broker, `fanout.url`. Raises `ConfigError`."""
-    parts = check_url(url, _BROKERS, file, "fanout.url", expected=_EXPECTED_BROKER)
-    database = parts.path.strip("/")
-    if database and not re.fullmatch(r"[0-9]{1,9}", database):
-        raise ConfigError(file, "fanout.url", _EXPECTED_BROKER)
-    if int(database or 0) and parts.scheme.endswith("+cluster"):
-        raise ConfigError(file, "fanout.url", "a cluster has only database 0")
     return parts

@@ -21,12 +21,9 @@ from slpstream.config import (
     Config,
     StationConfig,
     changes,
-    is_loopback,
     recordings_folder,
     state_folder,
 )
-from slpstream.daemon import fanout
-from slpstream.daemon.announce import Announcement, announcements, check_announce
 from slpstream.daemon.archives import ArchiveSearch, read_archive
 from slpstream.daemon.clips import DaemonClips
 from slpstream.daemon.consoles import Consoles, check_sources, same_consoles
@@ -53,7 +50,6 @@ from slpstream.game.described import describe_stored
 from slpstream.game.record import record_of
 from slpstream.game.replay_check import ReplayCheck
 from slpstream.model.errors import ConfigError, DemoRefused
-from slpstream.model.version import __version__
 from slpstream.parts import registry
 from slpstream.parts.interface import Host
 from slpstream.sets import Change, ImpossibleCorrection, Rules, SetPatch, SetScore
@@ -117,7 +113,6 @@ class Daemon:
         self._station_configs = stations
         self._access = access_of(config.server)
         check_sources(stations)
-        check_announce(config)
         self.metrics = registry.metrics()
         self.errors = errors = contain_errors(self.metrics, strict=strict)
         self.service = Service(
@@ -129,9 +124,6 @@ class Daemon:
         self.consoles = Consoles(config.relay, config.recordings, recordings_folder(config), self.metrics, errors)
         on_air = OnAir()
         self.hub = Hub(on_air)
-        self._broker_sink = (
-            fanout.make_sink(config.fanout, self.hub, self.metrics, errors) if config.fanout.url else None
-        )
         self.running = RunningStations(self.hub, errors)
         self.demo = Demo(self.running)
         self.on_air = StationOnAir(
@@ -146,7 +138,6 @@ class Daemon:
         self._archives: ArchiveSearch | None = None
         self._audit: SetupAudit | None = None
         self._web: WebServer | None = None
-        self._replay_check: ReplayCheck | None = None
         self.sets = StationSets(self.hub, _rules(config), errors)
         self.sets.listen(self._set_changed)
         self._deliveries = DeliveryQueue(self.metrics)
@@ -156,7 +147,9 @@ class Daemon:
             on_air=on_air,
             sets=self.sets,
             stations=self.running,
+            consoles=self.consoles,
             deliveries=self._deliveries,
+            access=lambda: self._access,
             metrics=self.metrics,
             errors=errors,
         )
@@ -167,7 +160,6 @@ class Daemon:
         self.seats: DaemonSeats | None = None
         self.controllers = self._make_controllers(config)
         self._handover: Handover | None = None
-        self._announcements: list[Announcement] = []
         self._reloading = trio.Lock()
         self._log = get_logger()
 
@@ -247,11 +239,11 @@ class Daemon:
                     read_archive=read_archive,
                 )
                 self._host.index = index
+                self._host.port = service.port
                 temporary.callback(self.parts.close)
                 await trio.to_thread.run_sync(self.parts.open)
                 background.start_soon(index.run)
                 limiter = trio.CapacityLimiter(_READER_THREADS)
-                self._replay_check = self._make_replay_check(background)
                 codes = GameCodes(index, read_codes)
                 games = DaemonGames(
                     index, self.hub, limiter, self._folders, codes, config.search.me, self.sets.names_of
@@ -312,8 +304,6 @@ class Daemon:
                 )
                 await self._apply_stations(self._station_configs)
                 background.start_soon(self.parts.run)
-                if self._broker_sink is not None:
-                    background.start_soon(self.errors.keep_running, "broker", self._broker_sink.run)
                 background.start_soon(self.errors.keep_running, "subfolders", self._subfolders.run)
                 with trio.move_on_after(_SUBFOLDERS_SECONDS):
                     await self._subfolders.looked.wait()
@@ -341,11 +331,6 @@ class Daemon:
                 if self.playback is not None:
                     playback = partial(self.playback.run, games.find, games.stats, marked, found.page)
                     background.start_soon(self.errors.keep_running, "playback", playback)
-                self._announcements = announcements(
-                    config, self._station_configs_now, service.port, self._announced_facts, self.consoles.relay_clients
-                )
-                for each in self._announcements:
-                    background.start_soon(self.errors.keep_running, "announce", each.run)
                 background.start_soon(self.errors.keep_running, "handover", handed_on.run)
                 background.start_soon(trio.to_thread.run_sync, load_stats)
                 await service.serve(web, task_status=task_status, stations=sorted(self.running))
@@ -444,8 +429,9 @@ class Daemon:
 
     async def start_demo(self) -> None:
         """Starts a demo, see `web.setup.Setup`."""
-        if self._broker_sink is not None:
-            raise DemoRefused("the stations of this daemon are sent to a broker")
+        reason = self.parts.refuses_demo()
+        if reason is not None:
+            raise DemoRefused(reason)
         await self.demo.start()
 
     async def stop_demo(self) -> None:
@@ -506,22 +492,8 @@ class Daemon:
             *([] if self.bracket is None else self.bracket.not_ready()),
             *([] if self.seats is None else self.seats.not_ready()),
             *([] if self._handover is None else self._handover.not_ready()),
-            *(what for each in self._announcements for what in each.not_ready()),
-            *([] if self._broker_sink is None else self._broker_sink.problems()),
             *self.errors.restarting(),
         ]
-
-    def _announced_facts(self) -> dict[str, str]:
-        """The facts about this daemon in its announcement (TXT)."""
-        access = self._access
-        needs_token = access.token is not None and (access.require_token or not is_loopback(self._config.server.host))
-        stations = sum(1 for station in self.running.stations if station.id != self.demo.station)
-        return {
-            "version": __version__,
-            "path": "/",
-            "stations": str(stations),
-            "token": "required" if needs_token else "none",
-        }
 
     def starting(self) -> list[str]:
         """The stations whose folder has not been searched yet."""
@@ -576,7 +548,7 @@ class Daemon:
             watch=self._config.watch,
             ring_bytes=self._config.stream.ring_bytes,
             shared=SharedServices(
-                limiter, index if kept else None, self._replay_check if kept else None, errors=self.errors
+                limiter, index if kept else None, self._host.find(ReplayCheck) if kept else None, errors=self.errors
             ),
         )
 
@@ -656,16 +628,6 @@ class Daemon:
         wanted.show(self.parts.situation_seen)
         return wanted
 
-    def _make_replay_check(self, background: trio.Nursery) -> ReplayCheck | None:
-        """Starts to decode finished games again, if that is configured."""
-        if not self._config.verify.finished_games:
-            return None
-        replay_check = ReplayCheck(
-            lambda station, result: self.metrics.counter("slpstream_verified_games_total", station, result).inc()
-        )
-        background.start_soon(self.errors.keep_running, "replay_check", replay_check.run)
-        return replay_check
-
     def _bind_gauges(self, web: WebServer, index: GameIndex) -> None:
         """Exports all gauges, in the order of the page."""
 
@@ -713,7 +675,6 @@ class Daemon:
         metrics.bind("slpstream_bracket_connected", lambda: float(bracket is not None and bracket.is_connected))
         metrics.bind_each("slpstream_bracket_waiting_sets", lambda: {} if bracket is None else bracket.waiting())
         metrics.bind("slpstream_bracket_lag_seconds", lambda: 0.0 if bracket is None else bracket.lag_seconds)
-        fanout.bind_gauges(metrics, self._broker_sink)
         metrics.bind_idle()
 
     def _free_bytes(self) -> float | None:

@@ -16,6 +16,7 @@ from slpstream.config.sections import Config, Section
 from slpstream.system.metric_row import Row
 
 if TYPE_CHECKING:
+    from slpstream.daemon.consoles import Consoles
     from slpstream.daemon.deliveries.queue import DeliveryQueue
     from slpstream.daemon.games import DaemonGames
     from slpstream.daemon.sets import StationSets
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from slpstream.stream import Channel, Hub, OnAir
     from slpstream.system.internal_errors import InternalErrors
     from slpstream.system.metrics import Metrics
+    from slpstream.web.access import Access
 
 S = TypeVar("S")
 
@@ -70,6 +72,8 @@ class Part(NamedTuple):
     is not wanted or only described, and returns a list of `web.endpoint.Endpoint`."""
     pages: Sequence[Page] = ()
     commands: Sequence[Command] = ()
+    without_stations: str = ""
+    """What `check-config` says about a configuration that asks for the part and has no stations."""
 
     @property
     def label(self) -> str:
@@ -117,6 +121,10 @@ class RunningPart:
     def configure(self, config: Config) -> None:
         """Apply a reloaded configuration: the sections with `applied_at_reload`."""
 
+    def refuses_demo(self) -> str | None:
+        """Why there can be no demo while the part runs; `None` if there can."""
+        return None
+
     def not_ready(self) -> list[str]:
         """The reasons why the part does not do what it is configured for. `/readyz` lists them."""
         return []
@@ -142,7 +150,9 @@ class Host:
         on_air: OnAir,
         sets: StationSets,
         stations: RunningStations,
+        consoles: Consoles,
         deliveries: DeliveryQueue,
+        access: Callable[[], Access],
         metrics: Metrics,
         errors: InternalErrors,
     ) -> None:
@@ -151,8 +161,11 @@ class Host:
         self.on_air = on_air
         self.sets = sets
         self.stations = stations
+        self.consoles = consoles
         self.deliveries = deliveries
         """The queue of what is posted to other servers."""
+        self.access = access
+        """Returns the access rules of the web server, as they are now."""
         self.metrics = metrics
         self.errors = errors
         self._services: dict[type, Any] = {}

@@ -27,11 +27,9 @@ from slpstream.system.backoff import MAX_PAUSE_SECONDS, backoff_seconds
 from slpstream.system.logs import get_logger
 
 CORE_LABELS = (
-    "announce",
     "archives",
     "audit",
     "bracket",
-    "broker",
     "console",
     "controllers",
     "discovery",
@@ -43,7 +41,6 @@ CORE_LABELS = (
     "playback",
     "relay",
     "reload",
-    "replay_check",
     "request",
     "retention",
     "seats",

@@ -53,12 +53,6 @@ TABLE = (
         "Packets that were sent again to clients of `relay_enet_port`, which had not acknowledged them in time.",
         ("station",),
     ),
-    Row(
-        "slpstream_verified_games_total",
-        "counter",
-        "Finished games that were decoded again, by result: equal, different, unreadable, skipped.",
-        ("station", "result"),
-    ),
     Row("slpstream_lagged_messages_total", "counter", "Messages that conflating subscribers missed."),
     Row(
         "slpstream_connections_closed_total",
@@ -140,14 +134,6 @@ TABLE = (
     Row("slpstream_deleted_recordings_total", "counter", "Recordings deleted by their age and size limits."),
     Row("slpstream_deleted_recordings_bytes_total", "counter", "Total size of the deleted recordings."),
     Row(
-        "slpstream_broker_sent_messages_total",
-        "counter",
-        "Messages accepted by the broker, in both frames modes.",
-        ("station",),
-    ),
-    Row("slpstream_broker_received_messages_total", "counter", "Messages that a gateway read from the broker."),
-    Row("slpstream_broker_reconnects_total", "counter", "Lost connections to the broker."),
-    Row(
         "slpstream_append_to_publish_seconds",
         "histogram",
         "Time from the append of the oldest frame in a read until its messages were handed to all subscribers.",
@@ -209,11 +195,6 @@ TABLE = (
         ("state",),
     ),
     Row("slpstream_bracket_lag_seconds", "gauge", "How long the oldest result that may be reported has been waiting."),
-    Row("slpstream_broker_connected", "gauge", "1 while the broker answers."),
-    Row("slpstream_broker_full", "gauge", "1 while the broker's memory is too small for fanout.max_messages."),
-    Row("slpstream_broker_evicts", "gauge", "1 if the broker deletes logs when its memory is full."),
-    Row("slpstream_broker_lag_seconds", "gauge", "Time since the broker last had the newest message.", ("station",)),
-    Row("slpstream_broker_lag_bytes", "gauge", "Bytes of the current replay not yet in the broker.", ("station",)),
 )  # fmt: skip
 """The metrics of the core."""
 

@@ -20,15 +20,15 @@ from typing import NamedTuple
 
 import trio
 
-from slpstream.outputs.redis.connection import Client, address_of, connected
-from slpstream.outputs.redis.streams import MODES, StationKeys
+from slpstream.parts.fanout.connection import Client, address_of, connected
+from slpstream.parts.fanout.streams import MODES, StationKeys
 from tests.bench import how_far, live, machine
 from tests.bench.game_writer import FILE_NAME
 from tests.bench.games import EndlessGame
 from tests.bench.report import Figure, Form
 from tests.bench.scenarios import ABOUT_ONE_KILOBYTE
 from tests.daemons.process import DaemonProcess
-from tests.redis.redis_process import RedisProcess, redis
+from tests.parts.fanout.redis_process import RedisProcess, redis
 
 EVENT = "bench"
 _STATIONS = 8

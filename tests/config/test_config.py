@@ -18,6 +18,7 @@ from slpstream import config
 from slpstream.config.bracket import event_slug
 from slpstream.model.errors import ConfigError
 from slpstream.parts import registry
+from slpstream.parts.fanout.part import Fanout
 from tests.project import ROOT
 
 SECTIONS = registry.sections()
@@ -228,7 +229,7 @@ def test_refused_url_is_not_shown(section: str, table: Any) -> None:
 
 def test_urls_of_brokers_may_have_a_password_with_any_characters() -> None:
     for url in ("redis://:p w@redis_1", "rediss://user:a%40b@[::1]:6380/3", "redis+cluster://host:7000"):
-        assert config.check({"fanout": {"url": url}}, SECTIONS).fanout.url == url
+        assert config.check({"fanout": {"url": url}}, SECTIONS).section(Fanout).url == url
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from slpstream.config import Announce
+from slpstream.parts.announce.part import Announce
 from tests.deploy.systemd import (
     EXECUTABLE,
     GATEWAY_UNIT,

@@ -18,6 +18,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
 import pytest
 import structlog
 import trio
@@ -36,12 +37,13 @@ from slpstream.config import (
     Store,
     Watch,
 )
-from slpstream.config.sections import Controllers, Verify
+from slpstream.config.sections import Controllers
 from slpstream.daemon.daemon import Daemon
 from slpstream.parts.chat.part import Chat
 from slpstream.parts.jsonl.part import JsonLines
 from slpstream.parts.scoreboards.part import Scoreboard
 from slpstream.parts.text_files.part import ObsFolder
+from slpstream.parts.verify.part import Verify
 from slpstream.parts.webhooks.part import Webhook
 from slpstream.simulate.bundled import as_another_game
 from slpstream.system import logs
@@ -333,8 +335,8 @@ class Venue:
 
 
 @asynccontextmanager
-async def venue(folder: Path, **changes: Any) -> AsyncIterator[Venue]:
-    """Runs a daemon with 16 stations and all outputs, and a subscriber for each."""
+async def venue(folder: Path, **changes: Sequence[msgspec.Struct]) -> AsyncIterator[Venue]:
+    """Runs a daemon with 16 stations and all outputs, and a subscriber for each. `changes` are sections of parts."""
     temporary = contextlib.ExitStack()
     stations: list[StationConfig] = []
     players: list[Player] = []
@@ -358,15 +360,15 @@ async def venue(folder: Path, **changes: Any) -> AsyncIterator[Venue]:
         bracket=Bracket(kind="webhook", url=f"{address}/bracket", token_file=str(secret), report=True),
         handover=Handover(folder=str(folder / "zips")),
         parts={
+            "verify": [Verify(finished_games=True)],
             "jsonl": [JsonLines(folder=str(folder / "jsonl"))],
             "webhooks": [Webhook(url=f"{address}/hook", secret_file=str(secret))],
             "chat": [Chat(url_file=str(url))],
             "scoreboards": [Scoreboard(kind="text", station="s00", path=str(folder / "scoreboard"))],
             "obs": [ObsFolder(folder=str(folder / "obs"))],
+            **changes,
         },
-        verify=Verify(finished_games=True),
         controllers=Controllers(check=True),
-        **changes,
     )
     daemon = Daemon(config, stations, strict=False)
     here = Venue(folder, daemon, players, receiver)

@@ -20,8 +20,7 @@ from starlette.routing import Mount, Route
 from websockets.exceptions import ConnectionClosed
 from websockets.trio.client import connect
 
-from slpstream.config import Announce, Fanout, StationConfig
-from slpstream.daemon.announce.dns_sd import DnsSd
+from slpstream.config import StationConfig
 from slpstream.daemon.playback import Playback
 from slpstream.daemon.station import station as station_module
 from slpstream.daemon.station.counters import StationCounters
@@ -33,9 +32,12 @@ from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.game import pipeline, replay_check
 from slpstream.game.log_reader import GrowingLogReader
 from slpstream.game.replay_check import ReplayCheck
-from slpstream.outputs.redis import sink as broker_sink
 from slpstream.parts import registry
+from slpstream.parts.announce.dns_sd import DnsSd
+from slpstream.parts.announce.part import Announce
 from slpstream.parts.chat.sink import ChatSink
+from slpstream.parts.fanout import sink as broker_sink
+from slpstream.parts.fanout.part import Fanout
 from slpstream.parts.jsonl.sink import JsonLinesSink
 from slpstream.parts.scoreboards.followed_station import FollowedStation
 from slpstream.parts.text_files import files as obs
@@ -64,8 +66,8 @@ from slpstream.web import app as app_module
 from slpstream.web import server as server_module
 from slpstream.web import websocket
 from tests.faults.blast_radius import ROWS, TIMEOUT_SECONDS, Bug, Player, Venue, bug_in, venue
-from tests.redis.ingest import broker_client, stored
-from tests.redis.redis_process import redis
+from tests.parts.fanout.ingest import broker_client, stored
+from tests.parts.fanout.redis_process import redis
 from tests.synthetic.match import synthetic_match
 from tests.web.served import Answer, Caller
 
@@ -381,7 +383,7 @@ async def test_bug_in_the_broker_sink(tmp_path: Path) -> None:
     with redis() as server:
         async with (
             broker_client(server.url) as client,
-            venue(tmp_path, fanout=Fanout(url=server.url, event="bugs")) as here,
+            venue(tmp_path, fanout=[Fanout(url=server.url, event="bugs")]) as here,
         ):
 
             async def in_broker(player: Player) -> list[bytes]:
@@ -411,7 +413,7 @@ async def test_bug_in_the_broker_sink(tmp_path: Path) -> None:
 async def test_bug_in_announcing_the_daemon(tmp_path: Path) -> None:
     """Nothing is announced, and it is tried again and again, with pauses."""
     with bug_in(DnsSd, "_announce") as raised:
-        async with venue(tmp_path, announce=Announce(dns_sd=True)) as here:
+        async with venue(tmp_path, announce=[Announce(dns_sd=True)]) as here:
             await here.play("DnsSd._announce", "announce", lambda _: nullcontext(raised))
             assert any("announce" in reason for reason in here.daemon.not_ready())
             assert raised[0] > 1

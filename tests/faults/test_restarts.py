@@ -26,13 +26,14 @@ from slpstream.config import (
     Store,
     Watch,
 )
-from slpstream.config.sections import Controllers, Seats, Verify
+from slpstream.config.sections import Controllers, Seats
 from slpstream.daemon.daemon import Daemon
 from slpstream.parts.chat.part import Chat
 from slpstream.parts.jsonl.part import JsonLines
 from slpstream.parts.obs.part import Obs, ObsRule
 from slpstream.parts.scoreboards.part import Scoreboard
 from slpstream.parts.text_files.part import ObsFolder
+from slpstream.parts.verify.part import Verify
 from slpstream.parts.webhooks.part import Webhook
 from slpstream.sources.console.discovery import write_call
 from slpstream.system import logs
@@ -106,6 +107,7 @@ def config_of(folder: Path, url: str, relay: Relay) -> Config:
         handover=Handover(folder=str(folder / "zips"), delay_seconds=0.0),
         seats=Seats(on=True, address="http://127.0.0.1:5151"),
         parts={
+            "verify": [Verify(finished_games=True)],
             "jsonl": [JsonLines(folder=str(folder / "jsonl"))],
             "obs_rules": [ObsRule(on="game_start", station="main", scene="Game")],
             "webhooks": [Webhook(url=f"{url}/hook", secret_file=str(secret))],
@@ -113,7 +115,6 @@ def config_of(folder: Path, url: str, relay: Relay) -> Config:
             "scoreboards": [Scoreboard(kind="text", station="main", path=str(folder / "scoreboard"))],
             "obs": [ObsFolder(folder=str(folder / "obs")), Obs(url=f"ws://127.0.0.1:{free_port()}")],
         },
-        verify=Verify(finished_games=True),
         controllers=Controllers(check=True),
     )
 
