@@ -1,4 +1,4 @@
-"""What `serve` prints on a terminal: where to look, and which folder is missing."""
+"""The output of `serve` on a terminal: addresses to open, and missing folders."""
 
 from __future__ import annotations
 

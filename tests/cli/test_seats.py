@@ -1,4 +1,4 @@
-"""`slpstream seats`: codes on a terminal, in a page and as pictures, from a running daemon."""
+"""`slpstream seats`: codes of a running daemon on a terminal, in a page and as pictures."""
 
 from __future__ import annotations
 

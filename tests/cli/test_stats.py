@@ -1,4 +1,4 @@
-"""`slpstream stats`: tables, JSON that equals the library's stats, the shape of slippi-js, and many files."""
+"""`slpstream stats`: tables, JSON equal to the library's stats, the shape of slippi-js, and many files."""
 
 from __future__ import annotations
 
@@ -233,7 +233,7 @@ def test_empty_folder_and_wrong_usage(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs a pseudo-terminal")
 def test_progress_on_a_terminal(games: Path, tmp_path: Path) -> None:
-    """The bar is on stderr, where it does not disturb error messages; stdout stays clean."""
+    """The bar is on stderr, does not disturb error messages, and keeps stdout clean."""
     bad = tmp_path / "bad.slp"
     bad.write_text("this is no replay")
     done, shown = on_terminal("stats", games, bad)

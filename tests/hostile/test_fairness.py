@@ -1,8 +1,8 @@
-"""Everything that is expensive for a daemon at once: a live game on another station loses nothing and is not held up.
+"""Concurrent expensive work neither delays a live game on another station nor loses its messages.
 
 A station with thousands of old games, one with a long game and one with a sparse file of a terabyte share a daemon with
-the station whose game is written in real time, while clients ask for all that takes long. The bounds are loose, because
-other tests run meanwhile.
+a station whose game is written in real time, while clients send all slow requests. The bounds are loose, because other
+tests run meanwhile.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def write_long_game(path: Path) -> None:
 
 
 def date_back(*folders: Path) -> None:
-    """Date all files to the last week, each to another time."""
+    """Date all files to the last week, each at another time."""
     now = time.time()
     for folder in folders:
         for number, entry in enumerate(os.scandir(folder)):
@@ -52,7 +52,7 @@ def date_back(*folders: Path) -> None:
 
 @contextmanager
 def asking_for_health(url: str) -> Iterator[list[float]]:
-    """Ask for `/healthz` during the block, and collect how many milliseconds each answer took."""
+    """Request `/healthz` repeatedly during the block, and collect the time of each answer in milliseconds."""
     taken: list[float] = []
     stop = threading.Event()
 
@@ -73,7 +73,7 @@ def asking_for_health(url: str) -> Iterator[list[float]]:
         asking.join()
 
 
-def test_live_game_is_not_held_up(tmp_path: Path) -> None:
+def test_live_game_is_not_delayed(tmp_path: Path) -> None:
     live, old, long, sparse = folders = [tmp_path / name for name in ("s00", "old", "long", "sparse")]
     for folder in folders:
         folder.mkdir()

@@ -1,6 +1,6 @@
-"""Scenes over a made-up picture of a game, fed by the test: messages over the page's websocket, answers over HTTP.
+"""Scenes over a fake picture of a game, fed by the test: messages over the page's websocket, responses over HTTP.
 
-The picture has the game's own display painted where Melee has it, so that a screenshot shows what a scene covers.
+The game's own display is painted where Melee draws it, so that a screenshot shows which parts a scene covers.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def person(index: int, name: str, *, team: int = 0) -> dict[str, Any]:
 
 
 class Station:
-    """The daemon's end of a page's websocket, for one station. It can feed many pages one after another."""
+    """The daemon's end of a page's websocket, for one station. It can feed several pages in turn."""
 
     def __init__(self, page: Page, state: str = "playing") -> None:
         self._routes: list[WebSocketRoute] = []
@@ -203,7 +203,7 @@ class Station:
 
 
 def opened(page: Page, address: str, state: str = "playing") -> Station:
-    """Open a scene or an overlay, whose messages are then the test's, and wait until it is connected."""
+    """Open a scene or an overlay that gets its messages from the test, and wait until it is connected."""
     station = Station(page, state)
     page.goto(address)
     page.locator("[data-phase]").first.wait_for(state="attached")
@@ -279,7 +279,7 @@ const clips = (element) => {
   return boxes;
 };
 """
-"""Every text that is seen: where its letters are, line by line, and the boxes that clip it."""
+"""Every visible text: where its letters are, line by line, and the boxes that clip it."""
 
 CROWDED = f"""() => {{
   {TEXTS}
@@ -377,7 +377,7 @@ _CONTRASTS = """async (png) => {
 
 
 _PICTURES = 10
-"""A page that is drawn anew while its picture is taken is looked at again, this often at most."""
+"""The maximum number of attempts to take a picture of a page without a redraw in between."""
 
 
 def settle(page: Page) -> None:
@@ -391,8 +391,8 @@ def settle(page: Page) -> None:
 def contrasts(page: Page) -> list[Any]:
     """Class, text, contrast, and the contrast that it needs, of every text on the page.
 
-    The contrast is that of the text's colour with the pixel behind its letters that is worst, over a video of black and
-    white stripes.
+    It is the lowest contrast between the text's colour and a background pixel under its letters, over a video of black
+    and white stripes.
     """
     devtools = page.context.new_cdp_session(page)  # takes a picture in much less time than Playwright
     for _ in range(_PICTURES):

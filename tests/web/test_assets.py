@@ -1,5 +1,4 @@
-"""Files that change while they are served, as with an editor, a network share or an upgrade: only one response
-suffers."""
+"""Files that change while they are served, by an editor, a network share or an upgrade, damage only one response."""
 
 from __future__ import annotations
 
@@ -21,7 +20,7 @@ BIG_BYTES = 8_000_000
 PAGE = "https://overlays.example"
 
 
-async def test_custom_files_are_served_as_they_are_now(tmp_path: Path) -> None:
+async def test_changed_custom_files_are_served(tmp_path: Path) -> None:
     async with served(overlay_folder=tmp_path / "custom") as server:
         assert (await server.ask("/custom/my.css")).status == 404, "the folder does not exist yet"
         (tmp_path / "custom" / "sub").mkdir(parents=True)

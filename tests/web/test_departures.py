@@ -1,6 +1,6 @@
-"""Clients that leave before they have a response: the server lets go of their connections within moments.
+"""The server promptly releases the connections of clients that leave before they get a response.
 
-Determinism: trio's autojump clock, see `served.py`. A response that waits takes an hour.
+Determinism: trio's autojump clock, see `served.py`. A delayed response takes an hour.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ RESET = b"\1\0\0\0\0\0\0\0"
 
 
 async def released(running: Served) -> None:
-    """Let the server notice that a client has left."""
+    """Wait until the server has noticed that a client left."""
     await trio.sleep(LEFT_SECONDS + 0.5)
     assert running.server.connections == 0
 

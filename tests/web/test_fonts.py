@@ -1,4 +1,4 @@
-"""The bundled fonts: what they draw, what their stylesheet says of it, and their licences."""
+"""The bundled fonts: their characters, their stylesheet, and their licences."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_digits_have_one_width_and_japanese_letters_keep_the_height(page: Page) 
 
 
 @pytest.mark.browser
-def test_a_page_does_not_wait_for_ever_for_a_font(browser: Browser) -> None:
+def test_page_does_not_wait_forever_for_a_font(browser: Browser) -> None:
     with open_page(browser) as watched:
         watched.page.clock.install()
         serve_static(watched.page, STYLESHEET)
@@ -130,7 +130,7 @@ def test_a_page_does_not_wait_for_ever_for_a_font(browser: Browser) -> None:
 
 @pytest.mark.release
 @pytest.mark.process
-def test_fonts_can_be_made_again(tmp_path: Path) -> None:
+def test_fonts_can_be_rebuilt(tmp_path: Path) -> None:
     if shutil.which("npm") is None or shutil.which("uv") is None:
         pytest.skip("no npm or no uv")
     done = subprocess.run([ROOT / "deploy/fonts/build", tmp_path], capture_output=True, text=True, check=False)

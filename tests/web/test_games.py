@@ -1,4 +1,4 @@
-"""`/v1/games` and the paths below it, over made-up games: parameters, paging, ETag, gzip, files and ranges."""
+"""`/v1/games` and the paths below it, with made-up games: parameters, paging, ETag, gzip, files and ranges."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def known(server: Served) -> None:
     server.games.known[ID] = one_game()
 
 
-async def test_a_list(server: Served) -> None:
+async def test_list(server: Served) -> None:
     assert (await server.ask("/v1/games")).json == {"games": []}
     assert server.games.queries == [GamesQuery()]
     server.games.items = [schemas.GameItem(**item()), schemas.GameItem(**item(game_id=OTHER, reason=None))]
@@ -163,7 +163,7 @@ async def test_frames(server: Served) -> None:
         assert (await server.ask(f"/v1/games/{ID}/frames?{wrong}")).status == 422
 
 
-async def test_the_file(server: Served) -> None:
+async def test_file_download(server: Served) -> None:
     known(server)
     server.games.file = bytes(range(256)) * 1000
     answer = await server.ask(f"/v1/games/{ID}/replay")

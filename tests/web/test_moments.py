@@ -1,5 +1,5 @@
-"""At the production desk: a station goes on air and Dolphin mirrors it; a moment is marked with the button or the key,
-played as an instant replay, and undone; and highlights."""
+"""The production desk: Dolphin mirrors the station on air; a moment is marked with the button or the key, played as an
+instant replay, and undone; and highlights."""
 
 from __future__ import annotations
 

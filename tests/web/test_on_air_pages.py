@@ -1,4 +1,4 @@
-"""Pages of the station on air: they switch without being loaded again, and the dashboard chooses the station."""
+"""Pages of the station on air switch without a reload, and the dashboard chooses the station."""
 
 from __future__ import annotations
 

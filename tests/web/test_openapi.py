@@ -1,4 +1,4 @@
-"""`/openapi.json`: it is complete and true, and schemathesis finds nothing."""
+"""`/openapi.json` is complete and correct, and schemathesis finds no fault."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_schemathesis_finds_nothing(daemon: DaemonProcess, tmp_path: Path) -> No
         assert not IN_CI, "CI installs the dependency group `peers`"
         pytest.skip("schemathesis is not installed (dependency group `peers`)")
     known = [game["gameId"] for game in daemon.get("/v1/games")["games"]]
-    # Seats need a token of their own, see tests/web/test_seats_api.py. No Dolphin reads the file of this daemon, so
+    # Seats need a separate token (tested in tests/web/test_seats_api.py). No Dolphin reads the file of this daemon, so
     # `/readyz` answers 503 after a while, as it should. There is no discovered station to remove.
     command = [
         str(Path(sys.executable).with_name("schemathesis")), "run", f"{daemon.url}/openapi.json", "--checks", "all",

@@ -1,4 +1,4 @@
-"""What scenes show of a station, as a function of the messages: `scenes/state.js` in node."""
+"""The displayed state of a station as a function of its messages: `scenes/state.js` in node."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from tests.virtual_time import START, now
 SEED = 2
 STATIONS, SETS, KILLS = 50, 200, 50
 RUN_SECONDS = 150.0
-"""How long a run lasts on average before it is killed."""
+"""The average duration of a run before it is killed."""
 SILENT_FROM_SECONDS, SILENT_TO_SECONDS = 1800, 5400
 TROUBLES: tuple[Trouble, ...] = (
     "429", "500", "html", "half", "unknown", "null", "lost_before", "lost_after", "repeat",
@@ -35,7 +35,7 @@ def is_silent() -> bool:
 
 
 def troubled(rng: random.Random) -> Callable[[str], Trouble]:
-    """Every tenth request fails in some way, and nothing is answered for an hour."""
+    """Make every tenth request fail in some way, and lose all answers for an hour."""
 
     def trouble(operation: str) -> Trouble:
         if is_silent():
@@ -47,7 +47,7 @@ def troubled(rng: random.Random) -> Callable[[str], Trouble]:
 
 @asynccontextmanager
 async def daemon(venue: Venue, folder: Path) -> AsyncIterator[BracketDesk]:
-    """One run, which is killed at the end of the block. `folder` has what the run before has left."""
+    """One run, killed at the end of the block. `folder` has the state left by the previous run."""
     options: dict[str, Any] = {
         "names": venue.names,
         "history": venue.sets_since,
@@ -94,7 +94,7 @@ def test_each_set_is_reported_once(tmp_path: Path) -> None:
                 for kill in range(KILLS):
                     async with daemon(venue, tmp_path / str(kill)):
                         await trio.sleep(rng.expovariate(1 / RUN_SECONDS))
-                        # The files as they are at that moment, nothing of which was closed.
+                        # The files at that moment, none of them closed.
                         copytree(tmp_path / str(kill), tmp_path / str(kill + 1))
                     open_at_kills.append(sum(not each.completions for each in double.sets.values()))
                     await trio.sleep(rng.choice([0, 0, 1, 30]))
@@ -114,7 +114,7 @@ def test_each_set_is_reported_once(tmp_path: Path) -> None:
 
 
 def check_set(double: StartggDouble, key: str, winner: Entrant, games: Sequence[PlayedGame], swapped: bool) -> None:
-    """The set was completed once, with its winner and games."""
+    """Check that the set was completed once, with its winner and games."""
     found = double.sets[key]
     assert found.resets == 0
     assert len(found.completions) == 1, key
@@ -123,7 +123,7 @@ def check_set(double: StartggDouble, key: str, winner: Entrant, games: Sequence[
     assert entrants[place].id == winner.id
     order = (1, 0) if swapped else (0, 1)
     sides = [entrants[order[0]], entrants[order[1]]]
-    if key.endswith("final"):  # the places in the bracket depend on which set was reported first
+    if key.endswith("final"):  # the slots in the bracket depend on the order of the reports
         sides = sorted(entrants, key=lambda e: e.id != winner.id)
         sides = sides if games[-1].winner == 0 else sides[::-1]
     for number, (game, sent) in enumerate(zip(games, data, strict=True)):

@@ -1,4 +1,4 @@
-"""Seats under any order of acts by phones, an operator and games: two people never sit at one port."""
+"""Seats under any order of actions by phones, an operator and games: two people never share a port."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ PORTS = st.integers(1, 4)
 
 
 class Evening(RuleBasedStateMachine):
-    """An evening at one station. Each phone belongs to one person, who has its letter as name."""
+    """An evening at one station. Each phone belongs to one person, named by its letter."""
 
     def __init__(self) -> None:
         super().__init__()
         self.station = Station()
         self.operated = False
-        """Whether the operator has given a name, which can be the name of a person who sits elsewhere."""
+        """Whether the operator has entered a name, possibly that of a person who sits elsewhere."""
         self.freed: set[str] = set()
-        """Names of seats that have become free after a while. They stay in a set that has begun."""
+        """Names of seats that became free after a while. They stay in a started set."""
         self.played: dict[int, str] = {}
-        """Names that the set showed when its last game ended, by port. They stay there, whoever sits elsewhere next."""
+        """Names in the set at the end of its last game, by port. They stay there when people move to other seats."""
 
     @property
     def playing(self) -> bool:
