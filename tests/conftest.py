@@ -1,6 +1,6 @@
-"""The markers of whole modules, and our own options of pytest. CONTRIBUTING.md describes the loops.
+"""Markers of whole modules, and additional options of pytest. CONTRIBUTING.md describes the loops.
 
-Single tests are marked where they are written. Tests that use a browser or a broker are marked by their fixtures.
+Single tests are marked in their modules. Tests that use a browser or a broker are marked by their fixtures.
 """
 
 from __future__ import annotations
@@ -137,12 +137,12 @@ NOT_ON_WINDOWS: Mapping[str, str] = {
     "cli/test_start.py": "it replaces the home folder as Unix has it, in HOME",
     "outputs/test_real_obs.py": "it needs Xvfb, and signals",
     "web/test_fonts.py": "the tools that make the fonts are not installed there",
-    "web/test_paths.py": "its configuration has paths in quotes, where a backslash begins an escape",
-    "web/test_types.py": "it reads the sources and runs none of them",
+    "web/test_paths.py": "its configuration quotes paths, in which a backslash begins an escape",
+    "web/test_types.py": "it only reads sources, which are the same",
 }
-"""Modules that cannot be imported with Windows' Python, and why. Single tests have the mark `not_on_windows`."""
+"""Modules that cannot be imported by Windows' Python, with the reason. Single tests have the mark `not_on_windows`."""
 MAX_DEFAULT_REPLAY_BYTES = 600_000
-"""Tests with a replay above this size are slow. They take most of the time, and smaller files and built ones cover
+"""Tests with a replay above this size are slow. They take most of the time, and smaller and synthetic replays cover
 all versions and all kinds of events."""
 _BROWSER_MODULES = ("playwright", "tests.browsers", "tests.web.shown")
 """A module that imports one of these drives a browser, which is not tested on Windows."""
@@ -150,9 +150,9 @@ _FIXTURE_MARKS = {"browser": ("browser", "process", "slow"), "broker": ("redis",
 _NOT_QUICK = ("slow", "release", "browser", "process", "redis", "soak", "fuzz", "sweep")
 _BYTECODE = ROOT / ".pytest_cache" / "bytecode"
 
-# No property has to hold within a time: a loaded machine is not a fault. The profile "ci" has the same two settings.
+# Properties have no deadline, because a loaded machine is not a fault. The profile "ci" has the same two settings.
 settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-# On another Python or platform, tests look for what that changes, and need fewer examples for it.
+# On another Python or platform, tests look only for differences, which requires fewer examples.
 settings.register_profile("brief", settings.get_profile("ci"), max_examples=20)
 
 
@@ -163,9 +163,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--quick", action="store_true", help=f"run the inner loop: no test marked {', '.join(_NOT_QUICK)}")
 
 
-@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads its own options
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads its options
 def pytest_cmdline_main(config: pytest.Config) -> None:
-    """Run the inner loop in two workers, unless it is narrowed to some files, or the number of workers is given."""
+    """Run the inner loop in two workers, unless files or a number of workers are given."""
     option = config.option
     whole = config.args_source is config.ArgsSource.TESTPATHS
     is_worker = hasattr(config, "workerinput")

@@ -134,7 +134,7 @@ def test_existing_pictures_are_kept(stream_tool: Path, tmp_path: Path) -> None:
     done = called(command, stream_tool, "--into", tmp_path / "overlays", "--overwrite")
     assert done.output == f"5 icons, 1 portraits, 0 stages copied to {tmp_path / 'overlays'}\n"
     assert "icons/0/0.png" in files(tmp_path / "overlays")
-    assert "icons/0/0.svg" not in files(tmp_path / "overlays"), "it would be shown in some browsers' place"
+    assert "icons/0/0.svg" not in files(tmp_path / "overlays"), "some browsers would show it instead"
 
 
 def test_other_folders_are_one_line(tmp_path: Path, stream_tool: Path) -> None:

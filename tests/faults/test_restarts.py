@@ -176,7 +176,7 @@ async def test_every_restarted_part_works_again(tmp_path: Path) -> None:
                     for part, is_working in works.items():
                         with trio.move_on_after(20) as waited:
                             await until(is_working)
-                        assert not waited.cancelled_caught, f"{part} does not work again"
+                        assert not waited.cancelled_caught, f"{part} has not recovered"
                 assert counted(daemon) == failures.ran
                 assert len(failures.ran) > 20, failures.ran
                 daemon.stop()

@@ -90,7 +90,7 @@ class Setup:
         return sizes == {name: len(data) for name, data in expected}
 
 
-@pytest.mark.not_on_windows("Windows ends a process at once, without SIGTERM")
+@pytest.mark.not_on_windows("Windows kills processes without SIGTERM")
 @pytest.mark.slow
 def test_outputs_are_complete_after_a_kill_while_the_receiver_is_down(tmp_path: Path) -> None:
     with real_receiver() as receiver:
@@ -145,7 +145,7 @@ def test_outputs_are_complete_after_a_kill_while_the_receiver_is_down(tmp_path: 
             assert (setup.jsonl / name).read_bytes() == data
 
 
-@pytest.mark.not_on_windows("Windows has other words for the same error")
+@pytest.mark.not_on_windows("Windows words this error differently")
 @pytest.mark.slow
 def test_result_is_shown_and_posted_while_other_outputs_fail(tmp_path: Path) -> None:
     setup, texts, plain = tmp_path / "setup", tmp_path / "Texts", tmp_path / "plain"

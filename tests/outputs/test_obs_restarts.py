@@ -48,7 +48,7 @@ class Afternoon:
         scenes = [data["sceneName"] for kind, data in obs.requests if kind == "SetCurrentProgramScene"]
         assert scenes == obs.shown, "every request has changed the scene"
         assert obs.complaints == []
-        assert obs.saved_replays == 0, "no conversion was seen to happen"
+        assert obs.saved_replays == 0, "no conversion was live"
 
     async def _play_on(self) -> None:
         """Begin or end a game, even while OBS or the daemon is down."""

@@ -69,7 +69,7 @@ async def test_sources_recording_and_chapters(clock: MockClock) -> None:
         assert not obs.recording
         obs.recording = True  # the producer acted first
         await production.play(3)
-        assert control.not_ready() == [], "OBS does what was asked for"
+        assert control.not_ready() == [], "OBS did as requested"
 
 
 async def test_returning_obs_gets_the_current_state(clock: MockClock) -> None:
@@ -86,7 +86,7 @@ async def test_returning_obs_gets_the_current_state(clock: MockClock) -> None:
         assert control.not_ready() == []
         assert production.obs.shown == ["Game"]
         assert production.obs.texts["Players"] == "Ann vs Bob"
-        assert production.obs.saved_replays == 0, "that moment is over"
+        assert production.obs.saved_replays == 0, "the moment has passed"
         assert production.outcomes["missed"] == 1
         assert production.reconnects == 1
 

@@ -145,7 +145,7 @@ async def test_newest_request_wins(tmp_path: Path, nursery: trio.Nursery, clock:
     desk.output.replay(Clip(other, 0, 600))
     desk.output.end_replay()
     await trio.sleep(3)
-    assert len(desk.checks.seen) == 4, "it was over before it was written"
+    assert len(desk.checks.seen) == 4, "it had ended before the write"
 
 
 @pytest.mark.trio

@@ -178,7 +178,7 @@ def test_scenes_of_the_rules_are_created(obs: RealObs, tmp_path: Path) -> None:
     assert (place["positionX"], place["positionY"]) > (0, 0)
     assert "this OBS has no browser source: http://127.0.0.1:5151/overlay/main belongs in the scene Game" in output
     assert "made" not in obs_scenes()
-    assert obs.recorded == [], "the program was left alone"
+    assert obs.recorded == [], "the program scene is unchanged"
 
 
 @pytest.mark.release

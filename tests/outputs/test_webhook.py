@@ -281,7 +281,7 @@ async def test_real_receiver_verifies_the_signature() -> None:
         assert (await post(target, headers, body, None, 10)).status == 302  # redirects are not followed
 
 
-@pytest.mark.not_on_windows("Wine has no text for a refused connection")
+@pytest.mark.not_on_windows("Wine has no message for a refused connection")
 async def test_failures_without_a_response(nursery: trio.Nursery) -> None:
     async def reason(data: bytes, timeout_seconds: float = 10.0) -> str:
         async def serve(stream: trio.SocketStream) -> None:

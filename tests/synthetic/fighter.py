@@ -1,7 +1,7 @@
 """A character that obeys commands: the effect of each command in each mode.
 
 `Fighter.advance` plays one frame: time passes, the handler of the current mode acts on the command, and the body moves.
-In hitlag everything is frozen but the hitlag itself.
+In hitlag everything is frozen except the hitlag itself.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Rollbacks: turns the frames of a match into the sendings of a netplay replay.
 
-While the inputs of the remote player are still on their way, the game continues with the last ones it has. If the guess
-was wrong, the game goes back and sends all guessed frames again before the next one. Each Frame Bookend has the latest
-finalized frame.
+Until the inputs of the remote player arrive, the game continues with the last known ones. If that guess was wrong, the
+game goes back and resends all guessed frames before the next one. Each Frame Bookend has the latest finalized frame.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ def sendings(frames: Iterable[FrameEvents], rng: random.Random, *, remote: int =
     """The frames of a match in the order of a netplay replay. `remote` is the index of the player with late inputs.
 
     The last sending of each frame number is the true one. The latest finalized frame never decreases and lags by at
-    most 6 frames, also at the end of the match; a finalized frame is not sent again.
+    most 6 frames, even at the end of the match; a finalized frame is never resent.
     """
     finalized = FIRST_FRAME - 1
     confirmed: FrameEvents | None = None
@@ -61,7 +60,7 @@ def sendings(frames: Iterable[FrameEvents], rng: random.Random, *, remote: int =
         if can_guess and rng.random() < _ROLLBACK_PROBABILITY:
             depth = rng.choices(_DEPTHS, _DEPTH_WEIGHTS)[0]
         if depth == 0 or confirmed is None:
-            # The guess was right; the confirmation may still be on its way.
+            # The guess was right; the confirmation can still be in flight.
             lag = rng.choices(_LAGS, _LAG_WEIGHTS)[0]
             finalized = max(finalized, frame.number - lag)
             yield Sending(frame, finalized)
@@ -82,7 +81,7 @@ def sendings(frames: Iterable[FrameEvents], rng: random.Random, *, remote: int =
 
 
 def _guess(frame: FrameEvents, confirmed: FrameEvents, remote: int) -> FrameEvents:
-    """The frame as it is guessed: the remote player with the inputs of the last confirmed frame, and displaced."""
+    """The guessed frame: the remote player has the inputs of the last confirmed frame, and is displaced."""
     last = next((pre for pre in confirmed.pres if pre.player_index == remote), None)
     if last is None:
         return frame

@@ -57,7 +57,7 @@ def test_skew_is_console_clock_minus_our_clock(skews: Sequence[float], seconds: 
     assert skew is not None
     assert (skew.seconds, skew.games, skew.sure) == (seconds, games, sure)
     assert skew.corrected_ms(_NOON_MS) == _NOON_MS - 1000 * seconds
-    assert clock_skew(random.Random(4).sample(played, len(played))) == skew, "whatever the order of the games"
+    assert clock_skew(random.Random(4).sample(played, len(played))) == skew, "the order of the games does not matter"
 
 
 def test_skew_is_unknown_without_a_live_game() -> None:
@@ -79,7 +79,7 @@ def test_copies_of_old_games_do_not_count_as_arrivals() -> None:
     ("skews", "own", "seconds", "games"),
     [
         pytest.param([2220] * 5 + [0] * 20, slice(2, 5), 2220, 3, id="its own games"),
-        pytest.param([2220] * 4 + [2080] + [0] * 20, slice(4, 5), 2220, 5, id="one game: the station's until then"),
+        pytest.param([2220] * 4 + [2080] + [0] * 20, slice(4, 5), 2220, 5, id="one game: the station's earlier games"),
         pytest.param([2220] * 4 + [2080] + [0] * 20, slice(3, 5), 2220, 5, id="one of two joined in the middle"),
     ],
 )

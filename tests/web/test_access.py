@@ -235,7 +235,7 @@ def test_arbitrary_headers_get_a_decision(headers: dict[str, str], peer: str, to
     assert LOCKED.check(headers, peer, token) in (None, *Denied)
     may_read, may_operate = (OPERATED.check(headers, peer, token, role) is None for role in (Role.READ, Role.OPERATE))
     assert OPERATED.check(headers, peer, token, Role.CLAIM) in (None, Denied.HOST, Denied.ORIGIN, Denied.FOREIGN)
-    assert may_read or not may_operate, "operating includes reading"
+    assert may_read or not may_operate, "operators can read too"
 
 
 def access_of(**server: object) -> Access:
@@ -320,7 +320,7 @@ async def test_operating_endpoints_need_the_role() -> None:
             answer = await operate(**headers)
             assert answer.problem["status"] == status
             assert answer.headers.get("www-authenticate") == challenge
-            assert (await server.ask(path, **headers)).status == 200, "reading needs no role"
+            assert (await server.ask(path, **headers)).status == 200, "reading requires no role"
         assert (await operate(authorization="Bearer operate")).status == 200
         assert (await operate(f"{path}?token=operate")).status == 200
         limits = Limits(max_connections=100, outbox_bytes=65536, socket_buffer_bytes=65536)

@@ -203,7 +203,7 @@ def test_game_that_ended_before_page_load_is_complete(watched: WatchedPage, page
         ending = setups.ending(path)
         expect(page.locator(".panel")).to_have_attribute("data-ended", "true")
         widths = page.locator(".panel .player .who").evaluate_all("all => all.map((who) => who.clientWidth)")
-        assert len(set(widths)) == 1, "the winner's name has as much room"
+        assert len(set(widths)) == 1, "the winner's name has the same width"
         check_summary(page, ending)
         expect(page.locator(".panel .kills li")).to_have_count(1)
         lost = next(stock for stock in ending.stats["stocks"] if "endPercent" in stock)

@@ -196,7 +196,7 @@ async def test_cursor_that_vanishes_later_is_reported(server: Served) -> None:
         assert error.data["code"] == 4410
         assert error.id is None
         assert await source.next() is None
-    assert source.retry == [2000, 30_000], "a browser reconnects, but not at once"
+    assert source.retry == [2000, 30_000], "browsers reconnect after a pause"
 
 
 async def test_removed_station_ends_its_streams_and_websockets() -> None:
@@ -262,7 +262,7 @@ async def test_slow_client_has_a_bounded_outbox_and_gets_lagged() -> None:
             while server.stations[0].write(game, 50):
                 await trio.sleep(0)
                 most = max(most, server.server.queued_bytes)
-            assert 0 < most <= 20_000 + 70_000, "a batch that the socket accepted in part, and the outbox"
+            assert 0 < most <= 20_000 + 70_000, "a batch partly accepted by the socket, and the outbox"
             seen = await source.until("lagged")
             assert 0 < seen[-1].data["missed"] <= server.lagged
 

@@ -106,7 +106,7 @@ def test_digits_have_one_width_and_japanese_letters_keep_the_height(page: Page) 
             }""",
             weight,
         )
-        assert len(set(widths)) == 1, "percents do not jump"
+        assert len(set(widths)) == 1, "percents have a constant width"
         assert widths[0] < 20 * 40 * 0.6, "the digits are condensed"
         assert heights[0] == heights[1]
 

@@ -203,7 +203,7 @@ async def test_names_of_replays() -> None:
         *(replay_name(game_id, start, through) for game_id in (ID, OTHER) for through in (None, -5, 5, 100)),
         replay_name(ID, "2023-11-14T22:13:21.000Z"),
     ]
-    assert len(set(names)) == len(names), "a file that has grown is another file for programs that keep downloads"
+    assert len(set(names)) == len(names), "programs that cache downloads must not mistake a grown file for the old one"
     assert all(re.fullmatch(r"Game_\w+\.slp", name, re.ASCII) for name in names)
 
 

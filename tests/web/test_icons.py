@@ -86,7 +86,7 @@ def test_every_character_and_stage_has_a_visible_picture(page: Page) -> None:
         })"""
     )
     assert len(boxes) > len(CHARACTERS)
-    assert min(boxes) > 20, "each is drawn"
+    assert min(boxes) > 20, "every glyph is visible"
 
 
 @pytest.mark.browser

@@ -54,7 +54,7 @@ async def test_name_files_of_all_formats_are_served() -> None:
             "nothing/stages.json",
             "slippi/../gci/parts.py",
         ):
-            assert (await server.ask(f"/static/names/{path}")).status == 404, "nothing else"
+            assert (await server.ask(f"/static/names/{path}")).status == 404, "no other files are served"
 
 
 @pytest.mark.trio

@@ -135,7 +135,7 @@ def test_schemathesis_finds_nothing(daemon: DaemonProcess, tmp_path: Path) -> No
     assert int(tested[1]) > 200
     answered = re.search(r'slpstream_http_requests_total\{status="200"\} (\d+)', daemon.text("/metrics"))
     assert answered is not None
-    assert int(answered[1]) > 100, "many of the requests ask for existing things"
+    assert int(answered[1]) > 100, "many requests are for existing objects"
     assert daemon.get("/healthz") == {"status": "ok"}
 
 

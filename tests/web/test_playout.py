@@ -133,7 +133,7 @@ def test_catches_up_after_a_stall_and_continues_after_a_pause() -> None:
     assert at[179] < 3000 + MAX_BEHIND_MS + 2 * PICTURE_MS
     assert at[419] - (419 * FRAME_MS + 10_000) < MAX_BEHIND_MS
     steps = [at[number + 1] - at[number] for number in range(310, 418)]
-    assert max(steps) < 3 * PICTURE_MS, "and the pause causes no haste"
+    assert max(steps) < 3 * PICTURE_MS, "the pause causes no speed-up"
 
 
 def test_events_and_the_end_are_shown_with_their_frames() -> None:

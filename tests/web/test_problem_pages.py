@@ -79,7 +79,7 @@ async def test_problems_are_pages_for_people_and_json_for_programs() -> None:
             assert program.problem["status"] == status
             assert page.headers.get("www-authenticate") == program.headers.get("www-authenticate")
         for target in ("/", "/?token=wrong", "/docs", "/docs?token=wrong"):
-            assert (await server.ask(target)).status == 200, "they contain nothing private"
+            assert (await server.ask(target)).status == 200, "these pages contain no private data"
         refused = await server.ask("/overlay/main", host="evil.example", accept=HTML)
         assert refused.status == 421
         assert b"this host name is not served here" in refused.body

@@ -266,5 +266,5 @@ def test_every_scene_has_an_example(watched: WatchedPage, page: Page, empty_daem
     expect(page.locator(".call")).to_have_text(["KO!117%", "Stock lost"])
     expect(page.locator(".outcome")).to_have_text("Vixen wins")
     expect(page.locator(".overlay")).to_have_attribute("data-phase", "playing")
-    assert [url for url in watched.requested if "/v1/" in url] == [], "nothing is asked of the daemon"
+    assert [url for url in watched.requested if "/v1/" in url] == [], "no request is sent to the daemon"
     watched.check(empty_daemon.url)

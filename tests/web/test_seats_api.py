@@ -102,7 +102,7 @@ def test_station_token_is_valid_for_its_seats_only(folder: Path) -> None:
         operator = {"authorization": f"Bearer {OPERATOR}"}
         daemon.until(lambda: ask(daemon, "/readyz", **operator)[0] == 200)
         token = codes(daemon, **operator)["main"]
-        assert claim(daemon, token, "Ann")[0] == 200, "it needs no other token"
+        assert claim(daemon, token, "Ann")[0] == 200, "no other token is required"
         seat = {"authorization": f"Bearer {token}"}
         refused = 0
         for endpoint in described_endpoints():
@@ -160,7 +160,7 @@ def test_too_many_requests(daemon: DaemonProcess) -> None:
     statuses = [claim(daemon, "x" * 24, "Ann")[0] for _ in range(30)]
     assert statuses[:20] == [401] * 20
     assert 429 in statuses
-    assert claim(daemon, token, "Ann")[0] == 200, "a right token is not affected"
+    assert claim(daemon, token, "Ann")[0] == 200, "a correct token is not affected"
     statuses = [claim(daemon, token, "Ann")[0] for _ in range(30)]
     assert 429 in statuses
     assert claim(daemon, codes(daemon)["side"], "Bob", station="side")[0] == 200, "nor is another station"
@@ -222,7 +222,7 @@ def test_claim_requires_the_token(folder: Path) -> None:
         tokens = codes(daemon, **operator)
         assert ask(daemon, "/v1/seat-codes", {"station": "main"}, **operator).status == 200  # renewed
         renewed = codes(daemon, **operator)
-        assert renewed["side"] == tokens["side"], "other stations keep theirs"
+        assert renewed["side"] == tokens["side"], "other stations keep their tokens"
         body = {"act": "claim", "playerIndex": 0, "name": "Ann"}
         for given in ("", "x" * 24, tokens["side"], tokens["main"], OPERATOR):
             headers = {"slpstream_phone": ANN} | ({"authorization": f"Bearer {given}"} if given else {})
@@ -254,7 +254,7 @@ def test_codes_that_cannot_be_saved_still_work(folder: Path) -> None:
         assert "slpstream_seat_codes_kept 0.0" in daemon.text("/metrics")
 
 
-@pytest.mark.not_on_windows("Windows ends a process at once, without SIGTERM")
+@pytest.mark.not_on_windows("Windows kills processes without SIGTERM")
 @pytest.mark.slow
 def test_codes_and_claims_survive_a_restart(folder: Path) -> None:
     with daemon_in(folder) as daemon:
@@ -280,7 +280,7 @@ def test_codes_and_claims_survive_a_restart(folder: Path) -> None:
         assert claim(daemon, before["main"], "Ann")[0] == 401
 
 
-@pytest.mark.not_on_windows("Windows ends a process at once, without SIGTERM")
+@pytest.mark.not_on_windows("Windows kills processes without SIGTERM")
 def test_no_token_is_logged(folder: Path) -> None:
     with daemon_in(folder) as daemon:
         daemon.wait_ready()

@@ -300,7 +300,7 @@ async def test_one_free_port_for_all_families() -> None:
             listener.close()
 
 
-@pytest.mark.not_on_windows("Windows has other words for the same error")
+@pytest.mark.not_on_windows("Windows words this error differently")
 async def test_port_in_use() -> None:
     [listener] = listen("127.0.0.1", 0)
     try:
@@ -356,7 +356,7 @@ async def test_broken_connection_is_marked_gone(error: int) -> None:
         await connection.finish()
 
 
-@pytest.mark.not_on_windows("a socket is no descriptor there")
+@pytest.mark.not_on_windows("sockets are not descriptors there")
 async def test_bad_descriptor_is_raised() -> None:
     ours, theirs = socket.socketpair()
     with theirs:

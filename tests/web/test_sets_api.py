@@ -84,7 +84,7 @@ async def test_changes_are_listed_and_undone(server: Served) -> None:
     assert (again["event"], again["players"][1]["seed"], again["lastChange"]) == ("Weekly", 2, 7)
     entries = {entry["id"]: entry for entry in (await server.ask(CHANGES)).json["changes"]}
     assert (entries[4]["by"], entries[4]["undoes"], entries[4]["undoneBy"]) == ("Kim", 2, 7)
-    assert "undoneBy" not in entries[2], "it is in force again"
+    assert "undoneBy" not in entries[2], "the change is in effect again"
     assert entries[3]["undoneBy"] == 5
 
 

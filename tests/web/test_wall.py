@@ -227,7 +227,7 @@ def test_filter_sort_and_address(browser: Browser, empty_daemon: DaemonProcess) 
     with made_up(browser, empty_daemon, stations) as (watched, url):
         page = watched.page
         expect(page.locator(".tile")).to_have_count(12)
-        assert names_of(page)[:3] == ["Setup 2", "Setup 7", "Setup 1"], "what needs attention comes first"
+        assert names_of(page)[:3] == ["Setup 2", "Setup 7", "Setup 1"], "stations that need attention come first"
         expect(page.locator(".tile").nth(1).locator(".note")).to_contain_text("the folder is missing")
         page.locator("[name=sort]").select_option("name")
         expect(page).to_have_url(re.compile(r"#wall\?sort=name$"))

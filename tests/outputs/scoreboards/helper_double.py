@@ -162,7 +162,7 @@ class HelperDouble:
 
         def change() -> None:
             of_player = self.state["team"][team]["player"].get(player)
-            assert of_player is not None, f"no place for player {player}"
+            assert of_player is not None, f"no slot for player {player}"
             of_player["name"] = body.get("gamerTag", of_player["name"])
             of_player["team"] = body.get("prefix", of_player["team"])
             if "mains" in body:

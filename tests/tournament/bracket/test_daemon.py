@@ -21,7 +21,7 @@ WINNERS = (0, 1, 1, 0, 1)
 def wait(condition: Callable[[], bool], seconds: float = 90.0) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
+        assert time.monotonic() < deadline, "timeout"
         time.sleep(0.1)
 
 

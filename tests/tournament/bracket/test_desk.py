@@ -72,7 +72,7 @@ async def test_confirmation_applies_to_exactly_the_sent_result(tmp_path: Path) -
         await trio.sleep(60)
         double.trouble = lambda operation: ""
         await trio.sleep(300)
-        assert reports(double) == [], "the confirmed result was another one"
+        assert reports(double) == [], "a different result was confirmed"
         await desk.confirm(KEY)
         await until(lambda: double.sets["one"].state == 3)
     assert double.sets["one"].winner == 0

@@ -104,7 +104,7 @@ def test_each_set_is_reported_once(tmp_path: Path) -> None:
         left = [f"{e.station} {e.state} {e.why} {e.set_id}" for e in desk.entries if e.state != "done"]
         assert not day.cancelled_caught, left
         assert len(double.sets) == SETS
-        assert min(open_at_kills) > 0, "all kills came before the last report"
+        assert min(open_at_kills) > 0, "all kills precede the last report"
         assert waited[0] > STATIONS // 2, "results waited while nothing was answered"
         assert double.throttled == 0
         for key, (winner, games, swapped) in venue.expected.items():

@@ -56,7 +56,7 @@ async def test_webhook_gets_each_result_once(tmp_path: Path) -> None:
         await until(lambda: [entry.state for entry in desk.entries] == ["done"])
         desk.set_changed("setup-1", played("010"))
         await trio.sleep(300)
-        assert len(receiver.posts) == 4, "only a person corrects"
+        assert len(receiver.posts) == 4, "corrections require a person"
         await desk.correct(next(iter(desk.entries)).key, reset_dependents=False)
         await until(lambda: len(receiver.posts) == 5)
     keys = [headers["idempotency-key"] for headers, _ in receiver.posts]

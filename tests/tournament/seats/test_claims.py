@@ -202,7 +202,7 @@ def test_operator_regroups_the_games() -> None:
     station.play(winner=1)
     station.play(winner=1)
     station.correct(games={f"{1:032x}": {"beginsSet": True}})
-    assert (station.shown, station.claimed) == ({}, {}), "a set of its own is one of other people"
+    assert (station.shown, station.claimed) == ({}, {}), "a separate set has other players"
     station.claim("c", 1, "Cyd")
     station.correct(games={f"{1:032x}": {"beginsSet": False}})
     assert station.claimed == {1: "Cyd"}, "the game is the same"

@@ -50,7 +50,7 @@ class Evening(RuleBasedStateMachine):
         assert self.station.claimed[port] == phone
         after = self.station.claimed
         self.station.claim(phone, port)
-        assert self.station.claimed == after, "the same answer for the same claim"
+        assert self.station.claimed == after, "a repeated claim gets the same answer"
         if state == self.station.payload["state"] == "running" and not self.playing:
             assert scores.items() <= self.station.scores.items(), "claims between games change no score"
 
@@ -83,12 +83,12 @@ class Evening(RuleBasedStateMachine):
         old = self.station.record[-1]
         self.station.begin(*ports)
         if set_id not in (None, self.station.now.set_id) and not over:
-            assert new.items() <= self.station.claimed.items(), "they came for this set"
+            assert new.items() <= self.station.claimed.items(), "the claims belong to this set"
             if not self.operated and not self.freed:
                 assert {port: name for port, name in new.items() if port in ports}.items() <= self.station.shown.items()
                 came = set(new.values())
                 kept = {port: name for port, name in old.items() if name not in came or self.played.get(port) == name}
-                assert self.station.record[-2] == kept, "and not for the one before"
+                assert self.station.record[-2] == kept, "and not to the previous one"
         if over:
             assert self.station.claimed == {}
         elif set(before) <= set(ports) and set_id in (None, self.station.now.set_id):
@@ -106,7 +106,7 @@ class Evening(RuleBasedStateMachine):
         self.station.end(winner)
         self.played = self.station.shown
         if name is not None and not self.operated:
-            assert self.station.scores[name] == before[name] + 1, "the point is that of the winner's name"
+            assert self.station.scores[name] == before[name] + 1, "the point goes to the winner's name"
 
     @rule(port=PORTS, name=st.sampled_from([None, "Zoe"]))
     def operate(self, port: int, name: str | None) -> None:
