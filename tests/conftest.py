@@ -130,13 +130,13 @@ MARKS: Mapping[str, str] = {
 NOT_ON_WINDOWS: Mapping[str, str] = {
     "cli/test_archives.py": "numpy does not load in Wine",
     "cli/test_export.py": "numpy does not load in Wine",
-    "cli/test_info.py": "it opens a pseudo-terminal, which only Unix has",
-    "cli/test_process_pool.py": "it sends signals to processes and threads, which Windows does not have",
-    "cli/test_find.py": "a name of a file has a line break",
+    "cli/test_info.py": "it opens a pseudo-terminal, which requires Unix",
+    "cli/test_process_pool.py": "it sends Unix signals to processes and threads",
+    "cli/test_find.py": "a file name contains a line break",
     "cli/test_situations.py": "numpy does not load in Wine",
-    "cli/test_start.py": "it replaces the home folder as Unix has it, in HOME",
-    "outputs/test_real_obs.py": "it needs Xvfb, and signals",
-    "web/test_fonts.py": "the tools that make the fonts are not installed there",
+    "cli/test_start.py": "it replaces the home folder through HOME",
+    "outputs/test_real_obs.py": "it needs Xvfb and signals",
+    "web/test_fonts.py": "the tools for fonts are not installed there",
     "web/test_paths.py": "its configuration quotes paths, in which a backslash begins an escape",
     "web/test_types.py": "it only reads sources, which are the same",
 }
@@ -158,8 +158,8 @@ settings.register_profile("brief", settings.get_profile("ci"), max_examples=20)
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("slpstream")
-    group.addoption("--gate", action="store_true", help="run every test that is not marked release, also slow ones")
-    group.addoption("--all", action="store_true", help="run every test, also those marked slow or release")
+    group.addoption("--gate", action="store_true", help="run every test that is not marked release, including slow ones")
+    group.addoption("--all", action="store_true", help="run every test, including those marked slow or release")
     group.addoption("--quick", action="store_true", help=f"run the inner loop: no test marked {', '.join(_NOT_QUICK)}")
 
 

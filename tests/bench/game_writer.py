@@ -53,7 +53,7 @@ class Setup:
         self.games += 1
         self.played = 0
 
-    def go_on(self) -> None:
+    def continue_play(self) -> None:
         """Begin the next game if the current one is over."""
         if self.played >= self._frames:
             self.end()
@@ -140,7 +140,7 @@ def main() -> None:
             wait = due - time.monotonic_ns()
             if wait > 0:
                 time.sleep(wait / 1e9)
-            setup.go_on()
+            setup.continue_play()
             first = setup.played
             data = b"".join(frames[first : first + burst])
             now = time.monotonic_ns()

@@ -65,7 +65,7 @@ _MEASURED_FRAMES, _SHORT_FRAMES = 2_000_000, 1_000
 _MILLION = 1e6
 
 
-class Took(NamedTuple):
+class Duration(NamedTuple):
     """The duration of a program, in seconds, and the CPU time of it and its processes."""
 
     seconds: float
@@ -91,13 +91,13 @@ def run(form: Form) -> list[Figure]:
 def _exports(archive: Path, what: str, peer: str, cores: int, form: Form) -> list[Figure]:
     """Run the command with both layouts and the peer in turn; keep the last shards."""
     out = archive.parent
-    commands: dict[str, Callable[[], Took]] = {
+    commands: dict[str, Callable[[], Duration]] = {
         "training": lambda: _export(archive, out / "training"),
         "slippi-ai": lambda: _export(archive, out / "slippi-ai", "--layout", "slippi-ai"),
     }
     if peer:
         commands["peer"] = lambda: _parsed_by_peer(archive, out / "peer", peer)
-    took: dict[str, list[Took]] = {name: [] for name in commands}
+    took: dict[str, list[Duration]] = {name: [] for name in commands}
     for _ in range(form.times):
         for name, command in commands.items():
             rmtree(out / name, ignore_errors=True)
@@ -122,7 +122,7 @@ def _exports(archive: Path, what: str, peer: str, cores: int, form: Form) -> lis
     return figures
 
 
-def _shown(took: Sequence[Took]) -> str:
+def _shown(took: Sequence[Duration]) -> str:
     best = min(took)
     return f"{best.seconds:.1f} s ({best.cpu_seconds:.1f} s of CPU)"
 
@@ -168,12 +168,12 @@ def as_another_game(replay: bytes, number: int) -> bytes:
     return replay[:at] + start + replay[at + len(start) :]
 
 
-def _export(archive: Path, out: Path, *options: str) -> Took:
+def _export(archive: Path, out: Path, *options: str) -> Duration:
     command = [sys.executable, "-m", "slpstream", "export", "--to", "training", "--jobs", str(CORES), *options]
     return _timed([*command, "-o", str(out), str(archive)], _environment(archive))
 
 
-def _parsed_by_peer(archive: Path, out: Path, peer: str) -> Took:
+def _parsed_by_peer(archive: Path, out: Path, peer: str) -> Duration:
     command = [sys.executable, "-m", "tests.bench.training_peer", str(archive), str(out), str(CORES)]
     return _timed(command, {**_environment(archive), "PYTHONPATH": peer})
 
@@ -185,10 +185,10 @@ def _environment(archive: Path) -> dict[str, str]:
     return environment
 
 
-def _timed(command: Sequence[str], environment: dict[str, str]) -> Took:
+def _timed(command: Sequence[str], environment: dict[str, str]) -> Duration:
     cpu, began = _children_seconds(), time.perf_counter()
     subprocess.run(command, env=environment, check=True, capture_output=True)
-    return Took(time.perf_counter() - began, _children_seconds() - cpu)
+    return Duration(time.perf_counter() - began, _children_seconds() - cpu)
 
 
 def _children_seconds() -> float:

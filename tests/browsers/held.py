@@ -19,7 +19,7 @@ class Held:
         else:
             self._waiting.append(route)
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         waiting, self._waiting = self._waiting or [], None
         for route in waiting:
             route.fallback()

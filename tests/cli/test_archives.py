@@ -39,7 +39,7 @@ def without_file(line: str) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_stats_of_an_archive_are_those_of_its_files(archive: Path, plain: Path, jobs: int) -> None:
+def test_stats_of_an_archive_equal_those_of_its_files(archive: Path, plain: Path, jobs: int) -> None:
     found = called(stats.command, archive, "--json", "--jobs", str(jobs))
     expected = called(stats.command, plain, "--json", "--jobs", "1")
     assert found.exit_code == 1

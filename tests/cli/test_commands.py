@@ -82,7 +82,7 @@ def test_help_loads_only_necessary_modules(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["dump", "info", "stats"])
-def test_commands_that_only_read_a_file_load_no_event_loop(name: str, game: Path) -> None:
+def test_file_commands_load_no_event_loop(name: str, game: Path) -> None:
     loaded = loaded_by(name, game)
     assert "slpstream.api" in loaded
     assert not loaded & EVENT_LOOP
@@ -114,7 +114,7 @@ def test_dump_continues_after_a_broken_file(game: Path, tmp_path: Path) -> None:
 
 @pytest.mark.not_on_windows("folders have no named pipes there")
 @pytest.mark.parametrize("kind", ["missing", "folder", "fifo", "empty"])
-def test_dump_reports_files_that_cannot_be_read(kind: str, tmp_path: Path) -> None:
+def test_dump_reports_unreadable_files(kind: str, tmp_path: Path) -> None:
     path = tmp_path / "x.slp"
     if kind == "folder":
         path.mkdir()
@@ -156,7 +156,7 @@ def test_closed_pipe_is_not_an_error(command: str, game: Path) -> None:
         ("dump {out} 2>&-", (INPUT_OUTPUT, "")),
     ],
 )
-def test_output_that_cannot_be_written(line: str, expected: tuple[int, str], game: Path, tmp_path: Path) -> None:
+def test_unwritable_output(line: str, expected: tuple[int, str], game: Path, tmp_path: Path) -> None:
     done = in_shell(f"slpstream {line.format(game=game, out=tmp_path / 'out')}")
     assert (done.returncode, done.stderr) == expected
 

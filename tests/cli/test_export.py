@@ -215,7 +215,7 @@ def test_result_does_not_depend_on_the_number_of_processes(
     assert len(contents(tmp_path / "one")) == 3 * len(export.TABLES)
 
 
-def test_broken_file_is_reported_and_left_out(folder: Path, tmp_path: Path) -> None:
+def test_broken_file_is_reported_and_omitted(folder: Path, tmp_path: Path) -> None:
     cut = folder / "cut.slp"
     cut.write_bytes((folder / "Game_a.slp").read_bytes()[:6000])
     done = run(folder, "--to", "parquet", "-o", tmp_path / "warned")

@@ -58,7 +58,7 @@ def test_games_in_archives_are_found(folder: Path, jobs: str, capfd: pytest.Capt
     assert capfd.readouterr().out == f"{folder / 'games.tar.gz'}::Game_C.slp\n"
 
 
-def test_paths_are_for_other_programs(folder: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_paths_can_be_piped_to_other_programs(folder: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     assert run(folder, "-0") == 0
     assert capfdbinary.readouterr().out == b"".join(
         bytes(folder / name) + b"\0" for name in ("Game_A.slp", "Other\n.slp")

@@ -68,7 +68,7 @@ def test_rules_fire_as_their_tests_expect() -> None:
         assert firing == ""
 
 
-def test_stalled_lasts_long_enough_to_alert() -> None:
+def test_stalled_state_lasts_long_enough_to_alert() -> None:
     """With the default configuration, the shipped scrape interval and the interval of the rules."""
     watch = config.Config().watch
     [wait] = re.findall(r"slpstream_station_stalled == 1\n +for: (\d+)s", RULES.read_text())

@@ -41,7 +41,7 @@ def write_long_game(path: Path) -> None:
         game.end(file)
 
 
-def date_back(*folders: Path) -> None:
+def backdate(*folders: Path) -> None:
     """Date all files to the last week, each at another time."""
     now = time.time()
     for folder in folders:
@@ -51,7 +51,7 @@ def date_back(*folders: Path) -> None:
 
 
 @contextmanager
-def asking_for_health(url: str) -> Iterator[list[float]]:
+def polling_health(url: str) -> Iterator[list[float]]:
     """Request `/healthz` repeatedly during the block, and collect the time of each answer in milliseconds."""
     taken: list[float] = []
     stop = threading.Event()
@@ -79,14 +79,14 @@ def test_live_game_is_not_delayed(tmp_path: Path) -> None:
         folder.mkdir()
     write_games(old, OLD_GAMES)
     write_long_game(long / "Game_long.slp")
-    date_back(old, long)
+    backdate(old, long)
     with running(*folders) as daemon:
         daemon.wait_ready()
         listed = "/v1/games?station=long"
         daemon.until(lambda: any("durationSeconds" in game for game in daemon.get(listed)["games"]), INDEXED_SECONDS)
         with (sparse / "Game_hole.slp").open("wb") as file:
             file.truncate(HOLE_BYTES)
-        with asking_for_health(daemon.url) as health_milliseconds:
+        with polling_health(daemon.url) as health_milliseconds:
             measured = measure_at(Load(stations=1, seconds=5.0, attackers=CLIENTS), daemon, tmp_path, [live])
     assert (measured.missed, measured.lagged) == (0, 0)
     assert measured.quantile(0.99) < MAX_MILLISECONDS

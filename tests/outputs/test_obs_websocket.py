@@ -144,7 +144,7 @@ async def test_producers_scene_is_respected_for_a_while(clock: MockClock) -> Non
         assert production.obs.shown == ["Game", "Interview", "Break", "Interview", "Game"]
 
 
-async def test_producers_scene_while_the_daemon_was_away(clock: MockClock) -> None:
+async def test_producers_scene_during_downtime(clock: MockClock) -> None:
     production = Production()
     async with trio.open_nursery() as nursery:
         await nursery.start(production.obs.run)

@@ -244,7 +244,7 @@ def test_clips_have_their_frames_in_order(tmp_path: Path) -> None:
     assert around(tmp_path, 262500, 262600, first_frame=262433) == Clip(tmp_path, 262433, 262780, "", 262433)
 
 
-def test_combos_are_written_as_clippi_does(tmp_path: Path) -> None:
+def test_combos_are_written_like_clippi(tmp_path: Path) -> None:
     content = combos([Clip(tmp_path / "a.slp", 1, 2, "main")])
     assert content.startswith(b'{\n  "mode": "queue",\n  "replay": "",\n  "isRealTimeMode": false,')
     assert json.loads(content)["queue"] == [

@@ -76,7 +76,7 @@ class Follower:
                     self.cursor = client.cursor()
 
 
-def hold_back(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> trio.Event:
+def block(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> trio.Event:
     """Keep the station `main` of a gateway from reading entries until the event is set."""
     station, gate = gateway.feed.stations["main"], trio.Event()
     take = station.take

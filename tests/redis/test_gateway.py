@@ -15,7 +15,7 @@ from slpstream.outputs.redis.streams import MODES, EventKeys, StationKeys
 from slpstream.store import GameKey, GamesQuery
 from slpstream.web.games import FramesQuery, InvalidQuery
 from slpstream.web.schemas import GameList
-from tests.redis.gateways import Follower, Gateway, hold_back
+from tests.redis.gateways import Follower, Gateway, block
 from tests.redis.ingest import Ingest, broker_client, expected, until, until_stored
 from tests.redis.redis_process import RedisProcess
 from tests.stream.fakes import FakeLog, FakeStation
@@ -63,7 +63,7 @@ async def test_long_disconnected_gateway_reports_missing_messages(
             game = station.begin(logs[0])
             station.write(game, 30)
             await until(lambda: len(connection.log) > 30)
-            gate = hold_back(gateway, monkeypatch)
+            gate = block(gateway, monkeypatch)
             station.write_all(game)
             for log in logs[1:]:
                 station.play(log)

@@ -13,7 +13,7 @@ from slpstream.formats.slippi.result import GAME, NO_CONTEST, RESOLVED, TIME, UN
 from tests.formats.slippi.gecko_lists import INSERT, code
 from tests.formats.slippi.writer import PlayerSetup, ReplayWriter, Version, game_start
 from tests.synthetic.bout import Bout
-from tests.synthetic.netplay import Sending, sendings
+from tests.synthetic.netplay import Transmission, transmissions
 from tests.synthetic.roster import LINE_UP, Character
 from tests.synthetic.stages import BATTLEFIELD, STAGES
 
@@ -133,7 +133,7 @@ def synthetic_match(
     start = game_start(version, players=setups, **settings)
     parts = [writer.open(), writer.event(start), writer.gecko_list(codes)]
     frames_played: Counter[tuple[int, int]] = Counter()
-    for frame, finalized in _sendings(bout, seed, rollbacks=rollbacks):
+    for frame, finalized in _transmissions(bout, seed, rollbacks=rollbacks):
         frames_played.update((post.player_index, post.internal_character_id) for post in frame.posts)
         parts.append(
             writer.frame(
@@ -155,10 +155,10 @@ def synthetic_match(
     return writer.header() + b"".join(parts)[len(writer.header()) :]
 
 
-def _sendings(bout: Bout, seed: int, *, rollbacks: bool) -> Iterator[Sending]:
+def _transmissions(bout: Bout, seed: int, *, rollbacks: bool) -> Iterator[Transmission]:
     if rollbacks:
-        return sendings(bout, random.Random(f"slpstream {seed} netplay"))
-    return (Sending(frame, frame.number) for frame in bout)
+        return transmissions(bout, random.Random(f"slpstream {seed} netplay"))
+    return (Transmission(frame, frame.number) for frame in bout)
 
 
 def _players(

@@ -45,7 +45,7 @@ class Read:
         return [event for event in self.events if isinstance(event, kind)]
 
     def posts(self, player: int, side: str = "players") -> Iterator[Any]:
-        """The Post-Frame Updates of a player in order, from the last sending of each frame."""
+        """The Post-Frame Updates of a player in order, from the last transmission of each frame."""
         for number in sorted(self.last_sendings):
             characters = getattr(self.last_sendings[number].entry, side)
             if characters is not UNSET and player in characters:
@@ -194,7 +194,7 @@ def test_rollbacks_revise_guessed_frames(version: tuple[int, int, int], follower
     assert revisions[1] > 40
     assert revisions[2] > 5
     assert set(match.last_sendings) == set(calm.last_sendings)
-    # The last sendings are the match without rollbacks.
+    # The last transmissions are the match without rollbacks.
     for number, frame in calm.last_sendings.items():
         assert match.last_sendings[number].entry.players == frame.entry.players
         assert match.last_sendings[number].entry.items == frame.entry.items

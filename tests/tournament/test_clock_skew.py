@@ -27,7 +27,7 @@ def _game(arrived_s: float | None, said_s: float | None, *, number: int = 0) -> 
     )
 
 
-def _said_ahead(*skews: float) -> list[IndexedGame]:
+def _games_ahead(*skews: float) -> list[IndexedGame]:
     """Games five minutes apart, each with the lead of the console's clock, in seconds.
 
     A game that was joined in the middle seems to have a smaller lead.
@@ -52,7 +52,7 @@ def _said_ahead(*skews: float) -> list[IndexedGame]:
     ],
 )
 def test_skew_is_console_clock_minus_our_clock(skews: Sequence[float], seconds: float, games: int, sure: bool) -> None:
-    played = _said_ahead(*skews)
+    played = _games_ahead(*skews)
     skew = clock_skew(played)
     assert skew is not None
     assert (skew.seconds, skew.games, skew.sure) == (seconds, games, sure)
@@ -84,19 +84,19 @@ def test_copies_of_old_games_do_not_count_as_arrivals() -> None:
     ],
 )
 def test_set_has_the_skew_of_its_time(skews: Sequence[float], own: slice, seconds: float, games: int) -> None:
-    played = _said_ahead(*skews)
+    played = _games_ahead(*skews)
     skew = skew_of_set(played[own], played)
     assert skew is not None
     assert (skew.seconds, skew.games) == (seconds, games)
 
 
 def test_set_apart_from_the_games_of_the_station() -> None:
-    older, *newer = _said_ahead(2220, *[0] * 20)
+    older, *newer = _games_ahead(2220, *[0] * 20)
     skew = skew_of_set([older], newer)
     assert skew is not None
     assert skew.seconds == 2220, "it is older than all known games"
     copied = [_game(None, 100.0 * n, number=90 + n) for n in range(3)]
-    skew = skew_of_set(copied, [*copied, *_said_ahead(*[2220] * 5)])
+    skew = skew_of_set(copied, [*copied, *_games_ahead(*[2220] * 5)])
     assert skew is not None
     assert skew.seconds == 2220, "it was copied in"
     assert skew_of_set(copied, copied) is None

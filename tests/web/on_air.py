@@ -286,13 +286,13 @@ CROWDED = f"""() => {{
   const problems = [];
   const drawn = [];
   for (const {{ element, lines, name, words }} of texts) {{
-    if (element.closest(".window:not(.still)") !== null) continue;  // it runs through the picture
+    if (element.closest(".window:not(.still)") !== null) continue;  // it moves across the picture
     const boxes = clips(element);
     for (const line of lines) {{
       const outside = ([by]) => boxes.some((box) => line.left < box.left - by || line.right > box.right + by
         || line.top < box.top - by || line.bottom > box.bottom + by);
       const gone = boxes.some((box) => line.left >= box.right || line.top >= box.bottom);
-      if (gone && element.closest(".seed, .still") !== null) continue;  // left out as a whole
+      if (gone && element.closest(".seed, .still") !== null) continue;  // omitted as a whole
       if (outside([1.5])) problems.push(`cut: ${{name}}: ${{words}}`);
       const y = (line.top + line.bottom) / 2;
       for (const x of [line.left + 1, (line.left + line.right) / 2, line.right - 1]) {{
@@ -334,7 +334,7 @@ _SHOW_TEXTS = """before => {
   document.documentElement.style.background = before;
 }"""
 _CONTRASTS = """async (png) => {
-  if (window.shownTexts.some(({ element }) => !element.isConnected)) return null;  // drawn anew since it was hidden
+  if (window.shownTexts.some(({ element }) => !element.isConnected)) return null;  // redrawn since it was hidden
   const bytes = Uint8Array.from(atob(png), (letter) => letter.charCodeAt(0));
   const bitmap = await createImageBitmap(new Blob([bytes], { type: "image/png" }));
   const context = new OffscreenCanvas(bitmap.width, bitmap.height).getContext("2d", { willReadFrequently: true });

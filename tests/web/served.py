@@ -265,9 +265,9 @@ class Served:
 
     async def ask(self, target: str, method: str = "GET", **headers: str) -> Answer:
         """Send a request on a new connection and return the response. Headers are keywords: `x_forwarded_for="..."`."""
-        return await self.bring(b"", target, method, **headers)
+        return await self.send_body(b"", target, method, **headers)
 
-    async def bring(self, body: bytes, target: str, method: str, **headers: str) -> Answer:
+    async def send_body(self, body: bytes, target: str, method: str, **headers: str) -> Answer:
         """Send one request with a body and return the response."""
         length = {"content-length": str(len(body))} if body else {}
         rows = {"host": self.host.decode(), **length, **{k.replace("_", "-"): v for k, v in headers.items()}}

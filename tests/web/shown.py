@@ -49,7 +49,7 @@ READ_PAGE = """() => {
   };
 }"""
 
-RECORD_WHAT_IS_SHOWN = f"""() => {{
+RECORD_DISPLAY = f"""() => {{
   const read = {READ_PAGE};
   window.shown = [];
   const observer = new MutationObserver(() => window.shown.push(read()));

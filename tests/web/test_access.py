@@ -304,12 +304,12 @@ async def test_refused_requests_are_problems_with_challenges() -> None:
 
 
 @pytest.mark.trio
-async def test_operating_endpoints_need_the_role() -> None:
+async def test_operator_endpoints_require_the_role() -> None:
     async with served(access=OPERATED) as server:
         path = "/v1/stations/main/set"
 
         async def operate(target: str = path, **headers: str) -> Answer:
-            return await server.bring(b"{}", target, "PATCH", content_type="application/json", **headers)
+            return await server.send_body(b"{}", target, "PATCH", content_type="application/json", **headers)
 
         for headers, status, challenge in (
             ({}, 401, 'Bearer realm="slpstream"'),

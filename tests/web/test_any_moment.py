@@ -329,7 +329,7 @@ def test_late_names_and_pictures_are_drawn(
         without = late.evaluate(DRAWN)
         if scene not in ("replay", "ticker", "controller"):
             assert without != early.evaluate(DRAWN)
-        held.let_go()
+        held.release()
         deadline = time.monotonic() + LONG_MS / 1000
         while (shown := late.evaluate(DRAWN)) != (wanted := early.evaluate(DRAWN)):
             assert time.monotonic() < deadline, [

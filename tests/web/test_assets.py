@@ -53,7 +53,7 @@ async def test_media_types_do_not_depend_on_the_machine(tmp_path: Path, monkeypa
 
 
 @pytest.mark.not_on_windows("folders have no named pipes there")
-async def test_files_that_cannot_be_opened_are_404(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_unreadable_files_are_404(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "good.css").write_text("a{}")
     (tmp_path / "loop.css").symlink_to("loop.css")
     (tmp_path / "gone.css").symlink_to("nothing.css")
@@ -114,7 +114,7 @@ async def test_file_that_changes_while_it_is_sent(
         assert (await server.ask("/healthz")).status == 200
 
 
-async def test_allowed_origins_may_import_the_client_module() -> None:
+async def test_allowed_origins_can_import_the_client_module() -> None:
     async with served(access=Access(allowed_origins=(PAGE,))) as server:
         for origin in (PAGE, "file://", "https://elsewhere.example"):
             answer = await server.ask("/static/slpstream.js", origin=origin)  # `ask` allows no duplicate headers

@@ -255,7 +255,7 @@ def test_game_with_high_frame_numbers_starts_at_its_first_frame(page: Page, tmp_
             page.locator(".games .game .open").click()
         page.wait_for_timeout(300)
         expect(page.locator(".panel.loading")).to_have_count(1, timeout=1000)
-        held.let_go()
+        held.release()
         expect(page.locator(".panel stage-view")).to_be_visible(timeout=LONG_MS)
         bar = page.locator(".panel replay-bar")
         expect(bar).to_have_attribute("data-waiting", "false")
@@ -290,7 +290,7 @@ def test_operators_names_and_order_are_shown_everywhere(page: Page, tmp_path: Pa
         expect(page.locator(".queue .station").first).to_have_text("Main stage")
 
 
-def test_recent_games_show_both_times_where_they_differ(page: Page, empty_daemon: DaemonProcess) -> None:
+def test_recent_games_show_both_times_if_they_differ(page: Page, empty_daemon: DaemonProcess) -> None:
     described = msgspec.to_builtins(schemas.described(DescribedGame.of_payloads("0", {}, None).summary()))
     item = {
         "format": "gci",

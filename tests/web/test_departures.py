@@ -51,7 +51,7 @@ async def waiting(running: Served, request: bytes) -> Caller:
     ],
     ids=["GET", "HEAD", "pipelined", "events"],
 )
-async def test_client_that_leaves(request_: bytes, with_reset: bool, patient_clock: MockClock) -> None:
+async def test_client_leaves_before_its_response(request_: bytes, with_reset: bool, patient_clock: MockClock) -> None:
     async with served() as running:
         running.games.wait_seconds = running.stations[0].search_seconds = HOUR_SECONDS
         caller = await waiting(running, request_)

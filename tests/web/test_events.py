@@ -117,7 +117,7 @@ async def test_whole_game(server: Served) -> None:
     assert source.retry == [2000]
 
 
-async def test_reconnecting_client_gets_what_follows(server: Served) -> None:
+async def test_reconnecting_client_gets_the_following_messages(server: Served) -> None:
     log = FakeLog(1, batches=20)
     server.stations[0].play(log)
     whole = log_events(log)

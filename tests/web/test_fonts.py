@@ -67,7 +67,7 @@ DRAWN_WITH = """
     document.body.innerHTML = `<p id="name" style="font: WEIGHT 40px var(--condensed)"></p>`;
     document.querySelector("#name").textContent = NAME;
     await loadFonts(NAME);
-    for (let i = 0; i < 2; i++) await new Promise(requestAnimationFrame);  // until it is laid out and painted
+    for (let i = 0; i < 2; i++) await new Promise(requestAnimationFrame);  // wait for layout and painting
 """
 
 

@@ -226,7 +226,7 @@ async def test_response_breaks_off_when_the_file_shrinks(server: Served) -> None
     assert (await server.ask("/healthz")).status == 200
 
 
-async def test_allowed_origins_may_read_responses() -> None:
+async def test_allowed_origins_can_read_responses() -> None:
     page = "https://overlays.example"
     async with served(access=Access(allowed_origins=(page,))) as server:
         known(server)

@@ -54,7 +54,7 @@ def load(page: Page, own: Path | None = None) -> None:
     )
 
 
-def test_glyph_is_one_path_in_the_colour_of_its_place() -> None:
+def test_glyph_is_one_path_in_the_surrounding_colour() -> None:
     for path in FILES:
         size = "64 36" if path.parent.name == "stages" else "64 64"
         head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size}">'

@@ -20,7 +20,7 @@ FOCUS = """() => {
     if (focused === null || focused === document.body) {
         return "lost";
     }
-    // A link in a card has the outline of its card.
+    // A link in a card is outlined by the card.
     for (let each = focused; each !== null && each !== document.body; each = each.parentElement) {
         const { outlineStyle, outlineWidth } = getComputedStyle(each);
         if (outlineStyle !== "none" && parseFloat(outlineWidth) >= 1) {

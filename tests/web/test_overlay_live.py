@@ -17,7 +17,7 @@ from tests.browsers.pages import WatchedPage
 from tests.daemons.process import running
 from tests.project import IN_CI
 from tests.web.shown import (
-    RECORD_WHAT_IS_SHOWN,
+    RECORD_DISPLAY,
     Log,
     check,
     game_file,
@@ -47,7 +47,7 @@ def test_displayed_values_equal_the_log_despite_a_killed_daemon(
         page.get_by_text("waiting for a game").wait_for()
         with written_live(replay, folder, speed=6.0):
             shows_a_frame(page)
-            page.evaluate(RECORD_WHAT_IS_SHOWN)
+            page.evaluate(RECORD_DISPLAY)
             page.locator(".combo.shown").first.wait_for()
             page.locator(".icon.lost").first.wait_for(state="attached")
             played = page.evaluate("window.shown")

@@ -24,7 +24,7 @@ PLAY = """
   const playout = new Playout((message) => shown.push(message.id), given.delay);
   let next = 0;
   for (let n = 0, now = given.from; now < given.until; n++) {
-    // No screen and no timer is exact.
+    // Neither screens nor timers are exact.
     now = given.from + n * given.picture + ((n * 7919) % 7 - 3) * given.unsteady;
     for (; next < given.messages.length && given.messages[next].at <= now; next++) {
       playout.push(given.messages[next].message, given.messages[next].at);

@@ -26,7 +26,7 @@ ASK = """
   draw();
   while (now < given.until) {
     const before = now;
-    // Until the next timer; there is none once nothing is asked for any more.
+    // Until the next timer. Without further requests there is no timer.
     for (let turns = 0; now === before && turns < 20; turns++) {
       await new Promise((resolve) => setImmediate(resolve));
     }

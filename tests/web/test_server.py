@@ -75,7 +75,7 @@ async def test_pages(server: Served) -> None:
     assert (await server.ask("/scenes/ticker/main")).status == 404
 
 
-async def test_every_asset_is_served_as_it_is(server: Served) -> None:
+async def test_every_asset_is_served_unchanged(server: Served) -> None:
     for path in (path for path in STATIC.rglob("*") if path.is_file() and path.suffix != ".pyc"):
         target = f"/static/{path.relative_to(STATIC).as_posix()}"
         answer = await server.ask(target)
@@ -117,7 +117,7 @@ async def test_every_response_has_security_headers_and_no_path(server: Served) -
                 assert str(path) not in text or str(path) == "/"
 
 
-async def test_only_the_dashboard_may_contain_pages(server: Served) -> None:
+async def test_only_the_dashboard_has_frames(server: Served) -> None:
     """Frames show pages of the daemon only, and pages of other origins cannot frame a scene."""
     for target in ("/", "/scenes/live/main", "/docs"):
         policy = (await server.ask(target)).headers["content-security-policy"]

@@ -282,7 +282,7 @@ def after(air: Broadcast, play: int) -> None:
     )
 
 
-def alike(pages: Iterable[str], texts: Shown) -> dict[str, Shown]:
+def same_texts(pages: Iterable[str], texts: Shown) -> dict[str, Shown]:
     """The same texts for several pages."""
     return {name: dict(texts) for name in pages}
 
@@ -302,7 +302,7 @@ def corrections_in_mid_game(air: Broadcast) -> None:
         rename,
         "Name of Altea: Altea → Alto",
         {
-            **alike(("live", "versus", "controller", "operator"), renamed),
+            **same_texts(("live", "versus", "controller", "operator"), renamed),
             "game-result": {**renamed, "outcome": ["Alto wins"]},
             "set-result": {**renamed, "winners": ["Vixen", "Alto"]},
             "ticker": {"items": ["station Vixen 1 Alto 1 Live · Grand Final"]},
@@ -313,7 +313,7 @@ def corrections_in_mid_game(air: Broadcast) -> None:
         lambda panel: panel.get_by_label("Winner of game 2").select_option("Vixen"),
         "Winner of game 2: Automatic → Vixen",
         {
-            **alike(("live", "versus"), {"scores": ["2", "0"]}),
+            **same_texts(("live", "versus"), {"scores": ["2", "0"]}),
             "set-result": {"scores": ["2", "0"], "winners": ["Vixen", "Vixen"], "running": ["1–0", "2–0"]},
             "game-result": {"outcome": ["Vixen wins"], "won": ["Vixen"]},
             "operator": {"points": ["2", "0"]},
@@ -325,7 +325,7 @@ def corrections_in_mid_game(air: Broadcast) -> None:
         lambda panel: panel.get_by_role("button", name="Swap left and right").click(),
         "Left and right: as played → swapped",
         {
-            **alike(("live", "versus", "controller", "game-result", "set-result"), swapped),
+            **same_texts(("live", "versus", "controller", "game-result", "set-result"), swapped),
             "ticker": {"items": ["station Altea 1 Vixen 1 Live · Grand Final"]},
         },
     )

@@ -124,7 +124,7 @@ async def test_frames_get_the_expected_close_code(whole: bool) -> None:
     assert {name: (seen[name], expected[name]) for name in cases if seen[name] != expected[name]} == {}
 
 
-async def test_client_that_leaves_without_closing(server: Served) -> None:
+async def test_client_disconnects_without_a_close_frame(server: Served) -> None:
     for data in (b"", frame(TEXT, SUBSCRIBE)[:-3], frame(TEXT, SUBSCRIBE), frame(PING)[:1], close(1000)[:-1]):
         caller, received = await opened(server)
         async with caller.stream:

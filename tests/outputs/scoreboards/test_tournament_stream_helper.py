@@ -130,7 +130,7 @@ async def test_half_written_state_is_read_again(clock: MockClock) -> None:
         (200, b'{"score": {"2": {"team": {"1": {"score": "x"}}}}}', "no scoreboard 2"),
     ],
 )
-async def test_strange_states_are_refused(status: int, body: bytes, what: str, clock: MockClock) -> None:
+async def test_malformed_states_are_refused(status: int, body: bytes, what: str, clock: MockClock) -> None:
     async def send(method: str, path: str, _: bytes) -> PostResponse:
         return PostResponse(404, "") if path.endswith("-get") else PostResponse(status, "", body)
 

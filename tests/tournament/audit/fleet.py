@@ -29,9 +29,9 @@ PAL = (
 WIDE_SCREEN = (0x803BB05C, 0x8036A4A8, 0x804DDB58, 0x80086B24)
 ITEMS_OFF, TEAM_ATTACK = 0xFF, 0x01
 FRAMES = 40
-SAID = "2026-05-13T{:02}:{:02}:00"
+RECORDED_START = "2026-05-13T{:02}:{:02}:00"
 FIRST_GAME_AT = 1_778_666_400
-"""Unix time of `SAID` at 10:00, UTC."""
+"""Unix time of `RECORDED_START` at 10:00, UTC."""
 
 
 class Console(msgspec.Struct, frozen=True, kw_only=True):
@@ -140,8 +140,8 @@ def game(
     placements = tuple(places.get(i, -1) for i in range(4))
     parts.append(writer.end(method, lras_initiator=quitter, placements=placements))  # type: ignore[arg-type]
     hours, minutes = divmod(600 + 10 * number + console.clock_minutes, 60)
-    said = SAID.format(hours, minutes)
-    metadata = {"startAt": said, "lastFrame": numbers[-1], "playedOn": console.platform, "players": {}}
+    recorded = RECORDED_START.format(hours, minutes)
+    metadata = {"startAt": recorded, "lastFrame": numbers[-1], "playedOn": console.platform, "players": {}}
     body = b"".join(parts) + writer.close(metadata)
     return writer.header() + body[container.HEADER_BYTES :]
 

@@ -51,7 +51,7 @@ def played(winners: str, *, named: bool = True, best_of: int = 3) -> dict[str, A
 
 
 @asynccontextmanager
-async def at_work(
+async def running_desk(
     kind: str,
     reporting: Any,
     reading: StartggBracket | None,
@@ -88,9 +88,9 @@ async def at_work(
 async def running(
     double: StartggDouble, folder: Path, *, token: str = "a-token", **options: Any
 ) -> AsyncIterator[BracketDesk]:
-    """A running desk for an event of start.gg, with options of `at_work`."""
+    """A running desk for an event of start.gg, with options of `running_desk`."""
     bracket = StartggBracket(double.connection(token=token))
-    async with at_work("start.gg", bracket, bracket, folder, **options) as desk:
+    async with running_desk("start.gg", bracket, bracket, folder, **options) as desk:
         yield desk
 
 

@@ -56,7 +56,7 @@ async def daemon(venue: Venue, folder: Path) -> AsyncIterator[BracketDesk]:
     }
     async with running(venue.double, folder, start=True, assign=True, **options) as desk:
         venue.listener = desk.set_changed
-        venue.tell_newest()
+        venue.publish_newest()
         yield desk
         venue.listener = None
 
@@ -72,7 +72,7 @@ def test_each_set_is_reported_once(tmp_path: Path) -> None:
         open_at_kills: list[int] = []
         waited: list[int] = []
 
-        async def look_at_the_end_of_the_silence() -> None:
+        async def check_after_the_silence() -> None:
             await trio.sleep(SILENT_TO_SECONDS - 1)
             waited.append(sum(not double.sets[key].completions for key in venue.expected))
 
@@ -89,7 +89,7 @@ def test_each_set_is_reported_once(tmp_path: Path) -> None:
             async with trio.open_nursery() as nursery:
                 for station in venue.names:
                     nursery.start_soon(venue.play, station)
-                nursery.start_soon(look_at_the_end_of_the_silence)
+                nursery.start_soon(check_after_the_silence)
                 (tmp_path / "0").mkdir()
                 for kill in range(KILLS):
                     async with daemon(venue, tmp_path / str(kill)):

@@ -19,7 +19,7 @@ from slpstream.tournament.bracket.interface import BracketKind, Connection, Head
 from slpstream.tournament.bracket.kinds import kind_called
 from slpstream.tournament.bracket.webhook import WebhookResults
 from tests.outputs.receivers import SECRET, real_receiver, verified
-from tests.tournament.bracket.desks import at_work, played, until
+from tests.tournament.bracket.desks import played, running_desk, until
 from tests.virtual_time import now
 
 
@@ -49,7 +49,7 @@ async def test_webhook_gets_each_result_once(tmp_path: Path) -> None:
     receiver = Receiver()
     receiver.answers = ["no answer within 10 s", 503, 429, 204]
     results = WebhookResults(receiver.connection(), wall_clock=now)
-    async with at_work("webhook", results, None, tmp_path) as desk:
+    async with running_desk("webhook", results, None, tmp_path) as desk:
         for winners in ("", "0", "01", "011"):
             desk.set_changed("setup-1", played(winners))
             await trio.sleep(30)

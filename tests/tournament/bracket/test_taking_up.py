@@ -68,7 +68,7 @@ async def test_set_that_ended_during_downtime_is_reported(tmp_path: Path) -> Non
     assert double.sets["one"].winner == 1
 
 
-async def test_sets_whose_games_are_read_later_do_not_damage_the_current_set(tmp_path: Path) -> None:
+async def test_sets_read_later_do_not_damage_the_current_set(tmp_path: Path) -> None:
     double, history = event(), History()
     async with running(double, tmp_path, history=history):
         pass

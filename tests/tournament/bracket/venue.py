@@ -136,19 +136,19 @@ class Venue:
         set_id = f"{self.rng.getrandbits(128):032x}"
         payload = set_payload(set_id, [side.players for side in sides], games)
         self.history[station].append(payload)
-        self._tell(station)
+        self._publish(station)
         while payload["state"] != "over":
             await trio.sleep(GAME_SECONDS * self.rng.uniform(0.5, 1.5))
             games.append(PlayedGame(self.rng, self.rng.randint(0, 1)))
             payload = set_payload(set_id, [side.players for side in sides], games)
             self.history[station][-1] = payload
-            self._tell(station)
+            self._publish(station)
         winner: Entrant = sides[payload["winner"]]
         self.expected[key] = (winner, games, swapped)
         self._changed.set()
         self._changed = trio.Event()
 
-    def _tell(self, station: str) -> None:
+    def _publish(self, station: str) -> None:
         if self.listener is not None:
             self.listener(station, self.history[station][-1])
 
@@ -158,8 +158,8 @@ class Venue:
             (name, payload) for name, played in self.history.items() if station in (None, name) for payload in played
         ]
 
-    def tell_newest(self) -> None:
+    def publish_newest(self) -> None:
         """Publish the newest set of each station, as a daemon does when it starts."""
         for station, played in self.history.items():
             if played:
-                self._tell(station)
+                self._publish(station)

@@ -121,7 +121,7 @@ RULES: Mapping[str, tuple[str, Callable[[int], Player]]] = {
 
 @pytest.mark.parametrize("port", [0, *slow(2)])
 @pytest.mark.parametrize("defect", [*HEALTH, *RULES])
-def test_planted_defect_is_found_on_its_port_alone(defect: str, port: int, tmp_path: Path) -> None:
+def test_planted_defect_is_found_only_on_its_port(defect: str, port: int, tmp_path: Path) -> None:
     check, make = {**HEALTH, **RULES}[defect]
     players: dict[int, Player] = {0: analog(11), 1: box(12), 2: slow_tilts(analog(13))}
     players[port] = make(21 + port)

@@ -139,7 +139,7 @@ class Evening(RuleBasedStateMachine):
             assert claim.shown == (now.seated.get(index) == claim.person.name)
 
     @invariant()
-    def nobody_is_shown_twice(self) -> None:
+    def no_name_is_shown_twice(self) -> None:
         seated = list(self.station.now.seated.values())
         assert len(set(seated)) == len(seated)
 
