@@ -158,8 +158,8 @@ settings.register_profile("brief", settings.get_profile("ci"), max_examples=20)
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("slpstream")
-    group.addoption("--gate", action="store_true", help="run every test that is not marked release, including slow ones")
-    group.addoption("--all", action="store_true", help="run every test, including those marked slow or release")
+    group.addoption("--gate", action="store_true", help="run every test not marked release, including slow ones")
+    group.addoption("--all", action="store_true", help="run every test, including slow and release tests")
     group.addoption("--quick", action="store_true", help=f"run the inner loop: no test marked {', '.join(_NOT_QUICK)}")
 
 

@@ -1,8 +1,8 @@
 """Whole games as columns: throughput, compared with peppi-py on the same files in the same run.
 
-The measured call is that of users, `open_replay(path).frames.to_arrow()`. It is compared with `read_slippi` of the
-faster of two peers, peppi-py and peppi-py-vladfi, which also reads the file and makes Arrow arrays. Both install the
-module `peppi_py`, so the second goes to a separate folder, named by an environment variable:
+The measured call is the public `open_replay(path).frames.to_arrow()`. It is compared with `read_slippi` of the faster
+of two peers, peppi-py and peppi-py-vladfi, which also reads the file and makes Arrow arrays. Both install the module
+`peppi_py`, so the second goes to a separate folder, named by an environment variable:
 
     pip install --no-deps --target FOLDER peppi-py-vladfi==0.9.2
     SLPSTREAM_PEPPI_VLADFI=FOLDER python -m tests.bench columns

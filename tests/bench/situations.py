@@ -7,7 +7,7 @@ kills, no other rules. Ours is `open_replay(path).situations(query)`. Both run i
 CPU time. In most games a single column shows that the throw is missing, so a third query, about any hits, reads all
 columns of each game.
 
-Searching frame by frame, as the daemon does, is timed for each frame of one game.
+Searching frame by frame, like the daemon, is timed for each frame of one game.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ needs_systemd = needs("systemd-analyze")
 
 
 def settings(text: str) -> list[tuple[str, str]]:
-    """Key and value of every assignment in a unit or drop-in; a key may occur more than once."""
+    """Key and value of every assignment in a unit or drop-in; a key can occur more than once."""
     lines = (line.strip() for line in text.splitlines())
     return [(key, value) for line in lines if line and line[0] not in "#;[" for key, _, value in [line.partition("=")]]
 

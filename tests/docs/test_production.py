@@ -1,4 +1,4 @@
-"""Every step of docs/production/index.md with a real OBS, whose user is played by the test."""
+"""Every step of docs/production/index.md with a real OBS. The test plays the user."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ class Subscriber(LogReader):
         self._thread.join(timeout=20)
 
     def _take(self, line: bytes) -> None:
-        """Leave out lines without a position in a log, such as diagnostics about files that cannot be opened."""
+        """Omit lines without a position in a log, such as diagnostics about files that cannot be opened."""
         before = len(self.lines)
         super()._take(line)
         if len(self.lines) > before and b'"cursor":"' not in self.lines[-1][:250]:

@@ -1,4 +1,4 @@
-"""A real OBS follows a set of three games written under a daemon's eyes, although OBS and the daemon are killed."""
+"""A real OBS follows a live set of three games, although OBS and the daemon are killed in the middle."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ TIMEOUT_SECONDS = 120.0
 
 
 class Server:
-    """An ingest or a gateway that can be killed and started again."""
+    """An ingest or a gateway that can be killed and restarted."""
 
     def __init__(self, *arguments: str, subcommand: str = "serve", state: Path | None = None) -> None:
         self._start: Callable[[], DaemonProcess] = lambda: DaemonProcess(

@@ -42,7 +42,7 @@ class Fighter(Body):
         """The fighter that this one holds in a grab."""
         self._jump = Verb.REST
         self._climb_from = (0.0, 0.0)
-        # The players enter one after the other.
+        # The players enter one after another.
         self.timer = _ENTRY_FRAMES * (index + 1) + 1
         self.on_timer = self._start_entry
 

@@ -97,7 +97,7 @@ def page(watched: WatchedPage) -> Page:
 
 @pytest.fixture(scope="package")
 def empty_daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
-    """A daemon whose stations `station` and `side` have no games, for tests that only look at its pages."""
+    """A daemon whose stations `station` and `side` have no games, for tests that only read its pages."""
     base = tmp_path_factory.mktemp("empty")
     folders = [base / name for name in ("station", "side")]
     for folder in folders:

@@ -313,7 +313,7 @@ CROWDED = f"""() => {{
   }}));
   return [...new Set(problems)];
 }}"""
-"""Texts that are cut by a box or the page, covered by something else, or drawn over each other."""
+"""Texts that are cut by a box or the page, covered by another element, or overlapping."""
 
 _STRIPES = "repeating-linear-gradient(90deg, #000 0 6px, #fff 6px 12px)"
 _HIDE_TEXTS = f"""() => {{

@@ -1,7 +1,7 @@
 """Compare an overlay, read from its DOM, with the log of the game.
 
-The page writes the number of the displayed frame into `data-frame`, so each look at the page is compared with exactly
-that frame.
+The page writes the number of the displayed frame into `data-frame`, so that each reading of the page is compared with
+exactly that frame.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Log:
             self.ended = True
 
     def pages(self, number: int) -> list[dict[str, Any]]:
-        """The values that a page may show with this frame: one for each revision."""
+        """The values that are valid for this frame: one for each revision."""
         return [self._page(number, entry) for entry in self.frames.get(number, ())]
 
     def combos(self, attacker: int) -> list[tuple[int, tuple[int, str] | None]]:

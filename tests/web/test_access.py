@@ -151,7 +151,7 @@ def test_tokens(authorization: str, query: str | None, fits: bool) -> None:
 
 @pytest.mark.parametrize("role", [Role.READ, Role.OPERATE])
 def test_tokens_are_compared_in_constant_time(role: Role, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each token is compared with `hmac.compare_digest`, whatever the result for the other one."""
+    """Both tokens are compared with `hmac.compare_digest`, whatever the result of the first comparison."""
     compared: list[tuple[bytes, bytes]] = []
 
     def compare(given: bytes, token: bytes) -> bool:

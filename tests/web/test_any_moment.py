@@ -93,7 +93,7 @@ class Venue:
         return daemon
 
     def restart(self) -> None:
-        """Restart the daemon on the same port, so that open pages connect again."""
+        """Restart the daemon on the same port, so that open pages reconnect."""
         port = self.daemon.url.rpartition(":")[2]
         self.daemon.terminate()
         self.daemon = self._started("--port", port)

@@ -3,7 +3,7 @@ of `PAGES`.
 
 The gate checks each page in one scheme and size, and each scene in one theme.
 
-The other modules run axe on single states of a page, such as an open dialog or sixteen stations that play.
+Other modules run axe on single states of a page, such as an open dialog or sixteen playing stations.
 """
 
 from __future__ import annotations

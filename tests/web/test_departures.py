@@ -32,7 +32,7 @@ async def released(running: Served) -> None:
 
 
 async def waiting(running: Served, request: bytes) -> Caller:
-    """A client whose request is being answered."""
+    """A client that waits for its response."""
     caller = await running.call()
     await caller.send(request)
     await trio.sleep(5)

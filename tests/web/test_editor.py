@@ -64,7 +64,7 @@ def preview(page: Page) -> FrameLocator:
 
 @needs_node
 def test_addresses_and_drafts() -> None:
-    """Options without effect are left out, and all others survive a round trip."""
+    """Options without effect are omitted, and all others survive a round trip."""
     script = """
       const { addressOf, draftOf, hashOf, readAddress } = await import("./dashboard/editor/address.js");
       return given.map((address) => {

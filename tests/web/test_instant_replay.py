@@ -36,7 +36,7 @@ SHOWN = """async () => {
 
 
 def entries(path: Path) -> dict[int, list[Any]]:
-    """The players that the stage may show, by frame number. The last revision of a frame is the final one."""
+    """The valid players on the stage, by frame number. The last revision of a frame is final."""
     found: dict[int, list[Any]] = {}
     for message in messages(path, topics=("frame",), frames="finalized"):
         if message.type == "frame":
@@ -65,7 +65,7 @@ def plays_past(page: Page, frame: int) -> None:
 
 @contextmanager
 def written_without_end(path: Path, begun: int = 1000) -> Iterator[None]:
-    """Write a game whose first frames, this number, appear immediately, and further ones in real time."""
+    """Write a game: `begun` frames immediately, and further ones in real time."""
     game, stop = EndlessGame(), threading.Event()
 
     def write() -> None:

@@ -78,7 +78,7 @@ def test_document_is_complete(document: Any) -> None:
 
 
 def test_responses_have_the_documented_types(daemon: DaemonProcess) -> None:
-    """Strictly: a missing member or one of the wrong type is an error."""
+    """The check is strict: a missing member or a member of the wrong type is an error."""
 
     def strict(path: str, kind: Any) -> Any:
         value = daemon.get(path)

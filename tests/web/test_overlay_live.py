@@ -79,7 +79,7 @@ def test_displayed_values_equal_the_log_despite_a_killed_daemon(
 
 
 def may_be_shown(log: Log, attacker: int, frame: int) -> set[tuple[int, str]]:
-    """Combos that were the player's newest one in one of the last frames."""
+    """The player's newest combos in each of the last frames."""
     known = [(begins, combo) for begins, combo in log.combos(attacker) if begins <= frame]
     lately = [combo for begins, combo in known if begins > frame - LATEST_COMBO_FRAMES]
     before = [combo for begins, combo in known if begins <= frame - LATEST_COMBO_FRAMES][-1:]

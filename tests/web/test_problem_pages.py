@@ -22,7 +22,7 @@ HTML = "text/html,application/xhtml+xml,*/*;q=0.8"
 
 @pytest.fixture(scope="module")
 def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
-    """A daemon that requires tokens, for tests that only look at pages."""
+    """A daemon that requires tokens, for tests that only read pages."""
     base = tmp_path_factory.mktemp("guarded")
     (base / "station").mkdir()
     with running(base / "station", arguments=requiring_tokens(base)) as daemon:

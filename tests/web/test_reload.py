@@ -1,4 +1,4 @@
-"""`POST /v1/reload` reloads the configuration, also on systems without SIGHUP."""
+"""`POST /v1/reload` reloads the configuration, even on systems without SIGHUP."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def daemon_in(folder: Path, more: str = "") -> Any:
-    """A daemon with two stations and seats, whose state is kept in a folder."""
+    """A daemon with two stations, seats, and a persistent state folder."""
     arguments = configuration(folder, f"[seats]\non = true\n{more}")
     return running(folder / "main", folder / "side", arguments=arguments, state=folder / "state")
 

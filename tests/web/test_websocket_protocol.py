@@ -1,6 +1,6 @@
 """Websocket frames as bytes: messages, fragments, UTF-8, pings, close codes, limits.
 
-`websockets` finds breaches of the protocol. Each case is sent whole, and short ones also byte by byte.
+`websockets` finds breaches of the protocol. Each case is sent in one piece, and short ones also byte by byte.
 """
 
 from __future__ import annotations

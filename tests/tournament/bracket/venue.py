@@ -159,7 +159,7 @@ class Venue:
         ]
 
     def publish_newest(self) -> None:
-        """Publish the newest set of each station, as a daemon does when it starts."""
+        """Publish the newest set of each station, like a daemon at its start."""
         for station, played in self.history.items():
             if played:
                 self._publish(station)

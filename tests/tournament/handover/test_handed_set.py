@@ -169,9 +169,7 @@ def test_bracket_adds_to_the_document_and_to_the_names(setup: Setup) -> None:
 @pytest.mark.parametrize(
     ("siblings", "name"), [({"hasSiblings": True}, "Top 8"), ({}, "Top 8"), ({"hasSiblings": False}, "Melee Singles")]
 )
-def test_zip_names_the_phase_unless_it_is_the_only_one(
-    setup: Setup, siblings: Mapping[str, bool], name: str
-) -> None:
+def test_zip_names_the_phase_unless_it_is_the_only_one(setup: Setup, siblings: Mapping[str, bool], name: str) -> None:
     setup.play("00")
     about = {**STARTGG, "phase": {"id": 2, "name": "Top 8", **siblings}}
     assert setup.handed(bracket=SetContext({"startgg": about})).name == f"{name} - Ann (Fox) vs Bob (Marth)"
