@@ -1,4 +1,4 @@
-"""What other programs have written is decoded in one place, which raises the errors of its callers and no others."""
+"""Data of other programs is decoded in one place, which raises only the errors of its callers."""
 
 from __future__ import annotations
 
@@ -66,8 +66,8 @@ OWN: Mapping[str, str] = {
     "parts/webhooks/sink.py": _LOG,
     "search/query/vocabulary.py": _SHIPPED,
     "search/situations/messages.py": _LOG,
-    "sets/changes.py": "corrections that were encoded the line before",
-    "sql/joins.py": "DuckDB's own form of a query",
+    "sets/changes.py": "corrections encoded one line earlier",
+    "sql/joins.py": "DuckDB's internal form of a query",
     "store/database.py": _STORED,
     "store/highlights_query.py": _STORED,
     "stream/channel.py": _LOG,
@@ -75,20 +75,20 @@ OWN: Mapping[str, str] = {
     "tournament/bracket/startgg/variables.py": _SHIPPED,
     "tournament/controllers/samples.py": _LOG,
     "training/parts.py": _EXPORT,
-    "training/windows.py": "the index of an export; the module needs nothing but numpy and pyarrow",
+    "training/windows.py": "the index of an export; the module requires only numpy and pyarrow",
     "web/asgi.py": "parts of a request that h11 has validated",
-    "web/events.py": "a path that is a constant",
+    "web/events.py": "a constant path",
     "web/problem_pages.py": "a response of this server",
     "web/websocket.py": "parts of a request that h11 has validated",
 }
-"""The modules that decode bytes by other means, and why these bytes are not foreign or their errors are handled."""
+"""Modules that decode bytes by other means, with the reason why the bytes are not foreign or errors are handled."""
 _DECODERS = {
     *("json.load", "json.loads", "msgspec.json.decode", "msgspec.json.Decoder", "msgspec.msgpack.decode"),
     *("msgspec.msgpack.Decoder", "msgspec.toml.decode", "msgspec.yaml.decode", "pickle.loads", "pickle.load"),
     *("ubjson.load", "ubjson.loadb", "ast.literal_eval", "marshal.loads"),
 }
 _ENCODERS = {"encode", "b64encode", "urlsafe_b64encode", "_encode", "draw_svg"}
-"""Functions whose results are decoded as they were encoded."""
+"""Functions whose results are decoded the way they were encoded."""
 _TOTAL = {"latin-1", "cp437", "utf-16-le"}
 
 
@@ -126,7 +126,7 @@ def test_foreign_bytes_are_decoded_in_one_place() -> None:
     decoding = {module: calls for module, calls in found.items() if calls}
     assert decoding.pop(READER), "the calls are found"
     assert {module: calls for module, calls in decoding.items() if module not in OWN} == {}
-    assert OWN.keys() - decoding.keys() == set(), "decodes nothing any more: remove from the list"
+    assert OWN.keys() - decoding.keys() == set(), "no longer decodes anything: remove from the list"
 
 
 VALUES = st.recursive(
@@ -142,7 +142,7 @@ class Row(msgspec.Struct):
 
 
 @given(st.data())
-def test_damaged_json_raises_the_error_of_the_caller_alone(data: st.DataObject) -> None:
+def test_damaged_json_raises_only_the_error_of_the_caller(data: st.DataObject) -> None:
     encoded = bytearray(msgspec.json.encode({"name": "x", "more": data.draw(VALUES)}))
     for _ in range(data.draw(st.integers(0, 3))):
         at = data.draw(st.integers(0, len(encoded)))
@@ -153,7 +153,7 @@ def test_damaged_json_raises_the_error_of_the_caller_alone(data: st.DataObject) 
 
 
 @given(st.binary(max_size=64))
-def test_any_bytes_raise_the_error_of_the_caller_alone(data: bytes) -> None:
+def test_arbitrary_bytes_raise_only_the_error_of_the_caller(data: bytes) -> None:
     for read in (read_messagepack, read_text, lambda data, failure: read_json(data, object, failure)):
         with suppress(Failed):
             read(data, Failed)
@@ -181,7 +181,7 @@ def test_reasons_are_clear(data: bytes, reason: str) -> None:
     assert json_or_none(data, Row) is None or "bytes" in reason
 
 
-def test_brackets_in_texts_and_wide_values_are_not_deep() -> None:
+def test_brackets_in_texts_and_wide_values_are_not_nested() -> None:
     wide = [{"text": '[{"\\' * 50, "rows": [[number]]} for number in range(100)]
     assert read_json(msgspec.json.encode(wide), object, Failed) == wide
     deep: Any = 0

@@ -24,7 +24,7 @@ _REQUESTS, _SHORT_REQUESTS = 20, 2
 _GAMES_PER_TRANSACTION = 2000
 _MINUTES_BETWEEN_GAMES = 7
 _PADDING = "x" * 2000
-"""Makes settings as long as those of a real game."""
+"""Padding that makes settings as long as those of a real game."""
 
 CHARACTERS = {
     "Fox": 22, "Falco": 18, "Marth": 13, "Sheik": 9, "Captain Falcon": 9, "Peach": 6, "Jigglypuff": 6,
@@ -47,7 +47,7 @@ QUERIES = {
 
 
 def run(form: Form) -> list[Figure]:
-    """Ask each query over and over, in random order, on one connection."""
+    """Send each query repeatedly, in random order, on one connection."""
     games = SHORT_GAMES if form.short else GAMES
     taken: dict[str, list[float]] = {name: [] for name in ("all", *QUERIES)}
     with tempfile.TemporaryDirectory() as state, tempfile.TemporaryDirectory() as folder:
@@ -73,7 +73,7 @@ def run(form: Form) -> list[Figure]:
 
 
 def fill(path: Path, games: int) -> None:
-    """Make an index of ranked games between 500 players."""
+    """Create an index of ranked games between 500 players."""
     chance = random.Random(1)
     first_ms = 1_600_000_000_000
     with closing(open_database(path)) as database:

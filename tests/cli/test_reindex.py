@@ -40,7 +40,7 @@ def setup(tmp_path: Path) -> Path:
 
 
 def stations(state: Path) -> list[tuple[str, str | None, bool]]:
-    """For each game: station, reason, and whether it has stats."""
+    """Station, end reason, and whether there are stats, for each game."""
     with closing(open_database(state / FILE_NAME)) as database:
         rows = database.page(GamesQuery(limit=100)).games
         games = [database.game(row.game_id) for row in rows]
@@ -71,7 +71,7 @@ def test_stats_are_indexed_on_request_and_kept(setup: Path, tmp_path: Path) -> N
     assert stations(tmp_path) == [("setup", "game_end", True)] * 2
 
 
-def test_arrival_times_the_decisions_of_operators_and_remembered_values_are_kept(setup: Path, tmp_path: Path) -> None:
+def test_arrival_times_operator_decisions_and_remembered_values_are_kept(setup: Path, tmp_path: Path) -> None:
     state = tmp_path / "state"
     reindex(state, setup)
     path = setup / "deep" / "0.slp"
@@ -130,7 +130,7 @@ def test_recordings_of_a_console_are_indexed(
     assert stations(tmp_path / "state") == [("wii", "game_end", False)] * 3, "nothing from the current folder"
 
 
-def test_game_that_is_being_written_has_no_end(setup: Path, tmp_path: Path) -> None:
+def test_growing_game_has_no_end(setup: Path, tmp_path: Path) -> None:
     running, crashed = setup / "running.slp", setup / "crashed.slp"
     running.write_bytes(synthetic_match(seed=8, frames=100, ended=False))
     crashed.write_bytes(synthetic_match(seed=9, frames=100, ended=False))

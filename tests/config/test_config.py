@@ -1,4 +1,4 @@
-"""The configuration: one documented list of keys, and errors that name the file, the key and what was expected."""
+"""The configuration: one documented list of keys, and errors that name the file, the key and the expected value."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ def _spectated(id: str, port: int) -> dict[str, Any]:
         ({"playback": {"file": "/", "station": "main"}, "stations": [MAIN]}, "playback.file", "is a folder: /"),
     ],
 )
-def test_error_names_file_key_and_what_was_expected(table: dict[str, Any], key: str, expected: str) -> None:
+def test_error_names_file_key_and_expected_value(table: dict[str, Any], key: str, expected: str) -> None:
     with pytest.raises(ConfigError) as refused:
         config.check(table, SECTIONS, file="my.toml")
     assert refused.value.key == key
@@ -227,7 +227,7 @@ def test_refused_url_is_not_shown(section: str, table: Any) -> None:
     assert SECRET not in str(refused.value)
 
 
-def test_urls_of_brokers_may_have_a_password_with_any_characters() -> None:
+def test_broker_urls_can_have_any_password() -> None:
     for url in ("redis://:p w@redis_1", "rediss://user:a%40b@[::1]:6380/3", "redis+cluster://host:7000"):
         assert config.check({"fanout": {"url": url}}, SECTIONS).section(Fanout).url == url
 
@@ -245,7 +245,7 @@ def test_urls_of_brokers_may_have_a_password_with_any_characters() -> None:
         {"bracket": {"kind": "webhook", "url": "http://x", "token_file": "/nowhere/x"}},
     ],
 )
-def test_clients_learn_no_paths_from_an_error(table: dict[str, Any]) -> None:
+def test_errors_reveal_no_paths_to_clients(table: dict[str, Any]) -> None:
     with pytest.raises(ConfigError) as refused:
         config.check(table, SECTIONS, file="/etc/slpstream.toml")
     assert "/" not in refused.value.for_clients
@@ -261,7 +261,7 @@ def test_deeply_nested_file_is_refused(start: str, tmp_path: Path) -> None:
         config.load(file, SECTIONS)
 
 
-def test_files_with_a_byte_order_mark_are_read_like_any_other(tmp_path: Path) -> None:
+def test_byte_order_mark_is_ignored(tmp_path: Path) -> None:
     file = tmp_path / "my.toml"
     file.write_text("[watch]\npace = true\n", encoding="utf-8-sig")
     assert config.load(file, SECTIONS).watch.pace
@@ -280,8 +280,8 @@ def test_files_with_a_byte_order_mark_are_read_like_any_other(tmp_path: Path) ->
 @pytest.mark.parametrize(
     "value", ["no such value", ["no such value"], {"no": 1}, -1, 1e300, math.nan, True, "a\0b"], ids=repr
 )
-def test_any_value_is_accepted_or_refused_by_a_key_of_its_section(value: object) -> None:
-    """A reload must never end a running daemon with another error than `ConfigError`."""
+def test_invalid_values_are_refused_with_a_key_of_their_section(value: object) -> None:
+    """An error other than `ConfigError` would end a running daemon during a reload."""
     refused: list[tuple[str, ConfigError]] = []
     for key in config.all_keys(SECTIONS):
         section = {**REQUIRED.get(key.section, {}), key.name: value}
@@ -301,7 +301,7 @@ def test_is_loopback(host: str, loopback: bool) -> None:
 
 
 def test_unmounted_share_is_not_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is known about the folder, and the other stations must start."""
+    """The state of the folder is unknown, and the other stations must start."""
     stat = os.stat
 
     def away(path: Any, **options: Any) -> os.stat_result:
@@ -408,7 +408,7 @@ def test_state_folder(configured: str, environ: dict[str, str], platform: str, e
 
 
 @pytest.mark.parametrize("stations", [[], [MAIN], [{"id": "*", "folder": "/x"}]])
-def test_stations_that_may_exist_are_accepted(stations: list[dict[str, str]]) -> None:
+def test_references_to_possible_stations_are_accepted(stations: list[dict[str, str]]) -> None:
     name = "main" if stations == [MAIN] else "side"
     rules = [
         {"on": "event", "event": "conversion_ended", "min_damage": 80, "kill": True, "save_replay": True},
@@ -436,9 +436,7 @@ def test_stations_that_may_exist_are_accepted(stations: list[dict[str, str]]) ->
         ({"id": "tv", "console": "192.0.2.1"}, "{}/recordings/tv/zips"),
     ],
 )
-def test_zips_are_not_written_where_a_station_would_read_them(
-    tmp_path: Path, station: dict[str, str], zips: str
-) -> None:
+def test_zip_folder_must_be_outside_all_stations(tmp_path: Path, station: dict[str, str], zips: str) -> None:
     (tmp_path / "main").mkdir()
     (tmp_path / "linked").symlink_to(tmp_path / "main")
     table = {
@@ -465,7 +463,7 @@ def test_zips_are_not_written_where_a_station_would_read_them(
         {"fanout": {"password_file": "~/secret", "ca_file": "~/secret"}},
     ],
 )
-def test_paths_of_secrets_may_begin_with_the_home_folder(
+def test_secret_paths_can_begin_with_the_home_folder(
     table: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("HOME", "USERPROFILE"):
@@ -497,7 +495,7 @@ EVENT = "tournament/the-big-one/event/melee-singles"
         ({"kind": "start.gg", "events": [EVENT], "requests_per_minute": 81}, "bracket.requests_per_minute", "80"),
     ],
 )
-def test_bracket_that_can_never_work(bracket: dict[str, Any], key: str, what: str) -> None:
+def test_impossible_brackets_are_refused(bracket: dict[str, Any], key: str, what: str) -> None:
     with pytest.raises(ConfigError) as caught:
         config.check({"bracket": bracket, "stations": [{"id": "a", "folder": "/a"}]}, SECTIONS)
     assert caught.value.key == key

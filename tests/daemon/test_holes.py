@@ -1,4 +1,4 @@
-"""Files with nothing to read in them, however long they are: a station goes on with its next game."""
+"""Files with holes of any length, or damage: the station continues with its next game."""
 
 from __future__ import annotations
 

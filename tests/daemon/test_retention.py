@@ -1,4 +1,4 @@
-"""Age and size limits: which recordings are deleted, which games expire, and what always stays."""
+"""Age and size limits: deleted recordings, expired games, and protected files."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def put(path: Path, days_old: float, size: int = 10) -> Path:
 
 @pytest.mark.parametrize("linked", [False, True])
 def test_only_recordings_are_deleted(tmp_path: Path, linked: bool) -> None:
-    """Deleted files have the paths that stations use, also if the folder of the recordings is a link."""
+    """Deleted files are reported with the paths that stations use, even if the folder of recordings is a link."""
     disk = tmp_path / "disk"
     old = [put(disk / "wii" / "2026" / "old.slp", 30), put(disk / "gone" / "old.slp", 9)]
     stays = [

@@ -1,4 +1,4 @@
-"""A bug in a station: the file is set aside until it changes, and the station itself is started again."""
+"""A bug in a station suspends the file until it changes, and the station itself is restarted."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ async def watched(folder: Path) -> AsyncIterator[tuple[Station, list[str]]]:
 
 @pytest.fixture
 def failing(monkeypatch: pytest.MonkeyPatch) -> dict[str, bool]:
-    """Reading raises while `file` is true, and what a station does by time while `station` is."""
+    """Reading raises while `file` is true, and periodic work of the station while `station` is."""
     switch = {"file": False, "station": False}
 
     def failing_while(name: str, call: Any, *arguments: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Stations that are added, removed and changed, and the subfolders that are stations."""
+"""Adding, removing and changing stations, and subfolders as stations."""
 
 from __future__ import annotations
 
@@ -202,7 +202,7 @@ async def test_subfolders_come_and_go(tmp_path: Path) -> None:
         await until({**main, "Wii": str(root / "Wii"), **both}, stations)
         assert trio.current_time() - began >= 0.4, "the station is offline for a while first"
 
-        root.rename(tmp_path / "away")  # like a network share that is gone for a while
+        root.rename(tmp_path / "away")  # like a network share that is temporarily gone
         await trio.sleep(0.7)
         assert len(stations.now) == 4
         (tmp_path / "away").rename(root)

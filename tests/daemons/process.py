@@ -26,10 +26,9 @@ from tests.daemons.configuration import configuration
 
 START_SECONDS = 60  # Wine starts slowly, and a busy machine too
 DEADLINE_SECONDS = 60.0
-"""For everything that a test waits for. It is long, because a machine that is busy with other work does the same, only
-later."""
+"""The deadline for every wait of a test. It is long because a busy machine does the same work, only later."""
 _CLOSE_SECONDS = 0.3
-"""Short, because a client that leaves early does not read on and never sees the daemon's close frame."""
+"""Short, because a client that leaves early stops reading and never sees the daemon's close frame."""
 STATUS_TYPES = {"hello", "snapshot", "station", "set", "situation", "lagged", "error"}
 
 
@@ -102,7 +101,7 @@ class DaemonProcess:
             return body.decode()
 
     def request(self, method: str, path: str, body: Any = None, *, token: str = "") -> tuple[int, Any]:
-        """The status and the JSON body of a response, also of an error."""
+        """The status and the JSON body of a response, including errors."""
         headers = {"content-type": "application/json"} | ({"authorization": f"Bearer {token}"} if token else {})
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self.url + path, data, headers, method=method)
@@ -120,7 +119,7 @@ class DaemonProcess:
         return self.request("GET", path)[0]
 
     def missing(self) -> list[str]:
-        """What `/readyz` names as missing; empty if the daemon is ready."""
+        """The missing conditions in `/readyz`; empty if the daemon is ready."""
         return list(self.request("GET", "/readyz")[1]["missing"])
 
     def until(self, condition: Callable[[], object], seconds: float = DEADLINE_SECONDS) -> None:
@@ -132,7 +131,7 @@ class DaemonProcess:
             time.sleep(0.02)
 
     def wait_ready(self) -> None:
-        """Wait until all folders were scanned."""
+        """Wait until all folders have been scanned."""
         self.until(lambda: all(s["state"] != "offline" for s in self.get("/v1/stations")["stations"]))
 
     def terminate(self) -> int:
@@ -181,9 +180,9 @@ def running(
 
 @contextmanager
 def configured(folder: Path, text: str, *watched: Path) -> Iterator[DaemonProcess]:
-    """Run a daemon with this configuration until the block ends. The block begins when all folders were scanned.
+    """Run a daemon with this configuration until the block ends. The block begins once all folders have been scanned.
 
-    The configuration is written into `folder`, which has the state folder too.
+    The configuration is written into `folder`, which also contains the state folder.
     """
     with running(*watched, arguments=configuration(folder, text), state=folder / "state") as daemon:
         daemon.wait_ready()

@@ -46,7 +46,7 @@ def test_settings_equal_those_of_the_daemon_unit() -> None:
 
 
 def example(name: str, tmp_path: Path) -> Config:
-    """The configuration in one file of the example; the files that it refers to are created."""
+    """The configuration in one file of the example. The files that it refers to are created."""
     text = (EXAMPLE / name).read_text(encoding="utf-8")
     for secret in ("broker-password", "broker-ca.pem", "token"):
         (tmp_path / secret).write_text("secret\n")
@@ -70,7 +70,7 @@ def test_example_venues_form_one_event(tmp_path: Path) -> None:
 
 
 def test_example_broker_starts() -> None:
-    """The broker starts with the example's users, but without TLS: certificates are up to the operator."""
+    """The broker starts with the example's users, but without TLS, because operators provide the certificates."""
     omitted = ("#", "bind", "port", "tls-", "aclfile")
     options: list[str] = []
     for line in (EXAMPLE / "redis.conf").read_text().splitlines():

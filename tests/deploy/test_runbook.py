@@ -15,7 +15,7 @@ REPORTED = re.compile(
     r'(?:\b(?:Diagnostic\([^"]*|yield )"(?:info|warning|error)", '
     r'|\b(?:_diagnose|_warn|_warning|publish_diagnostic)\(\s*)"(\w+)"'
 )
-"""The code in a call that reports a diagnostic. It misses the few that are chosen by a condition."""
+"""The code in a call that reports a diagnostic. The pattern misses the few codes that are chosen by a condition."""
 
 
 def section(title: str) -> list[list[str]]:

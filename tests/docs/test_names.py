@@ -1,6 +1,6 @@
-"""What the pages name exists: commands with their options, modules, files, keys, metrics and endpoints.
+"""All names in the pages exist: commands with their options, modules, files, keys, metrics and endpoints.
 
-`test_commands.py` runs the blocks of commands. Commands in sentences and tables have placeholders, so these are parsed.
+`test_commands.py` runs the blocks of commands. Commands in sentences and tables have placeholders, so they are parsed.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ COMMAND = re.compile(rf"\bslpstream ({'|'.join(cli.list_commands(click.Context(c
 
 
 def named_commands() -> Iterator[tuple[str, str]]:
-    """Name and arguments of the commands of slpstream that sentences and tables contain."""
+    """Name and arguments of the commands of slpstream in sentences and tables."""
     for code in CODE:
         yield from COMMAND.findall(code)
 
 
-def test_enough_is_found() -> None:
+def test_search_finds_enough_names() -> None:
     assert len(list(named_commands())) > 15
     assert len(CODE) > 500
 

@@ -1,4 +1,4 @@
-"""Every step of docs/production/index.md with the real OBS, where the test takes the part of its user."""
+"""Every step of docs/production/index.md with a real OBS. The test plays the user."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def obs(tmp_path: Path) -> Iterator[RealObs]:
         yield obs
 
 
-def test_ten_steps() -> None:
+def test_page_has_ten_steps() -> None:
     assert list(STEPS) == list(range(1, 11))
 
 

@@ -1,4 +1,4 @@
-"""A bug ends only the part that it is in: raised in every endpoint, output, tail event and pipeline stage in turn.
+"""A bug ends only the part that contains it. Bugs are raised in every endpoint, output, tail event and pipeline stage.
 
 The gate has three endpoints. The rest takes minutes and runs in the release check.
 """
@@ -80,7 +80,7 @@ IN_THE_GATE = {"/v1/stations", "/v1/games", "/metrics"}
 
 @pytest.fixture
 def routes(monkeypatch: pytest.MonkeyPatch) -> list[Route | Mount]:
-    """The routes of the next daemon, once it runs."""
+    """The routes of the next daemon, filled when it starts."""
     found: list[Route | Mount] = []
     original = app_module.make_app
 
@@ -101,7 +101,7 @@ def path_of(route: Route | Mount) -> str:
 
 @contextmanager
 def bug_in_route(route: Route | Mount, *, after_head: bool) -> Iterator[list[int]]:
-    """Raises in an endpoint, before or after the head of its response was sent."""
+    """Raise in an endpoint, before or after the head of its response is sent."""
     original = route.app
     raised = [0]
 
@@ -128,7 +128,7 @@ async def request(here: Venue, path: str, method: str = "GET") -> Answer:
 
 
 async def broken_request(here: Venue, path: str, method: str = "GET") -> bytes:
-    """All bytes of a response that breaks off."""
+    """Send a request and return all bytes of the response, which breaks off."""
     data = b""
     async with await trio.open_tcp_stream("127.0.0.1", here.port) as stream:
         await stream.send_all(f"{method} {path} HTTP/1.1\r\nhost: 127.0.0.1:{here.port}\r\n\r\n".encode())
@@ -147,7 +147,7 @@ async def test_bug_in_any_endpoint(tmp_path: Path, routes: list[Route | Mount], 
             methods = sorted(route.methods or ()) if isinstance(route, Route) else ["GET"]
             path = path_of(route)
             if path == "/v1/events":
-                methods = ["HEAD"]  # GET is a stream, see below
+                methods = ["HEAD"]  # GET is a stream, tested below
 
             async def ask(_: Player, path: str = path, methods: list[str] = methods) -> None:
                 for method in methods:
@@ -299,11 +299,11 @@ STAGES: list[tuple[Any, str]] = [
     (FolderTail, "release"),
 ]
 EARLY = {"Game", "keep"}
-"""Stages that only the beginning of a game reaches."""
+"""Stages reached only at the beginning of a game."""
 
 
 def in_the_event_loop(*_: object) -> bool:
-    """Whether a file is being followed here. Outputs of its station that are behind read it again in threads."""
+    """Whether this thread follows a file. Outputs that lag reread the files of their station in other threads."""
     return threading.current_thread() is threading.main_thread()
 
 
@@ -327,7 +327,7 @@ OUTPUTS_OF_A_STATION: list[tuple[str, Any, str]] = [
     ("webhook", webhook, "timestamp"),
 ]
 SHARED_TASKS: list[tuple[str, Any, str]] = [
-    # First, because a bracket that begins again after its bugs makes sets too.
+    # First, because a bracket that restarts after its bugs makes sets too.
     ("sets", Channel, "publish_set"),
     ("webhook", WebhookSink, "set_changed"),
     ("obs", ObsFiles, "set_changed"),
@@ -379,7 +379,7 @@ async def test_bug_in_any_output_and_shared_task(tmp_path: Path) -> None:
 
 @pytest.mark.release
 async def test_bug_in_the_broker_sink(tmp_path: Path) -> None:
-    """Also of the station with the bug, each message is in the broker once in the end."""
+    """In the end, the broker has each message once, including those of the station with the bug."""
     with redis() as server:
         async with (
             broker_client(server.url) as client,
@@ -410,8 +410,8 @@ async def test_bug_in_the_broker_sink(tmp_path: Path) -> None:
 
 
 @pytest.mark.release
-async def test_bug_in_announcing_the_daemon(tmp_path: Path) -> None:
-    """Nothing is announced, and it is tried again and again, with pauses."""
+async def test_bug_in_the_announcement(tmp_path: Path) -> None:
+    """Nothing is announced, and the announcement is retried with pauses."""
     with bug_in(DnsSd, "_announce") as raised:
         async with venue(tmp_path, announce=[Announce(dns_sd=True)]) as here:
             await here.play("DnsSd._announce", "announce", lambda _: nullcontext(raised))

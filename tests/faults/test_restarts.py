@@ -1,4 +1,4 @@
-"""Every part that is started again after a bug works again: all of them fail at the same moment, and then all work."""
+"""Every part that is restarted after a bug works again: all of them fail together, and then all work."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ pytestmark = [pytest.mark.trio, pytest.mark.slow]
 
 
 class Failures:
-    """Lets each part that `InternalErrors.keep_running` runs fail once, in the middle of its work."""
+    """Makes each part that runs under `InternalErrors.keep_running` fail once, in the middle of its work."""
 
     def __init__(self) -> None:
         self.now = trio.Event()
         self.ran = Counter[str]()
-        """How often each kind of part has failed here."""
+        """The number of injected failures of each kind of part."""
 
     @contextlib.contextmanager
     def injected(self) -> Iterator[None]:
@@ -89,7 +89,7 @@ def counted(daemon: Daemon) -> Counter[str]:
 
 
 def config_of(folder: Path, url: str, relay: Relay) -> Config:
-    """A configuration with every part that needs no other program."""
+    """A configuration with every part that works without other programs."""
     secret, chat = folder / "secret", folder / "chat"
     secret.write_text("x" * 32)
     chat.write_text(f"{url}/chat")
@@ -119,7 +119,7 @@ def config_of(folder: Path, url: str, relay: Relay) -> Config:
     )
 
 
-async def test_every_part_that_is_started_again_works_again(tmp_path: Path) -> None:
+async def test_every_restarted_part_works_again(tmp_path: Path) -> None:
     receiver, failures = Receiver(), Failures()
     calls, relay_port = free_port(), free_port()
     relay = Relay(discovery=True, discovery_host="127.0.0.1", discovery_port=calls)
@@ -149,7 +149,7 @@ async def test_every_part_that_is_started_again_works_again(tmp_path: Path) -> N
                 await trio.sleep(0.5)
                 failures.now.set()
                 await until(lambda: counted(daemon) == failures.ran)
-                await trio.sleep(1.5)  # parts are started again after a second
+                await trio.sleep(1.5)  # parts are restarted after a second
 
                 wii.begin_game()
                 wii.write(raw_of(recorded))
@@ -159,7 +159,7 @@ async def test_every_part_that_is_started_again_works_again(tmp_path: Path) -> N
                     data = replay(ANN_AND_BOB, {0: 2, 1: 0}, seconds=40, minute=5 * number)
                     (tmp_path / "main" / f"Game_{number}.slp").write_bytes(data)
                 with trio.socket.socket(trio.socket.AF_INET, trio.socket.SOCK_DGRAM) as caller:
-                    await caller.bind(("127.0.0.2", 0))  # 127.0.0.1 has a station already
+                    await caller.bind(("127.0.0.2", 0))  # 127.0.0.1 already has a station
                     await caller.sendto(write_call("Console", "02:00:00:00:00:09"), ("127.0.0.1", calls))
 
                     def is_written(path: str, count: int = 1) -> Callable[[], bool]:
@@ -181,7 +181,7 @@ async def test_every_part_that_is_started_again_works_again(tmp_path: Path) -> N
                     for part, is_working in works.items():
                         with trio.move_on_after(20) as waited:
                             await until(is_working)
-                        assert not waited.cancelled_caught, f"{part} does not work again"
+                        assert not waited.cancelled_caught, f"{part} has not recovered"
                 assert counted(daemon) == failures.ran
                 assert len(failures.ran) > 20, failures.ran
                 daemon.stop()

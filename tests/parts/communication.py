@@ -1,7 +1,7 @@
-"""A Playback Dolphin's view of its communication file: checks every write as the documentation of Dolphin asks.
+"""Playback Dolphin's view of its communication file: checks every write against Dolphin's documentation.
 
-It imitates what Dolphin's source does (see `slpstream/outputs/playback_dolphin/commands.py`): it compares the
-modification time in whole seconds, wants a new `commandId` for each playback, plays frames from `startFrame` to
+It imitates Dolphin's source (described in `slpstream/outputs/playback_dolphin/commands.py`): it compares the
+modification time in whole seconds, requires a new `commandId` for each playback, plays frames from `startFrame` to
 `endFrame`, and waits for ever for a file that does not exist.
 """
 
@@ -30,7 +30,7 @@ class Refused(AssertionError):
 
 
 class CommunicationChecks:
-    """Checks the writes to one file, in order. `take` has to be called after each of them."""
+    """Checks the writes to one file, in order. `take` must be called after each write."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -40,7 +40,7 @@ class CommunicationChecks:
         self._at_seconds: float | None = None
 
     def take(self, at_seconds: float) -> dict[str, Any]:
-        """Check the content that was written at a time of a steady clock. Raises `Refused`."""
+        """Check content written at this time of a steady clock. Raises `Refused`."""
         content: dict[str, Any] = json.loads(self.path.read_bytes())
         second = int(self.path.stat().st_mtime)
         if self._second is not None and second <= self._second:

@@ -1,4 +1,4 @@
-"""Virtual time in which work for threads is done at once, and the files that are replaced."""
+"""Virtual time without worker threads, and a record of replaced files."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def store(tmp_path: Path) -> Iterator[DeliveryStore]:
 
 @pytest.fixture
 def replaced(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The names of the files that are replaced during the test."""
+    """The names of the files replaced during the test."""
     done: list[str] = []
     real = Path.replace
 

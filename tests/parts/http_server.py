@@ -1,4 +1,4 @@
-"""HTTP servers on 127.0.0.1 whose responses a test makes."""
+"""HTTP servers on 127.0.0.1 with responses made by the test."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Response(NamedTuple):
 
 
 Respond = Callable[[str, str, Mapping[str, str], bytes], Response | None]
-"""The response to a method, a path, headers by their names in lower case, and a body; `None` closes the connection."""
+"""The response to a method, a path, headers by lower-case name, and a body; `None` closes the connection."""
 
 
 @contextmanager

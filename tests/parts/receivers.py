@@ -1,4 +1,4 @@
-"""Receivers of webhooks: a fake one for virtual time, and a real one on 127.0.0.1 in a thread."""
+"""Webhook receivers: a fake one for virtual time, and a real one on 127.0.0.1 in a thread."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def verified(request: Request) -> bool:
 
 
 class FakeReceiver:
-    """A replacement for `post`. `respond` gives the response to a request; a text is the reason for no response."""
+    """A replacement for `post`. `respond` returns the response to a request, or the reason for having none as text."""
 
     def __init__(self, respond: Callable[[Request], PostResponse | str] = lambda request: OK) -> None:
         self.respond = respond

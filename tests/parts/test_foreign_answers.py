@@ -1,4 +1,4 @@
-"""Each program that slpstream talks with may answer anything: it is an error of its kind, and the client works on."""
+"""Arbitrary answers of other programs raise the error for that program, and the client continues to work."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ assert BOARD is not None
 
 
 @pytest.mark.trio
-async def test_obs_may_answer_anything(clock: MockClock, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_arbitrary_answers_of_obs(clock: MockClock, monkeypatch: pytest.MonkeyPatch) -> None:
     chance = random.Random("obs")
     production = Production()
     answer, is_odd = production.obs.answer, [True]
@@ -68,7 +68,7 @@ async def test_obs_may_answer_anything(clock: MockClock, monkeypatch: pytest.Mon
         assert control.not_ready() == []
 
 
-def test_messages_of_obs_may_be_anything() -> None:
+def test_arbitrary_messages_of_obs() -> None:
     chance = random.Random("messages of OBS")
     valid = [
         {"op": 0, "d": {"obsWebSocketVersion": "5.5.0", "authentication": {"challenge": "a", "salt": "b"}}},
@@ -86,7 +86,7 @@ def test_messages_of_obs_may_be_anything() -> None:
 
 
 @pytest.mark.trio
-async def test_chat_may_answer_anything(clock: MockClock) -> None:
+async def test_arbitrary_answers_of_chats(clock: MockClock) -> None:
     chance = random.Random("chat")
     for _ in range(ROUNDS):
         body = damaged({"code": 10015, "retry_after": 0.5, "message": "x"}, chance)
@@ -99,7 +99,7 @@ async def test_chat_may_answer_anything(clock: MockClock) -> None:
 
 
 @pytest.mark.trio
-async def test_receiver_may_ask_for_any_pause(store: DeliveryStore, clock: MockClock) -> None:
+async def test_arbitrary_retry_after(store: DeliveryStore, clock: MockClock) -> None:
     chance = random.Random("pauses")
     odd = [
         "x",
@@ -122,7 +122,7 @@ async def test_receiver_may_ask_for_any_pause(store: DeliveryStore, clock: MockC
 
 
 @pytest.mark.trio
-async def test_tournament_stream_helper_may_answer_anything(clock: MockClock) -> None:
+async def test_arbitrary_answers_of_tournament_stream_helper(clock: MockClock) -> None:
     chance = random.Random("TSH")
     double, is_odd = HelperDouble(), True
 
@@ -145,7 +145,7 @@ async def test_tournament_stream_helper_may_answer_anything(clock: MockClock) ->
     assert double.names == [[each.shown_name for each in side.players] for side in BOARD.sides]
 
 
-def test_file_of_streamcontrol_may_hold_anything(tmp_path: Path) -> None:
+def test_arbitrary_file_of_streamcontrol(tmp_path: Path) -> None:
     chance, path = random.Random("StreamControl"), tmp_path / "streamcontrol.json"
     board = StreamControl(path, {"pName1": "name1"})
     for _ in range(ROUNDS):
@@ -157,7 +157,7 @@ def test_file_of_streamcontrol_may_hold_anything(tmp_path: Path) -> None:
     assert json.loads(path.read_bytes())["more"] == 5
 
 
-def test_file_of_playback_dolphin_may_hold_anything() -> None:
+def test_arbitrary_file_of_playback_dolphin() -> None:
     chance = random.Random("Playback Dolphin")
     content = {"mode": "mirror", "replay": "/a.slp", "gameStation": "x", "queue": [{"path": "/b.slp"}]}
     for _ in range(ROUNDS):
@@ -165,7 +165,7 @@ def test_file_of_playback_dolphin_may_hold_anything() -> None:
     assert mirrored(json.dumps(content).encode()) is not None
 
 
-def test_packets_of_dolphin_and_its_clients_may_be_anything() -> None:
+def test_arbitrary_packets_of_dolphin_and_its_clients() -> None:
     chance = random.Random("Dolphin")
     valid = [
         {"type": "connect_reply", "cursor": 0, "nick": "x", "version": "1"},
@@ -183,7 +183,7 @@ def test_packets_of_dolphin_and_its_clients_may_be_anything() -> None:
 
 
 @pytest.mark.trio
-async def test_startgg_may_answer_anything(autojump_clock: MockClock) -> None:
+async def test_arbitrary_answers_of_startgg(autojump_clock: MockClock) -> None:
     chance = random.Random("start.gg")
     double, is_odd = pools(), True
     connection = double.connection()
@@ -222,7 +222,7 @@ async def test_startgg_may_answer_anything(autojump_clock: MockClock) -> None:
         ("open_sets", {"event": {"sets": {"nodes": [5, {"id": 1, "state": [1]}]}}}),
     ],
 )
-async def test_startgg_may_answer_with_other_types(ask: str, data: Any, autojump_clock: MockClock) -> None:
+async def test_answers_of_startgg_with_other_types(ask: str, data: Any, autojump_clock: MockClock) -> None:
     double = pools()
     double.instead = lambda operation, asked: (
         None if operation == "Event" else (200, json.dumps({"data": data}).encode())
@@ -235,7 +235,7 @@ async def test_startgg_may_answer_with_other_types(ask: str, data: Any, autojump
     assert await bracket.open_sets()
 
 
-def test_numbers_of_startgg_may_be_of_any_size() -> None:
+def test_numbers_of_any_size_from_startgg() -> None:
     node = {
         "id": "9" * 5000, "fullRoundText": "Final", "round": 1,
         "slots": [{"standing": {"stats": {"score": {"value": 1e300}}}}],

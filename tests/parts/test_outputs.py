@@ -1,4 +1,4 @@
-"""Outputs of a real daemon: they are complete in the end, although the receiver is down and the daemon is killed."""
+"""Outputs of a real daemon are complete in the end although the receiver is down and the daemon is killed."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ FRAMES = 400
 
 
 def until(daemon: DaemonProcess, condition: Callable[[], bool]) -> None:
-    """Wait for a condition, with time for other tests that may be running on this machine."""
+    """Wait for a condition, long enough for a machine that runs other tests too."""
     daemon.until(condition, 60.0)
 
 
 class Setup:
-    """A station, its replays, and a configuration with all outputs but Redis."""
+    """A station, its replays, and a configuration with all outputs except Redis."""
 
     def __init__(self, folder: Path, receiver: RealReceiver) -> None:
         self.station = folder / "setup"
@@ -62,7 +62,7 @@ class Setup:
         return DaemonProcess(self.station, arguments=("--config", str(self.config)), state=self.state)
 
     def play(self, number: int) -> None:
-        """Put a whole replay into the folder at once."""
+        """Put a complete replay into the folder."""
         path = self.station / f"Game_{number}.slp"
         outside = self._folder / path.name
         outside.write_bytes(synthetic_match(seed=number, frames=FRAMES, stocks=1))
@@ -81,7 +81,7 @@ class Setup:
         return [m.cursor or "" for path in self.played for m in messages(path) if m.type in kinds]
 
     def dumped(self, path: Path) -> tuple[str, bytes]:
-        """Name and content that the file of JSON lines of a replay should have."""
+        """The expected name and content of a replay's file of JSON lines."""
         topics = frozenset({"game", "event", "stats", "diagnostic"})
         lines = [message.json() + b"\n" for message in messages(path, frames="finalized", topics=topics)]
         return json.loads(lines[0])["gameId"] + ".jsonl", b"".join(lines)
@@ -93,7 +93,7 @@ class Setup:
         return sizes == {name: len(data) for name, data in expected}
 
 
-@pytest.mark.not_on_windows("Windows ends a process at once, without SIGTERM")
+@pytest.mark.not_on_windows("Windows kills processes without SIGTERM")
 @pytest.mark.slow
 def test_outputs_are_complete_after_a_kill_while_the_receiver_is_down(tmp_path: Path) -> None:
     with real_receiver() as receiver:
@@ -132,7 +132,7 @@ def test_outputs_are_complete_after_a_kill_while_the_receiver_is_down(tmp_path: 
         finally:
             if daemon.process.poll() is None:
                 daemon.kill()
-        # On a slow machine, the set of these games is delivered too before the daemon ends.
+        # On a slow machine, the set of these games is also delivered before the daemon ends.
         keys = list(dict.fromkeys(request.key for request in receiver.accepted if request.json["type"] != "set"))
         assert sorted(keys) == sorted(setup.delivery_keys())
         assert keys[:2] == setup.delivery_keys()[:2]
@@ -148,9 +148,9 @@ def test_outputs_are_complete_after_a_kill_while_the_receiver_is_down(tmp_path: 
             assert (setup.jsonl / name).read_bytes() == data
 
 
-@pytest.mark.not_on_windows("Windows has other words for the same error")
+@pytest.mark.not_on_windows("Windows words this error differently")
 @pytest.mark.slow
-def test_result_is_shown_and_posted_while_other_outputs_do_not_work(tmp_path: Path) -> None:
+def test_result_is_shown_and_posted_while_other_outputs_fail(tmp_path: Path) -> None:
     setup, texts, plain = tmp_path / "setup", tmp_path / "Texts", tmp_path / "plain"
     setup.mkdir()
     (tmp_path / "jsonl").mkdir()
@@ -239,7 +239,7 @@ def test_unusable_configurations_are_refused(tmp_path: Path) -> None:
 def test_locked_database_of_deliveries_is_a_configuration_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The database is locked if another daemon uses it, for instance."""
+    """Another daemon that uses the database locks it, for instance."""
     monkeypatch.setattr("slpstream.store.database.BUSY_MILLISECONDS", 10)
     (tmp_path / "key").write_bytes(SECRET)
     hook = Webhook(url="https://example.org/", secret_file=str(tmp_path / "key"))

@@ -1,4 +1,4 @@
-"""The page on outputs: its examples run, and its numbers and names are right."""
+"""The page on outputs: its examples run, and its numbers and names are correct."""
 
 from __future__ import annotations
 

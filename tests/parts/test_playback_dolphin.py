@@ -1,4 +1,4 @@
-"""Playback Dolphin's communication file: every write is one that Dolphin notices and can play."""
+"""Playback Dolphin's communication file: Dolphin notices and can play every write."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SEEK_SPEED = 10.0
 
 
 class Desk:
-    """An output, the checks of all that it writes, and what can go wrong around it."""
+    """An output, the checks of all its writes, and the faults that a test can cause."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "playback.txt"
@@ -38,7 +38,7 @@ class Desk:
         self.output = self.start()
 
     def start(self) -> PlaybackDolphin:
-        """A new output, as after a restart."""
+        """Create a new output, as after a restart."""
         self.output = PlaybackDolphin(
             _File(self),
             limiter=trio.CapacityLimiter(1),
@@ -72,7 +72,7 @@ class Desk:
 
 
 class _File(CommunicationFile):
-    """The file on a disk that can be read-only, with a clock that can be set."""
+    """The file on a disk that can be made read-only, with an adjustable clock."""
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk.path, clock_ns=lambda: self._now_ns())
@@ -126,7 +126,7 @@ async def test_fast_forwarding_begins_with_the_first_frame(tmp_path: Path) -> No
 
 
 @pytest.mark.trio
-async def test_newest_wish_counts(tmp_path: Path, nursery: trio.Nursery, clock: MockClock) -> None:
+async def test_newest_request_wins(tmp_path: Path, nursery: trio.Nursery, clock: MockClock) -> None:
     desk = Desk(tmp_path)
     nursery.start_soon(desk.output.run)
     game, other = desk.replay("game"), desk.replay("other")
@@ -145,7 +145,7 @@ async def test_newest_wish_counts(tmp_path: Path, nursery: trio.Nursery, clock: 
     desk.output.replay(Clip(other, 0, 600))
     desk.output.end_replay()
     await trio.sleep(3)
-    assert len(desk.checks.seen) == 4, "it was over before it was written"
+    assert len(desk.checks.seen) == 4, "it had ended before the write"
 
 
 @pytest.mark.trio
@@ -171,7 +171,7 @@ async def test_queue_between_sets(tmp_path: Path, nursery: trio.Nursery, clock: 
 
 
 @pytest.mark.trio
-async def test_mirrored_game_goes_on_after_a_restart(tmp_path: Path, nursery: trio.Nursery, clock: MockClock) -> None:
+async def test_mirrored_game_continues_after_a_restart(tmp_path: Path, nursery: trio.Nursery, clock: MockClock) -> None:
     desk = Desk(tmp_path)
     game = desk.replay("game")
     async with trio.open_nursery() as first:
@@ -189,7 +189,7 @@ async def test_mirrored_game_goes_on_after_a_restart(tmp_path: Path, nursery: tr
 
 
 @pytest.mark.trio
-async def test_folder_that_cannot_be_written(tmp_path: Path, nursery: trio.Nursery, clock: MockClock) -> None:
+async def test_unwritable_folder(tmp_path: Path, nursery: trio.Nursery, clock: MockClock) -> None:
     desk = Desk(tmp_path)
     nursery.start_soon(desk.output.run)
     desk.unwritable = True
@@ -207,7 +207,7 @@ async def test_folder_that_cannot_be_written(tmp_path: Path, nursery: trio.Nurse
 
 
 @pytest.mark.trio
-async def test_dolphin_that_never_reads(tmp_path: Path, nursery: trio.Nursery, clock: MockClock) -> None:
+async def test_dolphin_never_reads(tmp_path: Path, nursery: trio.Nursery, clock: MockClock) -> None:
     desk = Desk(tmp_path)
     desk.was_read = False
     nursery.start_soon(desk.output.run)
@@ -223,7 +223,7 @@ async def test_dolphin_that_never_reads(tmp_path: Path, nursery: trio.Nursery, c
     assert desk.output.not_ready() == []
 
 
-def test_reading_is_noticed_where_the_file_system_notes_it(tmp_path: Path) -> None:
+def test_reading_is_noticed_by_the_access_time(tmp_path: Path) -> None:
     file = CommunicationFile(tmp_path / "playback.txt")
     assert file.was_read() is None
     file.write(b"{}")
@@ -244,7 +244,7 @@ def test_clips_have_their_frames_in_order(tmp_path: Path) -> None:
     assert around(tmp_path, 262500, 262600, first_frame=262433) == Clip(tmp_path, 262433, 262780, "", 262433)
 
 
-def test_combos_are_written_as_clippi_does(tmp_path: Path) -> None:
+def test_combos_are_written_like_clippi(tmp_path: Path) -> None:
     content = combos([Clip(tmp_path / "a.slp", 1, 2, "main")])
     assert content.startswith(b'{\n  "mode": "queue",\n  "replay": "",\n  "isRealTimeMode": false,')
     assert json.loads(content)["queue"] == [
@@ -318,7 +318,7 @@ async def _play(desk: Desk, paths: list[Path], steps: list[tuple[Any, ...]]) -> 
 
 
 async def _check_the_end(desk: Desk, paths: list[Path]) -> None:
-    """With a disk that works and nothing else to show, Dolphin mirrors the game that is played."""
+    """Check that Dolphin mirrors the current game once the disk works and the queue is empty."""
     desk.unwritable = False
     for path in paths:
         path.touch()

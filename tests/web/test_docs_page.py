@@ -34,7 +34,7 @@ def test_stream_is_described_from_its_types() -> None:
     assert all(codes.values())
 
 
-def test_everything_is_on_the_page(watched: WatchedPage, page: Page, playing: Demo) -> None:
+def test_page_is_complete(watched: WatchedPage, page: Page, playing: Demo) -> None:
     page.goto(f"{playing.url}/")
     page.get_by_role("link", name="API", exact=True).click()
     page.locator("[id^=operation-]").first.wait_for()

@@ -1,4 +1,4 @@
-"""The setup audit of a daemon: when it looks at the games again, and which of them show the clock of a console."""
+"""The setup audit of a daemon: when it rereads the games, and which games show the clock of a console."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ async def indexed(folder: Path) -> AsyncIterator[GameIndex]:
 def played(
     index: GameIndex, folder: Path, station: str, console: Console, number: int = 0, *, pacing: Pacing | None = None
 ) -> None:
-    """Have a finished game of a station indexed, which arrived when the clock of a usual console said it began."""
+    """Index a finished game of a station. It arrived when a normal console's clock showed the start of the game."""
     path = folder / f"{station} {number}.slp"
     path.write_bytes(game(console, number, seconds=150.0, random_seed=zlib.crc32(path.name.encode())))
     status = path.stat()
@@ -52,7 +52,7 @@ def played(
 
 
 def cancelling(request: trio.CancelScope, ask: Ask) -> Ask:
-    """Cancel a request when it asks for games."""
+    """Cancel a request when it queries games."""
 
     async def setups(station: str, limit: int) -> list[SetupRow]:
         request.cancel()
@@ -64,7 +64,7 @@ def cancelling(request: trio.CancelScope, ask: Ask) -> Ask:
 def audit_of(
     index: GameIndex, stations: Sequence[str], config: AuditConfig | None = None, *, recorded: str = ""
 ) -> SetupAudit:
-    """The audit of these stations. The daemon records the games of those in `recorded` itself."""
+    """The audit of these stations. The games of those in `recorded` are recorded by the daemon."""
     is_recorded = recorded.__contains__
     codes = GameCodes(index, read_codes)
     return SetupAudit(
@@ -127,7 +127,7 @@ async def test_old_games_do_not_count_for_the_clock(tmp_path: Path, hours: float
 
 
 async def test_stations_that_the_daemon_records_have_no_clock(tmp_path: Path) -> None:
-    """Consoles with the local time of UTC+2, beside others whose replays have the time of the daemon."""
+    """Some consoles have the local time of UTC+2; the replays of the other stations have the daemon's time."""
     async with indexed(tmp_path) as index:
         for station in "abcde":
             played(index, tmp_path, station, USUAL if station in "cde" else Console(clock_minutes=120))

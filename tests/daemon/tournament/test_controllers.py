@@ -1,4 +1,4 @@
-"""The controller check of a daemon: games that are played, games that were there before, and a daemon without it."""
+"""The controller check of a daemon: live games, older games, and a daemon without the check."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def test_nothing_is_loaded_unless_it_is_configured() -> None:
 
 @asynccontextmanager
 async def checked(folder: Path, data: bytes, *others: Callable[[], Awaitable[None]]) -> AsyncIterator[GameControllers]:
-    """The controllers of a game that arrives at a station, while other tasks run."""
+    """Check the controllers of a game that arrives at a station, while other tasks run."""
     async with running_station(folder) as station, trio.open_nursery() as nursery:
         check = DaemonControllers(lambda check, confidence: None)
         nursery.start_soon(check.follow, station.channel)
@@ -146,7 +146,7 @@ async def checked(folder: Path, data: bytes, *others: Callable[[], Awaitable[Non
 
 @pytest.mark.trio
 async def test_other_tasks_get_their_turn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A whole game that arrives at once is checked a few frames at a time."""
+    """A complete game that arrives in one piece is checked a few frames at a time."""
     longest = taken = 0
     real = ControllerCheck.take
 
@@ -171,7 +171,7 @@ async def test_other_tasks_get_their_turn(tmp_path: Path, monkeypatch: pytest.Mo
 
 @pytest.mark.trio
 async def test_finding_is_logged_again_only_with_more_confidence(tmp_path: Path) -> None:
-    """A stick that does not reach the rim in two directions, one with medium and one with low confidence."""
+    """The stick does not reach the rim in two directions, one found with medium and one with low confidence."""
     pushes = [(70, 0)] * 25 + [(0, 70)] * 12
     stick = [Inputs(stick=point if frame < 4 else (0, 0)) for point in pushes for frame in range(10)]
     with capture_logs() as logs:

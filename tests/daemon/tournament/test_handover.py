@@ -1,4 +1,4 @@
-"""The handing on of sets in one process: the index, its threads and the files are real, and nothing is served."""
+"""The handover of sets in one process, with a real index, threads and files, but without a server."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ pytestmark = pytest.mark.trio
 
 
 class Venue:
-    """Stations with their folders, and the zips that are made of their sets."""
+    """Stations with their folders, and the zips made from their sets."""
 
     def __init__(
         self, folder: Path, index: GameIndex, board: StationSets, handover: Handover, metrics: Metrics
@@ -53,7 +53,7 @@ class Venue:
         self.metrics = metrics
 
     def write(self, minute: float, winner: int | None = 0, *, station: str = "main") -> Path:
-        """Put a whole game into the folder of a station. Without a winner, it is a handwarmer."""
+        """Put a complete game into the folder of a station. Without a winner, it is a handwarmer."""
         path = self.folder / station / f"Game_{minute}.slp"
         path.parent.mkdir(exist_ok=True)
         if winner is None:
@@ -67,7 +67,7 @@ class Venue:
     def play(
         self, minute: float, winner: int | None = 0, *, station: str = "main", written_at: float | None = None
     ) -> Path:
-        """The same, and index it."""
+        """Write a game like `write`, and index it."""
         path = self.write(minute, winner, station=station)
         written_at = time.time() if written_at is None else written_at
         os.utime(path, (written_at, written_at))
@@ -76,7 +76,7 @@ class Venue:
         return path
 
     def pack(self, paths: Sequence[Path], station: str = "main") -> None:
-        """Add copies of games in an archive, which is the newest of all files."""
+        """Add an archive with copies of games, newer than all other files."""
         night = self.folder / station / "night.zip"
         night.parent.mkdir(exist_ok=True)
         with zipfile.ZipFile(night, "w") as packed:
@@ -88,16 +88,16 @@ class Venue:
             self.index.played(station, member, mtime_ns, path.stat().st_size + 1, record)
 
     def play_set(self, minute: float, *, station: str = "main", written_at: float | None = None) -> list[Path]:
-        """Two games, which decide a set."""
+        """Play two games, which decide a set."""
         return [self.play(minute + 5 * number, station=station, written_at=written_at) for number in range(2)]
 
     def zips(self) -> dict[str, list[str]]:
-        """The names of the zips and of what is in them."""
+        """The names of the zips and of their members."""
         found = sorted((self.folder / "zips").glob("[!.]*.zip"))
         return {path.name: zipfile.ZipFile(path).namelist() for path in found}
 
     def failed(self) -> bool:
-        """Whether a zip could not be written."""
+        """Whether writing a zip has failed."""
         return b"slpstream_handover_failures_total 0.0" not in self.metrics.render()
 
     async def until(self, condition: Callable[[], object]) -> None:
@@ -106,7 +106,7 @@ class Venue:
                 await trio.sleep(0.01)
 
     async def until_done(self, count: int) -> None:
-        """Wait until this many sets need nothing more."""
+        """Wait until this many sets are complete."""
         with trio.fail_after(TIMEOUT_SECONDS):
             while len((await self.index.remembered("handover") or {"done": []})["done"]) < count:
                 await trio.sleep(0.01)
@@ -150,7 +150,7 @@ async def venue(
 
 @contextmanager
 def failing(monkeypatch: pytest.MonkeyPatch, station: str, error: Exception) -> Iterator[None]:
-    """Writing the zips of a station fails."""
+    """Make writing the zips of a station fail."""
     write = archive.write_zip_file
 
     def write_or_fail(target: Path, handed: HandedSet, *rest: Any, **options: Any) -> int:
@@ -300,7 +300,7 @@ async def test_end_of_a_set_whose_beginning_is_read_later_is_not_handed_on_alone
         here.play(0, winner=1)
         await here.until(lambda: here.handover.waiting == 2)
         await here.index.written()
-    async with venue(tmp_path) as here:  # after a restart, what waits is handed on without delay
+    async with venue(tmp_path) as here:  # after a restart, waiting sets are exported without delay
         await here.until(here.zips)
         await here.until(lambda: here.handover.waiting == 0)
         assert [len(names) for names in here.zips().values()] == [4]

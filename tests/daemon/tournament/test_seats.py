@@ -1,4 +1,4 @@
-"""The seats of a daemon in this process: the address in the codes, and people whom a bracket expects."""
+"""The seats of a daemon in this process: the address in the codes, and people expected by a bracket."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ STATIONS = {"main": "Main stage", "side": "Side stage"}
 async def running_seats(
     folder: Path, expected: Sequence[ExpectedPlayer] = (), **config: Any
 ) -> AsyncIterator[DaemonSeats]:
-    """The seats of a daemon that listens everywhere. Its bracket expects some players at all stations."""
+    """The seats of a daemon that listens on all addresses. Its bracket expects some players at all stations."""
     async with running_sets(folder, *STATIONS) as sets:
         yield seats_over(sets, folder, expected, **config)
 

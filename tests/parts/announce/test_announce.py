@@ -1,4 +1,4 @@
-"""Being found: by DNS-SD, and by the broadcasts of a console. Everything stays on loopback."""
+"""Announcements of the daemon by DNS-SD and by console broadcasts. All traffic stays on loopback."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_daemon_is_found_by_dns_sd_and_withdrawn_when_it_stops(tmp_path: Path) -
     with zeroconf.Zeroconf(interfaces=["127.0.0.1"]) as browser:
 
         def facts() -> dict[str, str]:
-            """What is announced now, from the network and not from a cache."""
+            """The current announcement, read from the network and not from a cache."""
             found = browser.get_service_info("_slpstream._tcp.local.", service, timeout=500)
             return {} if found is None else {key.decode(): value.decode() for key, value in found.properties.items()}
 
@@ -73,7 +73,7 @@ class Network:
     def __init__(self) -> None:
         self.addresses = ["127.0.0.1"]
         self.announced: list[list[str]] = []
-        """The addresses of each announcement that is not withdrawn."""
+        """The addresses of each announcement that has not been withdrawn."""
         self.updates = 0
         self.update_error: Exception | None = None
 
@@ -111,7 +111,7 @@ def network(monkeypatch: pytest.MonkeyPatch) -> Network:
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    """Wait for a condition. The calls into zeroconf run in threads, for which the clock of a test does not wait."""
+    """Wait for a condition. The test's clock does not wait for the threads that call zeroconf."""
     deadline = time.monotonic() + DEADLINE_SECONDS
     while not condition():
         assert time.monotonic() < deadline
@@ -141,7 +141,7 @@ async def test_daemon_that_starts_before_the_network_is_announced_on_it_later(
         network.addresses = ["127.0.0.1"]
         await until(lambda: network.announced == [["127.0.0.1"]] and found.not_ready() != [])
     assert network.updates == 0, "the facts have not changed"
-    await until(lambda: network.announced == [])  # the clock of the test does not wait for the thread that withdraws it
+    await until(lambda: network.announced == [])  # the test's clock does not wait for the thread that withdraws it
     network.addresses = ["127.0.0.1", "192.0.2.7"]
     async with announced("Hall 3", "127.0.0.1") as found:
         await until(lambda: network.announced == [["127.0.0.1"]])
@@ -252,7 +252,7 @@ async def test_calls_every_ten_seconds_while_nobody_is_connected_and_names_a_net
             assert call.not_ready() == []
             nursery.cancel_scope.cancel()
     names: list[tuple[str, str] | None] = [("setup-1", "Setup 1")]
-    away = RelayCall(lambda: names[0], "192.0.2.55", ("192.0.2.255", 20582), lambda station: 0)  # no address of ours
+    away = RelayCall(lambda: names[0], "192.0.2.55", ("192.0.2.255", 20582), lambda station: 0)  # not our address
     async with trio.open_nursery() as nursery:
         nursery.start_soon(away.run)
         await trio.sleep(100)
@@ -319,7 +319,7 @@ def test_own_broadcast_does_not_become_a_station(tmp_path: Path) -> None:
         relay_port = 51441
     """
     with configured(tmp_path, text) as daemon, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:
-        # A console that calls later becomes a station. The broadcast of the daemon came at its start.
+        # A console that calls later becomes a station. The daemon's broadcast was sent at its start.
         daemon.until(lambda: any(line.get("event") == "relay listening" for line in daemon.lines))
         other.bind((host, 0))
         own = discovery.write_call("Setup 1", discovery.own_mac("main"))
@@ -332,7 +332,7 @@ def test_own_broadcast_does_not_become_a_station(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_forged_calls_take_a_place_only_for_a_while(tmp_path: Path) -> None:
-    """Consoles that call and never answer take all places. Another console gets one, and the operator can clear one."""
+    """Silent consoles occupy all places. A real console still gets one after a while, and the operator can free one."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]

@@ -1,6 +1,6 @@
-"""A stand-in for a webhook of Discord that refuses every request that Discord would not accept.
+"""A stand-in for a Discord webhook that refuses every request that Discord would refuse.
 
-It imitates what Discord documents: the limits of a message, and error 50035 for a message beyond them.
+It imitates Discord's documentation: the limits of a message, and error 50035 for a message beyond them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class DiscordDouble:
 
     def __init__(self) -> None:
         self.contents: list[str] = []
-        """The texts of the messages that were accepted."""
+        """The texts of accepted messages."""
 
     async def __call__(
         self, target: Target, headers: Headers, body: bytes, tls: ssl.SSLContext | None, timeout_seconds: float
@@ -37,7 +37,7 @@ class DiscordDouble:
 
 
 def valid(message: dict[str, Any]) -> bool:
-    """Whether Discord accepts a message; also whether it keeps names from pinging."""
+    """Whether Discord accepts a message, and whether the message keeps names from pinging."""
     assert message.keys() <= {"allowed_mentions", *LIMITS}
     assert message["allowed_mentions"] == {"parse": []}
     return bool(message["content"].strip()) and all(

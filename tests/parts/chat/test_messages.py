@@ -34,7 +34,7 @@ def templates(**keys: Any) -> Templates:
 
 
 def texts(payload: dict[str, Any], used: Templates, summaries: dict[str, GameSummary] | None = None) -> list[str]:
-    """The texts about the games of a set, and about the set if it is over."""
+    """The texts about the games of a set, and about the set once it is over."""
     bodies = [message(used, used.game, "tv 1", each) for each in game_results(payload, summaries or {}).values()]
     over = set_result(payload)
     if over is not None:
@@ -81,7 +81,7 @@ def test_games_that_do_not_count_have_no_message() -> None:
     assert texts(payload, templates()) == []
 
 
-def test_names_are_no_markup_and_doubles_are_joined() -> None:
+def test_names_are_escaped_and_doubles_are_joined() -> None:
     team = (player(0, "*A*", team=0), player(1, "@here", team=0), player(2, team=1), player(3, code="D#1", team=1))
     payload = Station().play(game(1, *team, winners=[0, 1]))
     used = templates(game_message="{winner} > {loser}", username="Scores", avatar_url="https://x/y.png")
@@ -96,6 +96,6 @@ def test_message_without_text_is_not_sent() -> None:
 @given(
     st.text(max_size=60), st.text(max_size=60), st.sampled_from(["{winner}", "{winner}" * 60, "\N{PILE OF POO}" * 1500])
 )
-def test_every_message_keeps_the_limits(first: str, second: str, template: str) -> None:
+def test_messages_stay_within_the_limits(first: str, second: str, template: str) -> None:
     payload = Station().play(game(1, player(0, first), player(1, second), winners=[0]))
     texts(payload, templates(game_message=template))

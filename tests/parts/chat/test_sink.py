@@ -1,4 +1,4 @@
-"""Each result is posted once, after restarts too, and never those of old replays."""
+"""Each result is posted once, even across restarts, and results of old replays are never posted."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def fail(*_: object) -> NoReturn:
 
 
 class Room:
-    """One run of a chat, and the station whose results it posts."""
+    """One run of a chat sink, and the station whose results it posts."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class Room:
         self.station = FakeStation("main")
 
     def begin(self, number: int) -> None:
-        """Begin a game whose messages the station has."""
+        """Begin a game with these messages in the station's log."""
         log = FakeLog(number, batches=0)
         self.station.write(self.station.begin(log))
 
@@ -99,7 +99,7 @@ async def test_games_and_sets_are_posted_once(store: DeliveryStore, clock: MockC
         assert double.contents[3:] == [r"set: A. Tea 2-1"]
 
 
-async def test_chosen_events_alone_are_posted(store: DeliveryStore, clock: MockClock) -> None:
+async def test_only_configured_events_are_posted(store: DeliveryStore, clock: MockClock) -> None:
     double, station = DiscordDouble(), Station()
     async with room(store, double, frozenset({"set_end"})) as here:
         here.begin(1)
@@ -119,7 +119,7 @@ async def test_results_of_old_replays_are_not_posted(store: DeliveryStore, clock
         assert double.contents == ["game 1: Vixen"]
 
 
-async def test_restart_posts_what_ended_meanwhile_and_nothing_twice(store: DeliveryStore, clock: MockClock) -> None:
+async def test_results_during_a_restart_are_posted_once(store: DeliveryStore, clock: MockClock) -> None:
     double, station = DiscordDouble(), Station()
     async with room(store, double) as here:
         here.begin(1)
@@ -134,7 +134,7 @@ async def test_restart_posts_what_ended_meanwhile_and_nothing_twice(store: Deliv
 
 
 @pytest.mark.parametrize("times", [1, 3])
-async def test_chat_posts_again_after_bugs(times: int, store: DeliveryStore, clock: MockClock) -> None:
+async def test_chat_recovers_from_bugs(times: int, store: DeliveryStore, clock: MockClock) -> None:
     double, station, failures = DiscordDouble(), Station(), [KeyError("a bug")] * times
 
     async def post(*arguments: Any) -> PostResponse:
@@ -157,7 +157,7 @@ async def test_chat_posts_again_after_bugs(times: int, store: DeliveryStore, clo
         nursery.cancel_scope.cancel()
 
 
-async def test_bug_in_making_a_message_loses_none(
+async def test_bug_while_composing_loses_no_messages(
     store: DeliveryStore, clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     double, station = DiscordDouble(), Station()
@@ -178,10 +178,10 @@ async def test_bug_in_making_a_message_loses_none(
             nursery.cancel_scope.cancel()
 
 
-async def test_message_that_can_never_be_made_does_not_interrupt_the_others_for_ever(
+async def test_permanently_failing_message_does_not_block_others(
     store: DeliveryStore, clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each failure ends what is being posted, which would then be posted again and again."""
+    """Each failure cancels the posts in progress, which would then be posted again and again."""
     double, station = DiscordDouble(), Station()
     last_of_set = DeliveryStore.last_of_set
 

@@ -76,8 +76,8 @@ class Follower:
                     self.cursor = client.cursor()
 
 
-def hold_back(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> trio.Event:
-    """Let the station `main` of a gateway take no entries until the event is set."""
+def block(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> trio.Event:
+    """Keep the station `main` of a gateway from reading entries until the event is set."""
     station, gate = gateway.feed.stations["main"], trio.Event()
     take = station.take
 

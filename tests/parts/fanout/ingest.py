@@ -1,4 +1,4 @@
-"""A Redis sink over fake stations, and queries about the messages that the broker has.
+"""A Redis sink with fake stations, and queries for the messages in the broker.
 
 The broker is real, so the tests must not depend on timing: they wait for a condition (`until`) and then check the
 result.
@@ -22,7 +22,7 @@ TIMEOUT_SECONDS = 30.0
 
 
 class Ingest:
-    """A sink that can be stopped at any moment and started again."""
+    """A sink that can be stopped at any moment and restarted."""
 
     def __init__(self, url: str, event: str, *stations: FakeStation, **options: Any) -> None:
         self.stations = {station.channel.station: station.channel for station in stations}
@@ -66,7 +66,7 @@ class Ingest:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[trio.Nursery]:
-        """Run the sink for the duration of the block. Returns a nursery in which it can be started again."""
+        """Run the sink for the duration of the block. Yields a nursery in which it can be restarted."""
         async with trio.open_nursery() as nursery:
             self.start(nursery)
             await self.started()
@@ -98,14 +98,14 @@ async def broker_client(url: str) -> AsyncIterator[Client]:
 
 
 async def stored(client: Client, event: str, station: str, mode: FramesMode = "live") -> list[bytes]:
-    """All lines that the broker has of a log."""
+    """All lines of a log in the broker."""
     entries = await client.xrange(StationKeys(event, station).stream(mode))
     found = [entry.field_values[FIELD] for entry in entries]
     return [line if isinstance(line, bytes) else line.encode() for line in found]
 
 
 async def until_stored(client: Client, event: str, counts: Mapping[tuple[str, FramesMode], int]) -> None:
-    """Wait until logs, by station and mode, have at least a number of messages."""
+    """Wait until each log, given by station and mode, has at least this number of messages."""
     with trio.fail_after(TIMEOUT_SECONDS):
         for (station, mode), count in counts.items():
             while await client.xlen(StationKeys(event, station).stream(mode)) < count:
@@ -118,5 +118,5 @@ def of_game(found: list[bytes], log: FakeLog) -> list[bytes]:
 
 
 def expected(log: FakeLog, station: str = "main", mode: FramesMode = "live") -> list[bytes]:
-    """The lines of one game that the broker should have."""
+    """The expected lines of one game in the broker."""
     return lines(log, station, mode=mode)

@@ -1,4 +1,4 @@
-"""Runs a real redis-server on 127.0.0.1, on a free port and in a temporary folder.
+"""Run a real redis-server on 127.0.0.1, on a free port and in a temporary folder.
 
 Without redis-server these tests are skipped; on CI they fail.
 """
@@ -29,7 +29,7 @@ def free_port() -> int:
 
 
 class RedisProcess:
-    """One server. It keeps its data and its port when it is killed and started again."""
+    """One server. It keeps its data and its port when it is killed and restarted."""
 
     def __init__(self, folder: Path, *options: str, tls: bool = False) -> None:
         """`options` are those of redis-server. With `tls`, the port accepts only TLS."""
@@ -57,7 +57,7 @@ class RedisProcess:
         return self._process.pid
 
     def start(self) -> None:
-        """Start the server, and return when it listens."""
+        """Start the server, and return once it listens."""
         self._process = subprocess.Popen(self._command, stdout=subprocess.DEVNULL)
         deadline = time.monotonic() + _START_SECONDS
         while True:

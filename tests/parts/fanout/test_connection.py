@@ -1,4 +1,4 @@
-"""Passwords, TLS, clusters, and the errors when they are wrong."""
+"""Passwords, TLS, clusters, and errors for wrong ones."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ async def test_user_and_password_are_required() -> None:
 
 
 @pytest.mark.trio
-async def test_rights_of_the_example_suffice() -> None:
+async def test_permissions_of_the_example_suffice() -> None:
     acl = ROOT / "deploy" / "examples" / "two_venues" / "users.acl"
     with redis("--aclfile", str(acl)) as server:
         venue = server.url.replace("//", "//venue:change-this-one@")
@@ -158,7 +158,7 @@ async def test_tls_checks_the_certificate(encrypted: RedisProcess, certificate: 
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[RedisProcess]:
-    """A cluster of one node that has all slots."""
+    """A cluster of one node with all slots."""
     with redis("--cluster-enabled", "yes", "--cluster-port", str(free_port())) as server:
         with socket.create_connection(("127.0.0.1", server.port), 5) as sock:
             sock.sendall(b"CLUSTER ADDSLOTSRANGE 0 16383\r\n")

@@ -15,7 +15,7 @@ from slpstream.parts.fanout.streams import MODES, EventKeys, StationKeys
 from slpstream.store import GameKey, GamesQuery
 from slpstream.web.games import FramesQuery, InvalidQuery
 from slpstream.web.schemas import GameList
-from tests.parts.fanout.gateways import Follower, Gateway, hold_back
+from tests.parts.fanout.gateways import Follower, Gateway, block
 from tests.parts.fanout.ingest import Ingest, broker_client, expected, until, until_stored
 from tests.parts.fanout.redis_process import RedisProcess
 from tests.stream.fakes import FakeLog, FakeStation
@@ -63,7 +63,7 @@ async def test_long_disconnected_gateway_reports_missing_messages(
             game = station.begin(logs[0])
             station.write(game, 30)
             await until(lambda: len(connection.log) > 30)
-            gate = hold_back(gateway, monkeypatch)
+            gate = block(gateway, monkeypatch)
             station.write_all(game)
             for log in logs[1:]:
                 station.play(log)
@@ -100,7 +100,7 @@ async def test_station_of_a_silent_ingest_is_offline(broker: RedisProcess, monke
             station.channel.publish_state({"state": "playing", "reason": "game in progress"})
             await until(lambda: state() == "playing")
             names = [f"side {number}" for number in range(8)]
-            for name in names:  # found by their status messages and by regular looks, possibly at the same time
+            for name in names:  # found by their status messages and by polling, possibly at the same time
                 ingest.stations[name] = FakeStation(name).channel
                 await trio.sleep(0.02)
             await until(lambda: set(names) <= set(gateway.hub.channels))
@@ -213,7 +213,7 @@ async def test_game_that_begins_during_a_lookup_is_the_current_one(broker: Redis
 @pytest.mark.trio
 @pytest.mark.slow
 async def test_unfinished_games_do_not_accumulate(broker: RedisProcess) -> None:
-    """A console that is switched off during each game leaves many games without an end."""
+    """A console that is switched off during each game leaves many unfinished games."""
     station, logs = FakeStation(), [FakeLog(n, batches=40, ended=n == 0) for n in range(24)]
     ingest = Ingest(broker.url, "left", station)
     async with ingest.running(), Gateway(broker.url, "left").running("main") as gateway:
@@ -232,7 +232,7 @@ async def test_unfinished_games_do_not_accumulate(broker: RedisProcess) -> None:
             for mode in MODES:
                 await until(partial(has, log, mode))
         *others, last = channel.games
-        assert len(others) < 20, "old games are known to the broker only"
+        assert len(others) < 20, "only the broker knows old games"
         assert [game.game_id for game in channel.games if game.in_progress] == [last.game_id]
         assert not any(log.size_bytes for game in others[:-1] for log in game.logs.values())
         found = await channel.locate(logs[0].game_id)
@@ -240,7 +240,7 @@ async def test_unfinished_games_do_not_accumulate(broker: RedisProcess) -> None:
 
         again = station.begin(FakeLog(99, batches=5))
         station.write(again)
-        # In progress from its `game_start` on, which may arrive after the first entry of its finalized log.
+        # In progress from its `game_start`, which can arrive after the first entry of its finalized log.
         await until(lambda: [game.game_id for game in channel.games if game.in_progress] == [again.game_id])
         assert channel.current is not None
         assert channel.current.game_id == again.game_id

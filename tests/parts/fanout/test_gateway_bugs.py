@@ -1,4 +1,4 @@
-"""A bug in one station of a gateway: the subscribers of the other stations miss nothing."""
+"""A bug in one station of a gateway does not affect the subscribers of the other stations."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def is_bad(*arguments: Any) -> bool:
     return any(getattr(argument, "id", "") == "bad" for argument in arguments)
 
 
-async def test_station_that_cannot_be_opened_is_opened_later(broker: RedisProcess) -> None:
+async def test_failed_station_is_opened_later(broker: RedisProcess) -> None:
     main, bad = FakeStation("main"), FakeStation("bad")
     log, counted = FakeLog(1, batches=60), list[str]()
     ingest = Ingest(broker.url, "opening", bad, main)
@@ -51,7 +51,7 @@ async def test_station_that_cannot_be_opened_is_opened_later(broker: RedisProces
                     [reason] = gateway.feed.failed()
                     assert reason.startswith("station bad: internal error ")
                     assert (gateway.feed.connected, gateway.reconnects) == (True, 0)
-                    bad.channel.publish_state({"state": "idle", "reason": "watching"})  # makes the gateway look again
+                    bad.channel.publish_state({"state": "idle", "reason": "watching"})  # makes the gateway check again
                     await trio.sleep(0.05)
                     assert counted == ["station"] * raised[0]
                     pauses = sum(backoff_seconds(failures, FIRST_PAUSE_SECONDS) for failures in range(1, raised[0]))
@@ -65,7 +65,7 @@ async def test_station_that_cannot_be_opened_is_opened_later(broker: RedisProces
     ("owner", "name"),
     [(GatewayStation, "set_alive"), (GatewayStation, "check_trimmed"), (Feed, "_read_state")],
 )
-async def test_bug_in_the_upkeep_of_a_station(broker: RedisProcess, owner: Any, name: str) -> None:
+async def test_bug_in_the_maintenance_of_a_station(broker: RedisProcess, owner: Any, name: str) -> None:
     main, bad = FakeStation("main"), FakeStation("bad")
     log, counted, event = FakeLog(1, batches=60), list[str](), f"upkeep-{name}"
     ingest = Ingest(broker.url, event, bad, main)
@@ -75,13 +75,13 @@ async def test_bug_in_the_upkeep_of_a_station(broker: RedisProcess, owner: Any, 
         async with follower.at(gateway) as connection:
             game = main.begin(log)
             main.write(game, 20)
-            await until(lambda: gateway.feed.connected)  # a connection that is lost before does not count
+            await until(lambda: gateway.feed.connected)  # a connection lost earlier does not count
             with bug_in(owner, name, when=is_bad, times=2) as raised:
                 await client.client_kill(skipme=True)
                 await until(lambda: raised[0] > 0)
                 main.write_all(game)
                 await until(lambda: len(connection.log) >= len(log.whole()))
             assert set(counted) == {"station"}
-            await until(lambda: gateway.reconnects == 1)  # the kill may be noticed later than the bug
+            await until(lambda: gateway.reconnects == 1)  # the kill can be noticed later than the bug
             await until(lambda: gateway.feed.connected)
         assert follower.lines == expected(log)

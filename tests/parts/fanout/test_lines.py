@@ -28,12 +28,12 @@ def line(kind: bytes, body: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("fault", WRONG)
-def test_invalid_line_is_no_message(fault: str) -> None:
+def test_invalid_line_is_not_a_message(fault: str) -> None:
     assert message_in(line(*WRONG[fault])) is None
 
 
 @pytest.mark.parametrize("text", [b"", b"{}", b'{"type":"station","station":"main","state":"idle"}'])
-def test_line_of_another_kind_is_no_message(text: bytes) -> None:
+def test_line_of_another_kind_is_not_a_message(text: bytes) -> None:
     assert message_in(text) is None
 
 

@@ -14,7 +14,7 @@ from tests.stream.fakes import FakeLog, FakeStation
 
 PAUSE_SECONDS = 0.02
 MAX_BEHIND = 300
-"""Messages. On a busy machine, the broker would delete what a subscriber further behind has not received yet."""
+"""In messages. On a busy machine, the broker would delete messages before slower subscribers receive them."""
 
 
 @pytest.mark.trio
@@ -51,7 +51,7 @@ async def test_small_broker_delivers_everything_once(policy: str) -> None:
                 assert connection.error is None
             await until(lambda: not any(lag for lag, _ in ingest.sink.lag().values()))
             found = await stored(client, event, "main")
-            assert found == whole[len(whole) - len(found) :], "what the broker has is the newest part, without gaps"
+            assert found == whole[len(whole) - len(found) :], "the broker has the newest part, without gaps"
             assert len(found) < len(whole)
             assert ingest.sink.max_kept is not None
             problems = ingest.sink.problems()
@@ -62,7 +62,7 @@ async def test_small_broker_delivers_everything_once(policy: str) -> None:
 @pytest.mark.slow
 @pytest.mark.trio
 async def test_full_broker_resumes_when_it_has_room_again() -> None:
-    """Another program takes all the memory. Once it is free again, everything that is missing is sent."""
+    """Another program uses up the memory. Once it is free again, all missing messages are sent."""
     station, logs = FakeStation(ring_bytes=1 << 20), [FakeLog(n, batches=60) for n in range(3)]
     with redis("--maxmemory", "4mb", "--maxmemory-policy", "noeviction") as server:
         ingest = Ingest(server.url, "full", station)
@@ -78,14 +78,14 @@ async def test_full_broker_resumes_when_it_has_room_again() -> None:
                 whole = [line for log in logs for line in expected(log, mode=mode)]
                 with trio.fail_after(30):
                     while (found := await stored(client, "full", "main", mode)) != whole:
-                        assert found == whole[: len(found)], "nothing is missing, and nothing comes twice"
+                        assert found == whole[: len(found)], "no message is missing or repeated"
                         await trio.sleep(0.05)
 
 
 @pytest.mark.slow
 @pytest.mark.trio
 async def test_deleted_log_is_sent_again_without_new_messages() -> None:
-    """A broker that may delete logs is asked for them even while no game is played."""
+    """If the broker's policy allows deleting logs, they are checked even between games."""
     station, log = FakeStation(ring_bytes=1 << 20), FakeLog(1)
     with redis("--maxmemory", "50mb", "--maxmemory-policy", "allkeys-lru") as server:
         ingest = Ingest(server.url, "deleted", station)
@@ -109,8 +109,8 @@ async def test_deleted_log_is_sent_again_without_new_messages() -> None:
 
 @pytest.mark.slow
 @pytest.mark.trio
-async def test_policy_may_be_unknown() -> None:
-    """A user without the right to ask for it still sends."""
+async def test_unknown_policy() -> None:
+    """A user without the right to read the policy can still send."""
     rights = ("on", ">secret", "~slpstream:*", "+@connection", "+@read", "+@write", "+@scripting", "+time")
     with redis("--user", "venue", *rights) as server:
         station, log = FakeStation(), FakeLog(1)

@@ -23,7 +23,7 @@ SCHEDULES = 6
 async def schedule(url: str, seed: int, *, sinks: int) -> None:
     """Play alternating games while sinks are stopped, started and disconnected at random.
 
-    Rings may be so small that nearly everything is read back from the files.
+    Rings can be so small that nearly all messages are read back from the files.
     """
     rng = random.Random(f"sink {seed} {sinks}")
     event = f"schedule-{seed}-{sinks}"
@@ -54,7 +54,7 @@ async def schedule(url: str, seed: int, *, sinks: int) -> None:
                 ingest.start(nursery)
         for mode in MODES:
             await until_stored(client, event, {("main", mode): sum(len(log.whole(mode)) for log in logs)})
-        await trio.sleep(0.1)  # time for messages that are sent twice by mistake
+        await trio.sleep(0.1)  # time for messages sent twice by mistake
         for mode in MODES:
             found = await stored(client, event, "main", mode)
             assert all(of_game(found, log) == expected(log, mode=mode) for log in logs)
@@ -76,7 +76,7 @@ async def test_competing_sinks_do_not_duplicate_messages(broker: RedisProcess, s
 
 
 @pytest.mark.trio
-async def test_broker_without_data_is_sent_everything_again(broker: RedisProcess) -> None:
+async def test_empty_broker_gets_everything_again(broker: RedisProcess) -> None:
     station, logs = FakeStation(), [FakeLog(n) for n in range(3)]
     ingest = Ingest(broker.url, "forgotten", station)
     async with ingest.running(), broker_client(broker.url) as client:
@@ -119,7 +119,7 @@ async def test_lost_record_of_a_turn_is_derived_from_its_messages(broker: RedisP
 
 
 @pytest.mark.trio
-async def test_broker_that_was_down_gets_everything_later() -> None:
+async def test_returning_broker_gets_everything() -> None:
     station, log = FakeStation(ring_bytes=1), FakeLog(1, batches=100)
     with redis("--appendonly", "yes", "--appendfsync", "everysec") as server:
         ingest = Ingest(server.url, "away", station)
@@ -185,7 +185,7 @@ async def test_hash_has_the_state_for_late_joiners(broker: RedisProcess) -> None
     station.channel.publish_set({"score": [1, 0]})
     keys = StationKeys("state", "main")
     async with ingest.running(), broker_client(broker.url) as client:
-        while await client.xlen(EventKeys("state").status) < 2:  # its state and its set
+        while await client.xlen(EventKeys("state").status) < 2:  # the station's state and set
             await trio.sleep(0.01)
         station.play(log)
         station.channel.publish_state({"state": "playing", "reason": "game in progress", "gameId": log.game_id})

@@ -71,8 +71,8 @@ def test_turns_are_read_back_from_their_records() -> None:
     assert list(by_game(turns)) == [game_id(2), game_id(1)]
 
 
-def test_turn_of_a_game_aside_is_marked_by_a_field_of_its_own() -> None:
-    """Programs that do not know the mark read the same record as for any other turn, and take its field for rubbish."""
+def test_turn_of_a_secondary_game_is_marked_by_a_separate_field() -> None:
+    """Programs that do not know the mark read an ordinary record, and treat the additional field as invalid."""
     turns = [Turn(5, game_id(1), START), Turn(9, game_id(2), START, aside=True), Turn(12, game_id(2), Position(9, 0))]
     records = {str(turn.ordinal).encode(): turn_record(turn.game_id, "live", turn.after).encode() for turn in turns}
     records[aside_field(9).encode()] = b"1"

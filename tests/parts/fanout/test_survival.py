@@ -35,7 +35,7 @@ TIMEOUT_SECONDS = 120.0
 
 
 class Server:
-    """An ingest or a gateway that can be killed and started again."""
+    """An ingest or a gateway that can be killed and restarted."""
 
     def __init__(self, *arguments: str, subcommand: str = "serve", state: Path | None = None) -> None:
         self._start: Callable[[], DaemonProcess] = lambda: DaemonProcess(
@@ -52,7 +52,7 @@ class Server:
 
 
 def ingest(station: str, root: Path, url: str) -> Server:
-    """The daemon of a venue with one station, whose folder has its name."""
+    """The daemon of a venue with one station, named after its folder."""
     (root / station).mkdir()
     state, config = root / f"{station}-state", root / f"{station}.toml"
     state.mkdir()
@@ -82,7 +82,7 @@ class Subscriber:
         return games + (left / self._lengths[games] if games < len(self._lengths) else 0)
 
     def follow(self, first: int, over: Event) -> None:
-        """Receive messages, from one of the gateways at first, until the event is set and the gateways end."""
+        """Receive messages, starting with this gateway, until the event is set and the gateways end."""
         for number in count(first):
             if over.is_set():
                 return
@@ -94,8 +94,8 @@ class Subscriber:
 
 
 def compare(ingests: list[DaemonProcess], served: DaemonProcess) -> None:
-    """Check that a gateway responds like the daemons at the venues, but without replay files, and without what only
-    these see: when a game arrived and ended, and its last percents and stocks."""
+    """Check that a gateway responds like the daemons at the venues, but without replay files, and without facts known
+    only there: the times of a game's arrival and end, and its last percents and stocks."""
     assert served.get("/readyz") == {"status": "ready", "missing": []}
     assert "<html" in served.text("/overlay/one")
     assert served.get("/static/names/slippi/stages.json")["rows"]["31"]["name"] == "Battlefield"
@@ -194,7 +194,7 @@ def test_messages_arrive_once_and_in_order_despite_kills(tmp_path: Path, subscri
                 writer.wait(timeout=TIMEOUT_SECONDS)
         for start in starting:
             start.result(TIMEOUT_SECONDS)
-        time.sleep(0.5)  # time for messages that are sent twice by mistake
+        time.sleep(0.5)  # time for messages sent twice by mistake
         for follower in followers:
             assert follower.reader.lines == follower.expected
         wait(lambda: all(follower.connections > 1 for follower in followers))

@@ -1,4 +1,4 @@
-"""Workers share the messages of a station with a consumer group of Redis, as `fanout.md` shows."""
+"""Workers share the messages of a station with a consumer group of Redis, as shown in `fanout.md`."""
 
 from __future__ import annotations
 

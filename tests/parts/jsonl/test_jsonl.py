@@ -25,7 +25,7 @@ ALL: frozenset[Topic] = frozenset(TOPICS)
 
 
 class Disk:
-    """A disk on which writes fail once `room` bytes were written; `None` is unlimited."""
+    """A disk on which writes fail after `room` bytes; `None` is unlimited."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.room: int | None = None
@@ -83,7 +83,7 @@ def dumped(log: FakeLog, mode: FramesMode = "live", topics: frozenset[Topic] = A
 
 
 async def run_sink(folder: Path, station: FakeStation, play: Callable[[], Any], **options: Any) -> None:
-    """Run a sink, and call `play` meanwhile, for long enough to write everything."""
+    """Run a sink while calling `play`, until everything has been written."""
     output = sink(folder, **options)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(output.follow, station.channel)

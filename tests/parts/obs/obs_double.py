@@ -1,9 +1,9 @@
-"""A stand-in for OBS that checks every request as obs-websocket's documentation has it.
+"""A stand-in for OBS that checks every request against obs-websocket's documentation.
 
-It imitates what `../shared/formats/production.md` documents of obs-websocket 5.1.0 (Debian's OBS 29.0.2): the handshake
+It imitates obs-websocket 5.1.0 (Debian's OBS 29.0.2) as documented in `../shared/formats/production.md`: the handshake
 with its close codes, required fields and their types, status codes, and the events of scenes and outputs. The event of
-a scene change comes when the transition has ended; a switch to the scene that is shown has no event; a killed OBS ends
-without a close frame.
+a scene change is sent at the end of the transition; a switch to the current scene sends no event; a killed OBS sends no
+close frame.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Refused(Exception):
 
 
 class FakeObs:
-    """One OBS, which can be started, killed, and used by a producer. `connect` takes the place of a TCP connection."""
+    """An OBS that can be started, killed, and used by a producer. `connect` replaces a TCP connection."""
 
     def __init__(self, clock: Callable[[], float], *, password: str | None = None, transition_seconds: float = 0.0):
         self.clock = clock
@@ -67,7 +67,7 @@ class FakeObs:
         self.texts: dict[str, str] = {"Players": "", "Score": ""}
         self.program = "Break"
         self.shown: list[str] = []
-        """Every change of the program, whoever made it."""
+        """Every change of the program scene, by any client."""
         self.saved_at_start = "Break"
         self.replay_buffer_runs = True
         self.saved_replays = 0
@@ -90,7 +90,7 @@ class FakeObs:
             await trio.sleep_forever()
 
     def start(self) -> None:
-        """Start the program: it shows the scene that was saved last, here the first one."""
+        """Start the program. It shows the last saved scene, here the first one."""
         self.is_running = True
         self._started_at = self.clock()
         self.program = self.saved_at_start
@@ -109,7 +109,7 @@ class FakeObs:
         self._clients.clear()
 
     async def connect(self, host: str, port: int) -> trio.abc.Stream:
-        """A connection to this OBS."""
+        """Connect to this OBS."""
         await trio.lowlevel.checkpoint()
         if not self.is_running:
             raise OSError("Connection refused")
@@ -122,7 +122,7 @@ class FakeObs:
         return ours
 
     def choose(self, scene: str) -> None:
-        """The producer chooses a scene."""
+        """Choose a scene like the producer."""
         self._show(scene)
 
     def emit(self, kind: str, **data: Any) -> None:
@@ -131,7 +131,7 @@ class FakeObs:
             client.send(5, {"eventType": kind, "eventIntent": 1, "eventData": data})
 
     def answer(self, kind: str, data: Mapping[str, Any]) -> dict[str, Any]:
-        """Carry out a request. Raises `Refused`."""
+        """Execute a request. Raises `Refused`."""
         self.requests.append((kind, data))
         if kind not in REQUIRED or kind in self.lacks:
             raise Refused(204, "Your request type is not valid.")
@@ -239,7 +239,7 @@ class _Client:
         self._dropped = False
 
     def drop(self) -> None:
-        """End without a close frame."""
+        """Disconnect without a close frame."""
         self._dropped = True
         self._work.set()
 
@@ -329,6 +329,6 @@ class _Client:
 
 
 def expected(password: str) -> str:
-    """The authentication string, as the protocol's documentation computes it step by step."""
+    """The authentication string, computed step by step like in the protocol's documentation."""
     secret = base64.b64encode(hashlib.sha256(f"{password}{SALT}".encode()).digest()).decode()
     return base64.b64encode(hashlib.sha256(f"{secret}{CHALLENGE}".encode()).digest()).decode()

@@ -22,12 +22,12 @@ from tests.project import ROOT
 from tests.replays.in_progress import begun
 
 _WINDOW = (0, 0, 1079, 730)
-"""Where OBS puts its window on a display without a window manager."""
+"""The position of OBS's window on a display without a window manager."""
 _DRAWN_SECONDS = 2.0
 
 
 def taken() -> Mapping[str, Image.Image]:
-    """The window after `slpstream obs-scenes`, and while a game is played."""
+    """Pictures of the window after `slpstream obs-scenes`, and during a game."""
     with _scenes_made() as (folder, config, obs):
         time.sleep(_DRAWN_SECONDS)
         scenes = _window(folder)
@@ -41,7 +41,7 @@ def taken() -> Mapping[str, Image.Image]:
 
 @contextmanager
 def _scenes_made() -> Iterator[tuple[Path, Path, RealObs]]:
-    """A folder, the configuration in it, and an OBS with the scenes that it names."""
+    """A folder, the configuration in it, and an OBS with the scenes named by the configuration."""
     with tempfile.TemporaryDirectory() as name, real_obs(Path(name), prepared=False, visible=True) as obs:
         folder = Path(name)
         page = (ROOT / "docs" / "production" / "index.md").read_text(encoding="utf-8")
@@ -56,13 +56,13 @@ def _scenes_made() -> Iterator[tuple[Path, Path, RealObs]]:
         (folder / "Slippi").mkdir()
         subprocess.run([sys.executable, "-m", "slpstream", "obs-scenes", config], check=True, capture_output=True)
         obs.until_saved("Game", "Break", "Result", "Players", "Score", "Winner")
-        obs.kill()  # in a fresh window nothing is selected
+        obs.kill()  # nothing is selected in a fresh window
         obs.start().ask("SetCurrentSceneTransition", transitionName="Cut")
         yield folder, config, obs
 
 
 def _window(folder: Path) -> Image.Image:
-    """The window of OBS, from the file with the screen of Xvfb: a header in the format of xwd, colours, pixels."""
+    """The window of OBS, from the file with the screen of Xvfb: an xwd header, colours, pixels."""
     data = (folder / SCREEN_FILE).read_bytes()
     header = struct.unpack(">25I", data[:100])
     begin = header[0] + 12 * header[19]

@@ -1,4 +1,4 @@
-"""A daemon's part that drives OBS, with stations whose games the test plays, and a stand-in for OBS."""
+"""The part of a daemon that drives OBS, with stations controlled by the test, and a stand-in for OBS."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ RULES = (
 
 
 class Production:
-    """Stations, and OBS. `daemon` runs the part that connects them; it can be run again, as after a restart."""
+    """Stations, and OBS. `daemon` runs the part that connects them, and can be called again to simulate a restart."""
 
     def __init__(self, *names: str, rules: Sequence[Rule] = RULES, password: str | None = None) -> None:
         self.on_air = OnAir()
@@ -56,7 +56,7 @@ class Production:
         self.restart_stations()
 
     def restart_stations(self) -> None:
-        """Fresh stations, as a daemon that was started again has them."""
+        """Create fresh stations, as after a restart of the daemon."""
         self.hub = Hub(self.on_air)
         self.fakes = {name: FakeStation(name) for name in self.names}
         for fake in self.fakes.values():
@@ -110,7 +110,7 @@ class Production:
         return FakeLog(number, batches=2, ended=False)
 
     async def play(self, number: int, name: str = "main", score: tuple[int, int] = (0, 0)) -> None:
-        """Begin a game; with an earlier number, find it again as after a restart."""
+        """Begin a game. An earlier number finds that game again, as after a restart."""
         fake = self.fakes[name]
         game = fake.begin(self.game(number))
         game.summary = GameSummary(
@@ -137,7 +137,7 @@ class Production:
         await wait_all_tasks_blocked()
 
     async def event(self, name: str = "main", **payload: Any) -> None:
-        """Something happens in the game."""
+        """Publish an event of the game."""
         self._publish(name, "event", payload)
         await wait_all_tasks_blocked()
 

@@ -1,6 +1,6 @@
-"""A real OBS under Xvfb, with a home folder of its own, and a client that records its program scenes.
+"""A real OBS under Xvfb with a separate home folder, and a client that records its program scenes.
 
-Debian 12 has OBS 29.0.2 with obs-websocket 5.1.0. Its settings are in `global.ini`; newer ones have other files.
+Debian 12 has OBS 29.0.2 with obs-websocket 5.1.0. Its settings are in `global.ini`; newer versions use other files.
 """
 
 from __future__ import annotations
@@ -75,12 +75,12 @@ TEXT_KIND = "text_ft2_source_v2"
 
 
 def missing() -> str:
-    """The programs that are not installed, for a message; empty if all are."""
+    """The programs that are not installed, for a message; empty if all of them are."""
     return ", ".join(name for name in PROGRAMS if shutil.which(name) is None)
 
 
 class Control:
-    """A client of obs-websocket that has nothing in common with slpstream's."""
+    """A client of obs-websocket that shares no code with slpstream's."""
 
     def __init__(self, url: str, *, events: int = 0) -> None:
         protocol = Subprotocol("obswebsocket.json")
@@ -97,7 +97,7 @@ class Control:
         self.socket.send(json.dumps({"op": op, "d": d}))
 
     def ask(self, kind: str, **data: Any) -> dict[str, Any]:
-        """The answer to a request, which has to succeed."""
+        """Send a request that has to succeed, and return the answer."""
         self._count += 1
         self._send(6, {"requestType": kind, "requestId": str(self._count), "requestData": data})
         while True:
@@ -109,10 +109,10 @@ class Control:
 
 
 class RealObs:
-    """One OBS that can be killed and started again. `recorded` has its program scenes, across all of its runs."""
+    """An OBS that can be killed and restarted. `recorded` has its program scenes across all runs."""
 
     def __init__(self, home: Path, display: str, *, visible: bool = False) -> None:
-        width, height = (1280, 720) if visible else (320, 180)  # software draws it
+        width, height = (1280, 720) if visible else (320, 180)  # software rendering
         self.home = home
         self._options = [] if visible else ["--minimize-to-tray"]
         self._environment = {
@@ -133,7 +133,7 @@ class RealObs:
         )
         self.process: subprocess.Popen[bytes] | None = None
         self.recorded: list[str] = []
-        """Every change of the program scene, by the events of OBS."""
+        """Every change of the program scene, from the events of OBS."""
         self._recorder: threading.Thread | None = None
 
     def start(self) -> Control:
@@ -175,7 +175,7 @@ class RealObs:
             self._recorder.join(10)
 
     def prepare(self) -> None:
-        """Make the scenes and sources of the tests; OBS saves them at once."""
+        """Create the scenes and sources of the tests, and have OBS save them."""
         control = self.start()
         for scene in SCENES:
             control.ask("CreateScene", sceneName=scene)
@@ -194,7 +194,7 @@ class RealObs:
         self.recorded.clear()
 
     def until_saved(self, *names: str) -> None:
-        """Wait until OBS has saved scenes and sources, so that it has them after it was killed."""
+        """Wait until OBS has saved scenes and sources, so that they survive a kill."""
         file = self.home / ".config" / "obs-studio" / "basic" / "scenes" / "Test.json"
         deadline = time.monotonic() + 20
         while not all(f'"{name}"' in _text(file) for name in names):
@@ -208,10 +208,9 @@ def _text(file: Path) -> str:
 
 @contextmanager
 def real_obs(folder: Path, *, prepared: bool = True, visible: bool = False) -> Iterator[RealObs]:
-    """A running OBS, with the scenes of the tests if it is `prepared`, and a display for it.
+    """A running OBS with its own display, and with the scenes of the tests if `prepared`.
 
-    The picture of the display, on which its window is shown if it is `visible`, is in `folder / SCREEN_FILE`, in the
-    format of xwd.
+    The picture of the display, with the window if `visible`, is in `folder / SCREEN_FILE`, in xwd format.
     """
     reading, writing = os.pipe()
     screen = subprocess.Popen(

@@ -17,7 +17,7 @@ RESTARTS = 50
 
 
 class Afternoon:
-    """One production, and what its rules ask for at this moment."""
+    """A production, and the scene that its rules require now."""
 
     def __init__(self, seed: int) -> None:
         self.production = Production()
@@ -29,7 +29,7 @@ class Afternoon:
         self._daemon: AsyncExitStack | None = None
 
     async def run(self) -> None:
-        """Let the afternoon pass, and check after each restart what OBS shows."""
+        """Play the whole afternoon, and check the scene of OBS after each restart."""
         obs = self.production.obs
         async with trio.open_nursery() as nursery:
             await nursery.start(obs.run)
@@ -48,10 +48,10 @@ class Afternoon:
         scenes = [data["sceneName"] for kind, data in obs.requests if kind == "SetCurrentProgramScene"]
         assert scenes == obs.shown, "every request has changed the scene"
         assert obs.complaints == []
-        assert obs.saved_replays == 0, "no conversion was seen to happen"
+        assert obs.saved_replays == 0, "no conversion was live"
 
     async def _play_on(self) -> None:
-        """A game begins or ends, whether or not anything sees it."""
+        """Begin or end a game, even while OBS or the daemon is down."""
         if self._is_playing:
             self._is_playing = False
             self.wanted = "Break"
@@ -96,5 +96,5 @@ class Afternoon:
 
 
 @pytest.mark.parametrize("seed", range(4))
-async def test_no_scene_is_missed_or_changed_twice(clock: MockClock, seed: int) -> None:
+async def test_every_scene_is_shown_once(clock: MockClock, seed: int) -> None:
     await Afternoon(seed).run()

@@ -1,4 +1,4 @@
-"""OBS driven by rules, against a stand-in that checks every request (`obs_double.py` says what it imitates)."""
+"""OBS driven by rules, against the stand-in of `obs_double.py`, which checks every request."""
 
 from __future__ import annotations
 
@@ -67,12 +67,12 @@ async def test_sources_recording_and_chapters(clock: MockClock) -> None:
         await production.end()
         assert [item[1] for item in obs.items.values()] == [False, False]
         assert not obs.recording
-        obs.recording = True  # the producer was first
+        obs.recording = True  # the producer acted first
         await production.play(3)
-        assert control.not_ready() == [], "OBS does what was asked for"
+        assert control.not_ready() == [], "OBS did as requested"
 
 
-async def test_obs_that_is_away_gets_what_is_still_true(clock: MockClock) -> None:
+async def test_returning_obs_gets_the_current_state(clock: MockClock) -> None:
     production = Production()
     async with production.running() as control:
         production.obs.kill()
@@ -86,12 +86,12 @@ async def test_obs_that_is_away_gets_what_is_still_true(clock: MockClock) -> Non
         assert control.not_ready() == []
         assert production.obs.shown == ["Game"]
         assert production.obs.texts["Players"] == "Ann vs Bob"
-        assert production.obs.saved_replays == 0, "that moment is over"
+        assert production.obs.saved_replays == 0, "the moment has passed"
         assert production.outcomes["missed"] == 1
         assert production.reconnects == 1
 
 
-async def test_obs_is_driven_again_after_a_bug(clock: MockClock, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_obs_sink_recovers_from_a_bug(clock: MockClock, monkeypatch: pytest.MonkeyPatch) -> None:
     production, failures, answered = Production(), [KeyError("a bug")], Desk.answered
     production.errors = InternalErrors(strict=False)
 
@@ -144,7 +144,7 @@ async def test_producers_scene_is_respected_for_a_while(clock: MockClock) -> Non
         assert production.obs.shown == ["Game", "Interview", "Break", "Interview", "Game"]
 
 
-async def test_producers_scene_while_the_daemon_was_away(clock: MockClock) -> None:
+async def test_producers_scene_during_downtime(clock: MockClock) -> None:
     production = Production()
     async with trio.open_nursery() as nursery:
         await nursery.start(production.obs.run)
@@ -162,7 +162,7 @@ async def test_producers_scene_while_the_daemon_was_away(clock: MockClock) -> No
     assert production.obs.shown == ["Game", "Result"]
 
 
-async def test_replay_that_is_copied_and_set_of_yesterday_are_no_news(clock: MockClock) -> None:
+async def test_copied_replay_and_old_set_trigger_no_rules(clock: MockClock) -> None:
     production = Production()
     fake = production.fakes["main"]
     async with production.running():
@@ -173,7 +173,7 @@ async def test_replay_that_is_copied_and_set_of_yesterday_are_no_news(clock: Moc
         assert production.obs.shown == []
 
 
-async def test_station_on_air_takes_its_scene_and_texts_along(clock: MockClock) -> None:
+async def test_new_station_on_air_brings_its_scene_and_texts(clock: MockClock) -> None:
     texts = Actions(scene="Game", text={"Players": "{station}"})
     rules = [
         Rule(on="game_start", station="on-air", actions=texts),
@@ -227,7 +227,7 @@ async def test_idle_station(clock: MockClock) -> None:
     ("password", "problem"),
     [("wrong", "the password is wrong"), (None, "OBS asks for a password: set obs.password_file")],
 )
-async def test_password_is_corrected_in_its_file(password: str | None, problem: str, clock: MockClock) -> None:
+async def test_password_can_be_corrected_in_its_file(password: str | None, problem: str, clock: MockClock) -> None:
     production = Production(password="right")
     production.password = password
     async with production.running() as control:
@@ -240,7 +240,7 @@ async def test_password_is_corrected_in_its_file(password: str | None, problem: 
         assert production.obs.shown == ["Game"]
 
 
-async def test_kicked_client_stays_away_until_the_configuration_is_read_again(clock: MockClock) -> None:
+async def test_kicked_client_stays_away_until_a_reload(clock: MockClock) -> None:
     production = Production()
     async with production.running() as control:
         await trio.sleep(5)
@@ -270,7 +270,7 @@ async def test_scene_that_does_not_exist_is_reported_until_it_does(clock: MockCl
         assert production.outcomes["failed"] == 1
 
 
-async def test_obs_that_is_not_ready_is_asked_again(clock: MockClock) -> None:
+async def test_requests_are_retried_while_obs_is_not_ready(clock: MockClock) -> None:
     production = Production()
     production.obs.not_ready = True
     async with production.running() as control:
@@ -291,7 +291,7 @@ async def test_obs_that_is_not_ready_is_asked_again(clock: MockClock) -> None:
         assert production.outcomes["failed"] == 0
 
 
-async def test_replay_buffer_that_is_off(clock: MockClock) -> None:
+async def test_disabled_replay_buffer(clock: MockClock) -> None:
     production = Production()
     production.obs.replay_buffer_runs = False
     async with production.running() as control:
@@ -304,7 +304,7 @@ async def test_replay_buffer_that_is_off(clock: MockClock) -> None:
         assert control.not_ready() == []
 
 
-async def test_what_cannot_be_read_is_as_good_as_nothing(clock: MockClock) -> None:
+async def test_unreadable_state_is_ignored(clock: MockClock) -> None:
     production = Production()
     production.kept = {"desk": 7}
     async with production.running():
@@ -312,7 +312,7 @@ async def test_what_cannot_be_read_is_as_good_as_nothing(clock: MockClock) -> No
         assert production.obs.shown == ["Game"]
 
 
-async def test_wishes_of_rules_that_are_gone_are_forgotten(clock: MockClock) -> None:
+async def test_state_of_removed_rules_is_forgotten(clock: MockClock) -> None:
     production = Production()
     async with production.running():
         production.obs.kill()
@@ -353,7 +353,7 @@ async def test_text_of_an_event_stays_when_the_set_changes(clock: MockClock) -> 
         assert production.obs.texts["Score"] == "42 %"
 
 
-async def test_pause_is_no_idle_station(clock: MockClock) -> None:
+async def test_paused_station_is_not_idle(clock: MockClock) -> None:
     rules = [*RULES, Rule(on="station_idle", station="main", after_seconds=60, actions=Actions(scene="Result"))]
     production = Production(rules=rules)
     async with production.running():
@@ -372,7 +372,7 @@ async def test_pause_is_no_idle_station(clock: MockClock) -> None:
         assert production.obs.shown[3:] == ["Break"]
 
 
-async def test_set_that_the_operator_extends_is_over_twice(clock: MockClock) -> None:
+async def test_extended_set_ends_twice(clock: MockClock) -> None:
     production = Production()
     async with production.running():
         for number in (1, 2):
@@ -388,7 +388,7 @@ async def test_set_that_the_operator_extends_is_over_twice(clock: MockClock) -> 
     assert production.obs.shown[3:] == ["Break", "Result", "Game", "Break", "Result"]
 
 
-async def test_clock_that_is_set_back_delays_a_scene_no_longer_than_ever() -> None:
+async def test_clock_set_back_does_not_extend_the_delay_of_a_scene() -> None:
     now = 10_000.0
     desk = Desk(respect_seconds=30, clock=lambda: now, on_problem=lambda *_: None, on_outcome=lambda _: None)
     answers = [
@@ -404,7 +404,7 @@ async def test_clock_that_is_set_back_delays_a_scene_no_longer_than_ever() -> No
     assert [request.value for request in desk.due()] == ["Game"]
 
 
-async def test_situations_of_the_game_that_is_played(clock: MockClock) -> None:
+async def test_situations_of_the_current_game(clock: MockClock) -> None:
     rules = [
         Rule(on="situation", station="main", situation="kill", actions=Actions(save_replay=True)),
         Rule(on="situation", station="*", actions=Actions(scene="Game")),

@@ -1,4 +1,4 @@
-"""The real OBS follows a set of three games that a daemon sees being written, although it is killed in the middle."""
+"""A real OBS follows a live set of three games, although OBS and the daemon are killed in the middle."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def obs(tmp_path: Path) -> Iterator[RealObs]:
 
 
 class Station:
-    """A folder into which games are written in two parts, as a game in progress and to its end."""
+    """A folder in which games are written in two parts: first in progress, then to the end."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir()
@@ -68,7 +68,7 @@ class Station:
         self._began = datetime.now(UTC) - timedelta(minutes=20)
 
     def begin(self) -> None:
-        """Begin the next game. The first player wins the first and the third one."""
+        """Begin the next game. The first player wins the first and the third."""
         self._games += 1
         data = bundled_match(self._games, started_at=self._began + timedelta(minutes=4 * self._games))
         self.end = begun(self._folder / f"Game_{self._games}.slp", data)
@@ -87,7 +87,7 @@ def configuration(tmp_path: Path, obs: RealObs) -> Path:
 def until_shown(daemon: DaemonProcess, obs: RealObs, *scenes: str) -> None:
     """Wait until OBS has shown exactly these scenes."""
     daemon.until(lambda: len(obs.recorded) >= len(scenes), 60)
-    time.sleep(0.5)  # a further change would be one too many
+    time.sleep(0.5)  # time for a further, wrong change
     assert obs.recorded == list(scenes), daemon.lines[-5:]
 
 
@@ -121,7 +121,7 @@ def test_scenes_text_and_replay_buffer_follow_a_set_of_three_games(obs: RealObs,
         daemon.until(lambda: text("Score") == "1-0", 30)
         obs.kill()
         daemon.until(lambda: "slpstream_obs_connected 0.0" in daemon.text("/metrics"), 60)
-        station.end()  # while OBS is away: it starts with the scene that it has saved
+        station.end()  # while OBS is away: it starts with its saved scene
         control = obs.start()
         daemon.until(lambda: "slpstream_obs_connected 1.0" in daemon.text("/metrics"), 60)
         daemon.until(lambda: control.ask("GetSceneList")["currentProgramSceneName"] == "Break", 30)
@@ -155,7 +155,7 @@ def test_demo_drives_obs(obs: RealObs, tmp_path: Path) -> None:
 
 
 @pytest.mark.release
-def test_scenes_that_rules_name_are_made(obs: RealObs, tmp_path: Path) -> None:
+def test_scenes_of_the_rules_are_created(obs: RealObs, tmp_path: Path) -> None:
     file = configuration(tmp_path, obs)
     file.write_text(file.read_text().replace('"Break"', '"Between games"').replace('"Winner"', '"Champion"'))
 
@@ -178,11 +178,11 @@ def test_scenes_that_rules_name_are_made(obs: RealObs, tmp_path: Path) -> None:
     assert (place["positionX"], place["positionY"]) > (0, 0)
     assert "this OBS has no browser source: http://127.0.0.1:5151/overlay/main belongs in the scene Game" in output
     assert "made" not in obs_scenes()
-    assert obs.recorded == [], "the program was left alone"
+    assert obs.recorded == [], "the program scene is unchanged"
 
 
 @pytest.mark.release
-def test_obs_that_is_away_or_refuses_the_password_is_one_line(obs: RealObs, tmp_path: Path) -> None:
+def test_unreachable_obs_or_wrong_password_is_one_line(obs: RealObs, tmp_path: Path) -> None:
     file = configuration(tmp_path, obs)
     command = [sys.executable, "-m", "slpstream", "obs-scenes", str(file)]
     (tmp_path / "password").write_text("wrong\n")

@@ -1,4 +1,4 @@
-"""The things that `slpstream obs-scenes` makes in OBS: everything that rules name and OBS lacks, and nothing else."""
+"""`slpstream obs-scenes` creates in OBS exactly the things that rules name and OBS lacks."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ def made(found: Plan) -> list[str]:
 
 
 def in_obs_after(found: Plan) -> InObs:
-    """What OBS has after the requests, and after its user has made the rest."""
+    """The contents of OBS after the requests, and after its user has created the rest."""
     scenes = {request.data["sceneName"] for request in found.requests if request.type == "CreateScene"}
     inputs = {request.data["inputName"] for request in found.requests if request.type == "CreateInput"}
     return in_obs("Scene", *scenes, inputs=inputs | {"Camera", "Logo", "Lap"})
 
 
-def test_everything_is_made_once() -> None:
+def test_missing_things_are_created_once() -> None:
     found = plan(RULES, EMPTY, page)
     assert made(found) == [
         "scene Game",
@@ -65,7 +65,7 @@ def test_everything_is_made_once() -> None:
     assert plan(RULES, in_obs_after(found), page) == ([], [])
 
 
-def test_nothing_that_exists_is_made_again() -> None:
+def test_existing_things_are_not_created_again() -> None:
     obs = in_obs("Game", "Break", inputs={"Score", "slpstream overlay"})
     assert not any(
         words == "scene Game" or "Score" in words or "overlay" in words for words in made(plan(RULES, obs, page))
@@ -94,7 +94,7 @@ def test_obs_without_browser_and_text_sources() -> None:
     ]
 
 
-def test_stations_with_scenes_of_their_own_have_pages_of_their_own() -> None:
+def test_stations_with_own_scenes_have_own_pages() -> None:
     rules = [Rule(on="game_start", station=name, actions=Actions(scene=f"Game {name}")) for name in ("a", "b")]
     assert [words for words in made(plan(rules, EMPTY, page)) if words.startswith("browser")] == [
         "browser source slpstream overlay a with http://127.0.0.1:5151/overlay/a in the scene Game a",

@@ -1,9 +1,9 @@
 """A stand-in for TournamentStreamHelper (TSH) that refuses every request that TSH would not understand.
 
-It imitates joaorb64/TournamentStreamHelper as its sources have it: the addresses of `TSHWebServer.py`, and what
-`ChangeSetData` of `TSHScoreboardWidget.py` does with them. `/score` is in the order of the entrants in older versions
-and in the order on screen in newer ones. Values are taken over later than the answer says, when the state is read the
-second time, because TSH hands them to the thread of its window.
+It imitates the sources of joaorb64/TournamentStreamHelper: the addresses of `TSHWebServer.py`, and the effects of
+`ChangeSetData` in `TSHScoreboardWidget.py`. `/score` is in the order of the entrants in older versions and in the order
+on screen in newer ones. Values take effect after the answer, when the state is read the second time, because TSH passes
+them to its window's thread.
 """
 
 from __future__ import annotations
@@ -23,30 +23,30 @@ from slpstream.system.http_client import PostResponse
 from tests.parts.http_server import Response, serving
 
 Version = Literal["unnumbered", "entrants", "screen"]
-"""Very old, with one scoreboard without a number; older, with `/score` in the order of entrants; newer."""
+"""Versions: very old, with one scoreboard without a number; older, with `/score` in the order of entrants; newer."""
 VERSIONS: tuple[Version, ...] = ("unnumbered", "entrants", "screen")
 NAMES = {characters()[id].name for id in range(26)}
 PLAYER_KEYS: dict[str, type] = {"gamerTag": str, "prefix": str, "pronoun": str, "mains": dict}
 
 
 class HelperDouble:
-    """One TSH. Every value that is shown is on screen: team 1 is on the left."""
+    """One TSH. Every value is on screen, with team 1 on the left."""
 
     def __init__(self, version: Version = "screen", *, number: int = 1) -> None:
         self.version = version
         self.number = number
         self.away = False
         self.half_reads = 0
-        """How often the state is read while it is being written."""
+        """The number of reads that find a half-written state."""
         self.requests: list[str] = []
-        """Method and path of each request that changes something."""
+        """Method and path of each changing request."""
         self.swapped = False
         self.state: dict[str, Any] = {}
         self._waiting: list[Any] = []
         self.restart()
 
     def restart(self) -> None:
-        """Start TSH again, which then shows nothing."""
+        """Restart TSH, with nothing on screen."""
         self.swapped = False
         self._waiting.clear()
         team = {"score": 0, "teamName": "", "losers": False, "color": "", "player": {"1": _new_player()}}
@@ -72,7 +72,7 @@ class HelperDouble:
         if numbered and (method, path) == ("GET", f"{prefix}get-swap"):
             return PostResponse(200, "", str(self.swapped).encode())
         if method == "GET" and url.path != f"{prefix}set":
-            return PostResponse(404, "")  # there is no such file
+            return PostResponse(404, "")  # the file does not exist
         self.requests.append(f"{method} {path}")
         if (method, url.path) == ("GET", f"{prefix}set"):
             self._set(dict(parse_qsl(url.query, strict_parsing=True)))
@@ -162,7 +162,7 @@ class HelperDouble:
 
         def change() -> None:
             of_player = self.state["team"][team]["player"].get(player)
-            assert of_player is not None, f"no place for player {player}"
+            assert of_player is not None, f"no slot for player {player}"
             of_player["name"] = body.get("gamerTag", of_player["name"])
             of_player["team"] = body.get("prefix", of_player["team"])
             if "mains" in body:

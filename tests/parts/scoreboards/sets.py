@@ -1,4 +1,4 @@
-"""Payloads of `set` messages, made by the sets of slpstream from games that were never played."""
+"""Payloads of `set` messages, built by slpstream's sets from made-up games."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ def game(number: int, *players: Player, winners: Sequence[int] | None = None, ma
 
 
 class Station:
-    """The games of a station, and what an operator enters about them."""
+    """The games of a station, and the operator's corrections."""
 
     def __init__(self) -> None:
         self._games = CorrectedGames()
 
     def play(self, *games: PlayedGame) -> dict[str, Any]:
-        """The payload after these games, the newest of which replace games of the same number."""
+        """The payload after these games; newer games replace earlier ones with the same number."""
         known = {each.game_id: each for each in (*self._games.games, *games)}
         self._games.games = list(known.values())
         return self.payload

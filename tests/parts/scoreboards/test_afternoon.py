@@ -1,4 +1,4 @@
-"""A long afternoon in which TournamentStreamHelper and the daemon are restarted again and again: the score is right."""
+"""The score is right in the end although TournamentStreamHelper and the daemon are restarted again and again."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Afternoon:
         return game(self.numbers, *players, winners=winners, match=str(self.sets))
 
     def step(self) -> bool:
-        """One thing that happens. Returns whether the daemon is restarted."""
+        """Perform a random action. Return whether the daemon is restarted."""
         match self.random.choice(("game", "game", "game", "score", "sides", "restart", "away", "swap", "daemon")):
             case "game":
                 self.station.play(self._game(self.random.randrange(2)))
@@ -67,7 +67,7 @@ class Afternoon:
         return False
 
     def check(self) -> None:
-        """Each name is shown once, with the score and the character of that player."""
+        """Check that each name is shown once, with the score and the character of that player."""
         payload = self.station.payload
         expected = {side["name"]: side["score"] for side in payload["sides"]}
         shown = {names[0]: score for names, score in zip(self.double.names, self.double.score, strict=True)}
@@ -78,7 +78,7 @@ class Afternoon:
 
 @pytest.mark.trio
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_score_is_right_in_the_end(version: Version, clock: MockClock) -> None:
+async def test_score_is_correct_in_the_end(version: Version, clock: MockClock) -> None:
     for seed in range(10):
         afternoon = Afternoon(seed, version)
         for _ in range(3):

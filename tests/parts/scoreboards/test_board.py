@@ -1,4 +1,4 @@
-"""A board has the values of a set, and the station that it follows can change."""
+"""A board has the values of a set, and can switch to another station."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def shown(board: Board | None) -> Board:
     return board
 
 
-def test_values_are_those_of_the_configuration() -> None:
+def test_values_match_the_configuration() -> None:
     board = shown(board_of(Station().play(game(1, VIXEN, ALTEA))))
     assert sorted(values_of(board)) == sorted(SCOREBOARD_VALUES)
 
@@ -53,7 +53,7 @@ def test_free_for_all_has_no_board() -> None:
     assert board_of(Station().play(game(1, VIXEN, ALTEA, player(2, "Third")))) is None
 
 
-def test_names_of_characters_are_those_of_the_game() -> None:
+def test_characters_have_their_names_of_the_game() -> None:
     assert list(characters()) == list(range(26))
     for id, character in characters().items():
         of_game = names_of_the_game()[id]
@@ -69,7 +69,7 @@ def test_names_in_melee_stream_tool() -> None:
 
 
 @pytest.mark.trio
-async def test_followed_station_tells_changes_of_its_board_alone(nursery: trio.Nursery) -> None:
+async def test_followed_station_reports_only_changes_of_its_board(nursery: trio.Nursery) -> None:
     followed, one, two = FollowedStation("one"), Station(), Station()
     scores: list[int | None] = []
 

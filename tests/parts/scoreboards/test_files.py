@@ -1,4 +1,4 @@
-"""Files of scoreboards: what belongs to others stays, nothing is written without a change, failures are repaired."""
+"""Files of scoreboards: foreign values stay, nothing is written without a change, failures are repaired."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.daemons.hosts import parts_of
 from tests.parts.scoreboards.sets import DONKEY_KONG, SHEIK, Station, game, player
 
 VIXEN, ALTEA = player(0, "Vixen", DONKEY_KONG, 3), player(1, "Altea", SHEIK, 4)
-# The keys of the file that is shipped with Melee Stream Tool, commit 1b0afae, with what its user has typed.
+# The keys of the file shipped with Melee Stream Tool, commit 1b0afae, with values typed by its user.
 TYPED = {
     "p1Name": "Matwood", "p1Team": "IMP", "p1Character": "Falco", "p1Skin": "Default", "p1Color": "Yellow",
     "p1Score": 2, "p1WL": "W", "p2Name": "", "p2Team": "", "p2Character": "Captain Falcon", "p2Skin": "Blue",
@@ -48,7 +48,7 @@ def read(path: Path) -> dict[str, Any]:
     return found
 
 
-def test_stream_tool_gets_the_set_and_keeps_what_its_user_typed(tmp_path: Path, replaced: list[str]) -> None:
+def test_stream_tool_gets_the_set_and_keeps_values_of_its_user(tmp_path: Path, replaced: list[str]) -> None:
     info = tmp_path / FILE_NAME
     info.write_text(json.dumps(TYPED))
     tool, station = MeleeStreamTool(tmp_path), Station()

@@ -1,4 +1,4 @@
-"""TournamentStreamHelper shows the set of a station, in every version, and again after it was restarted."""
+"""TournamentStreamHelper shows the set of a station, in every version and after a restart."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ async def test_names_from_a_bracket_stay_and_decide_the_sides(clock: MockClock) 
         assert (double.state["best_of"], double.state["match"]) == (5, "Losers Final")
 
 
-async def test_name_that_somebody_typed_over_ours_stays(clock: MockClock) -> None:
+async def test_name_typed_over_ours_stays(clock: MockClock) -> None:
     double, station = HelperDouble(), Station()
     async with desk(double) as here:
         await here.show(station.play(game(1, VIXEN, ALTEA)))
@@ -100,7 +100,7 @@ async def test_name_that_somebody_typed_over_ours_stays(clock: MockClock) -> Non
         assert (double.names, double.score) == ([["The Vixen"], ["Altea"]], [1, 0])
 
 
-async def test_score_that_somebody_changed_in_it_stays_until_the_next_change(clock: MockClock) -> None:
+async def test_score_changed_by_hand_stays_until_the_next_change(clock: MockClock) -> None:
     double, station = HelperDouble(), Station()
     async with desk(double) as here:
         await here.show(station.play(game(1, VIXEN, ALTEA, winners=[0])))
@@ -130,7 +130,7 @@ async def test_half_written_state_is_read_again(clock: MockClock) -> None:
         (200, b'{"score": {"2": {"team": {"1": {"score": "x"}}}}}', "no scoreboard 2"),
     ],
 )
-async def test_strange_states_are_refused(status: int, body: bytes, what: str, clock: MockClock) -> None:
+async def test_malformed_states_are_refused(status: int, body: bytes, what: str, clock: MockClock) -> None:
     async def send(method: str, path: str, _: bytes) -> PostResponse:
         return PostResponse(404, "") if path.endswith("-get") else PostResponse(status, "", body)
 
@@ -139,7 +139,7 @@ async def test_strange_states_are_refused(status: int, body: bytes, what: str, c
 
 
 async def test_score_that_is_not_shown_is_an_error(clock: MockClock) -> None:
-    """TSH can be told not to let others change its score."""
+    """TSH can be configured to refuse changes of the score by other programs."""
     double, station = HelperDouble(), Station()
 
     async def send(method: str, path: str, body: bytes) -> PostResponse:

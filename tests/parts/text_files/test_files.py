@@ -1,4 +1,4 @@
-"""Files for OBS are always all present and complete, and are written only a few times a second."""
+"""The text files for OBS are always complete, and written only a few times a second."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ async def test_unwritable_folder_is_reported_until_it_works_again(
 async def test_files_show_the_score_of_a_game_without_stocks(
     tmp_path: Path, nursery: trio.Nursery, clock: MockClock
 ) -> None:
-    """In `stocks1.txt`, whatever the frames have as stocks: from the newest stats, and at the end from the summary."""
+    """`stocks1.txt` ignores the stocks in frames: it has the score of the newest stats, finally of the summary."""
     station, log = FakeStation(), FakeLog(1, batches=0)
     nursery.start_soon(ObsFiles(tmp_path, limiter=trio.CapacityLimiter(1)).follow, station.channel)
     game = station.begin(log)

@@ -57,7 +57,7 @@ async def test_start_and_end_of_a_game_are_delivered(store: DeliveryStore, clock
 
 
 @pytest.mark.parametrize("times", [1, 3])
-async def test_webhook_delivers_again_after_bugs(times: int, store: DeliveryStore, clock: MockClock) -> None:
+async def test_webhook_recovers_from_bugs(times: int, store: DeliveryStore, clock: MockClock) -> None:
     station, failures = FakeStation(), [KeyError("a bug")] * times
 
     def respond(_: Request) -> PostResponse:
@@ -108,7 +108,7 @@ async def run_with_kills(store: DeliveryStore, seed: int) -> None:
             for log in logs[2 * run : 2 * run + 2]:
                 station.play(log)
                 played.append(log)
-                # Without stored offsets, a game that was played before the start is not delivered.
+                # Without stored offsets, a game played before the start is not delivered.
                 await trio.sleep(1 if log is logs[0] else rng.choice((0.05, 0.2, 3)))
             for _ in range(rng.randint(0, 40)):
                 await trio.lowlevel.checkpoint()
@@ -147,7 +147,7 @@ async def test_retry_after(store: DeliveryStore, clock: MockClock, retry_after: 
 async def test_refused_delivery_does_not_delay_other_stations(
     store: DeliveryStore, clock: MockClock, is_given_up: bool
 ) -> None:
-    """One that the receiver calls wrong is given up; one that breaks it is tried again."""
+    """A delivery that the receiver calls invalid is dropped after a few attempts; one that fails there is retried."""
     bad, good = FakeStation("bad"), FakeStation("good")
     logs = FakeLog(1), FakeLog(2)
     first = keys_of(logs[0])[0]
@@ -208,7 +208,7 @@ async def test_changed_sets_are_delivered(store: DeliveryStore, clock: MockClock
             hook.sink.set_changed("main", payload)
             await trio.sleep(5)
         assert [request.json["score"] for request in receiver.accepted] == [[0, 0], [1, 0], [0, 0]]
-        assert len(set(receiver.keys)) == 3  # the first state came back: a new delivery
+        assert len(set(receiver.keys)) == 3  # the first state again: a new delivery
         assert all(key.startswith("s1/") for key in receiver.keys)
         assert receiver.accepted[0].json.items() >= {"type": "set", "station": "main", "setId": "s1"}.items()
         for score in range(100):
@@ -217,7 +217,7 @@ async def test_changed_sets_are_delivered(store: DeliveryStore, clock: MockClock
         assert len(receiver.accepted) == 4
         assert receiver.accepted[-1].json["score"] == [99, 0]
     async with Hook(store, receiver).running(station) as hook:
-        hook.sink.set_changed("main", {**first, "score": [99, 0]})  # like after a restart
+        hook.sink.set_changed("main", {**first, "score": [99, 0]})  # as after a restart
         await trio.sleep(5)
         assert len(receiver.accepted) == 4
         hook.sink.set_changed("main", {"score": [0, 0], "players": []})
@@ -236,7 +236,7 @@ async def test_only_configured_events_are_delivered(store: DeliveryStore, clock:
 
 
 async def test_full_store_loses_nothing(store: DeliveryStore, clock: MockClock) -> None:
-    """Deliveries that cannot be stored are not posted yet, and are not lost."""
+    """Deliveries that cannot be stored are postponed, and not lost."""
     full = True
 
     class FullStore:
@@ -278,10 +278,10 @@ async def test_real_receiver_verifies_the_signature() -> None:
         response = await post(target, headers, body, None, 10)
         assert (response.status, response.retry_after) == (429, "7")
         receiver.status = 302
-        assert (await post(target, headers, body, None, 10)).status == 302  # not followed
+        assert (await post(target, headers, body, None, 10)).status == 302  # redirects are not followed
 
 
-@pytest.mark.not_on_windows("Wine has no text for a refused connection")
+@pytest.mark.not_on_windows("Wine has no message for a refused connection")
 async def test_failures_without_a_response(nursery: trio.Nursery) -> None:
     async def reason(data: bytes, timeout_seconds: float = 10.0) -> str:
         async def serve(stream: trio.SocketStream) -> None:
@@ -387,7 +387,7 @@ async def test_store_is_bounded(store: DeliveryStore) -> None:
     assert store.progress("hook", "main") is None
 
 
-async def test_situations_are_delivered_once_although_they_come_again(store: DeliveryStore, clock: MockClock) -> None:
+async def test_repeated_situations_are_delivered_once(store: DeliveryStore, clock: MockClock) -> None:
     station, receiver = FakeStation(), FakeReceiver()
 
     def found(number: int, query: str = "kill", game_id: str = "g1") -> dict[str, Any]:
@@ -397,7 +397,7 @@ async def test_situations_are_delivered_once_although_they_come_again(store: Del
         for number in (1, 2):
             await hook.sink.situation_found("main", found(number))
         await trio.sleep(5)
-    async with Hook(store, receiver).running(station) as hook:  # like after a restart in the middle of the game
+    async with Hook(store, receiver).running(station) as hook:  # as after a restart in the middle of the game
         for payload in (found(1), found(2), found(3), found(1, "hit"), found(1, game_id="g2")):
             await hook.sink.situation_found("main", payload)
         await trio.sleep(5)

@@ -1,4 +1,4 @@
-"""A fleet of setups: replays as the consoles of a tournament would write them, equal but for what is planted."""
+"""A fleet of setups: replays as the consoles of a tournament would write them, equal except for planted differences."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ PAL = (
 WIDE_SCREEN = (0x803BB05C, 0x8036A4A8, 0x804DDB58, 0x80086B24)
 ITEMS_OFF, TEAM_ATTACK = 0xFF, 0x01
 FRAMES = 40
-SAID = "2026-05-13T{:02}:{:02}:00"
+RECORDED_START = "2026-05-13T{:02}:{:02}:00"
 FIRST_GAME_AT = 1_778_666_400
-"""Unix time of `SAID` at 10:00, UTC."""
+"""Unix time of `RECORDED_START` at 10:00, UTC."""
 
 
 class Console(msgspec.Struct, frozen=True, kw_only=True):
-    """How one setup is set up."""
+    """The configuration of one setup."""
 
     version: tuple[int, int, int] = (3, 18, 0)
     hooked: tuple[tuple[int, ...], ...] = (UCF_0_84, WOBBLING, PD, SAFETY)
@@ -47,11 +47,11 @@ class Console(msgspec.Struct, frozen=True, kw_only=True):
     player_bitfield: int = 0xC0
     platform: str = "nintendont"
     clock_minutes: int = 0
-    """How far its clock is ahead."""
+    """The lead of its clock."""
 
 
 class Planted(NamedTuple):
-    """A difference, and how it is found."""
+    """A planted difference, and the expected finding."""
 
     console: Console
     name: str
@@ -60,7 +60,7 @@ class Planted(NamedTuple):
 
 
 def fixes(port: int, dashback: int, shield_drop: int) -> tuple[tuple[int, int], ...]:
-    """UCF on all ports but one."""
+    """UCF on all ports except one."""
     return tuple((dashback, shield_drop) if number == port else (1, 1) for number in (1, 2, 3, 4))
 
 
@@ -87,7 +87,7 @@ TWENTY = (
     Planted(Console(rows={**USUAL.rows, "item_spawn_behavior": 2}), "items", "medium"),
     Planted(Console(rows={**USUAL.rows, "game_bitfield_2": 0}), "team_attack", "off"),
 )
-"""Twenty differences, one of each kind that a file shows."""
+"""Twenty differences, one of each kind that is visible in files."""
 
 
 def code_list(console: Console, variable: int) -> bytes:
@@ -105,8 +105,8 @@ def game(
     quits: bool = False,
     **rows: Any,
 ) -> bytes:
-    """The `number`th game of a console, finished or quit by the first player. It seems to take `seconds`, by its last
-    frame."""
+    """The `number`th game of a console, finished or quit by the first player. By its last frame, it seems to last
+    `seconds`."""
     chance = random.Random(repr((console, number, ports)))
     players = [
         PlayerSetup(
@@ -140,8 +140,8 @@ def game(
     placements = tuple(places.get(i, -1) for i in range(4))
     parts.append(writer.end(method, lras_initiator=quitter, placements=placements))  # type: ignore[arg-type]
     hours, minutes = divmod(600 + 10 * number + console.clock_minutes, 60)
-    said = SAID.format(hours, minutes)
-    metadata = {"startAt": said, "lastFrame": numbers[-1], "playedOn": console.platform, "players": {}}
+    recorded = RECORDED_START.format(hours, minutes)
+    metadata = {"startAt": recorded, "lastFrame": numbers[-1], "playedOn": console.platform, "players": {}}
     body = b"".join(parts) + writer.close(metadata)
     return writer.header() + body[container.HEADER_BYTES :]
 
@@ -163,6 +163,6 @@ def name_of(number: int) -> str:
 
 
 def write_fleet(folder: Path, size: int, planted: Mapping[int, Console]) -> None:
-    """Write the games of some setups, which are all set up as usual but for the planted ones, by number from 1."""
+    """Write the games of normal setups, except for the planted ones, which are given by number from 1."""
     for number in range(1, size + 1):
         write_setup(folder / name_of(number), planted.get(number, USUAL))

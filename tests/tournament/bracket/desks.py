@@ -1,4 +1,4 @@
-"""A desk at work on one set of Alice and Bob."""
+"""A running desk with one set between Alice and Bob."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ NAMES = {f"setup-{number}": f"Setup {number}" for number in (1, 2, 3)}
 
 
 def wishes(*, dry_run: bool = False, confirm: bool = False, hold_seconds: float = 0.0, **more: Any) -> Wishes:
-    """A desk that reports by itself and at once, unless told otherwise."""
+    """The configuration of a desk that reports automatically and immediately, unless overridden."""
     return Wishes(dry_run=dry_run, rules=Rules(confirm=confirm), hold_seconds=hold_seconds, **more)
 
 
 def event(**changes: Any) -> StartggDouble:
-    """An event with one set of Bob and Alice, which feeds a final."""
+    """An event with one set between Bob and Alice, whose winner reaches the final."""
     double = StartggDouble(now)
     double.stations[501] = (1, "Setup 1")
     double.add(DoubleSet("final", "preview_4_2", 4, [None, None], round="Final"))
@@ -46,12 +46,12 @@ def games(winners: str) -> list[PlayedGame]:
 
 
 def played(winners: str, *, named: bool = True, best_of: int = 3) -> dict[str, Any]:
-    """The set of Alice, who is the first side, and Bob."""
+    """The set between Alice, the first side, and Bob."""
     return set_payload(KEY[1], [[ALICE], [BOB]], games(winners), best_of=best_of, named=named)
 
 
 @asynccontextmanager
-async def at_work(
+async def running_desk(
     kind: str,
     reporting: Any,
     reading: StartggBracket | None,
@@ -64,9 +64,9 @@ async def at_work(
     settle_seconds: float = 20.0,
     **wished: Any,
 ) -> AsyncIterator[BracketDesk]:
-    """A desk at work, with what is `wished`. `history` returns the sets of stations since a time.
+    """A running desk with the configuration `wished`. `history` returns the sets of stations since a time.
 
-    The block begins after some time, in which the desk reads the bracket.
+    The block begins after the desk has had time to read the bracket.
     """
 
     async def sets_since(station: str | None, since_ms: int) -> Sequence[StationSet]:
@@ -88,9 +88,9 @@ async def at_work(
 async def running(
     double: StartggDouble, folder: Path, *, token: str = "a-token", **options: Any
 ) -> AsyncIterator[BracketDesk]:
-    """A desk at work for an event of start.gg, with options of `at_work`."""
+    """A running desk for an event of start.gg, with options of `running_desk`."""
     bracket = StartggBracket(double.connection(token=token))
-    async with at_work("start.gg", bracket, bracket, folder, **options) as desk:
+    async with running_desk("start.gg", bracket, bracket, folder, **options) as desk:
         yield desk
 
 
@@ -101,7 +101,7 @@ async def until(condition: Callable[[], bool], seconds: float = 600) -> None:
 
 
 async def play(desk: BracketDesk, payload: Mapping[str, Any], station: str = "setup-1") -> None:
-    """A set whose beginning slpstream has seen."""
+    """Play a set whose beginning slpstream has seen."""
     sides = [{**side, "score": 0, "won": 0} for side in payload["sides"]]
     desk.set_changed(station, {**payload, "state": "running", "winner": None, "games": [], "sides": sides})
     await trio.sleep(0.5)

@@ -1,4 +1,4 @@
-"""A real daemon with a bracket: killed in the middle, with a start.gg that forgets to answer."""
+"""A real daemon with a bracket is killed in the middle of a set, while start.gg loses answers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WINNERS = (0, 1, 1, 0, 1)
 def wait(condition: Callable[[], bool], seconds: float = 90.0) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
+        assert time.monotonic() < deadline, "timeout"
         time.sleep(0.1)
 
 
@@ -34,7 +34,7 @@ def one_set() -> StartggDouble:
     return double
 
 
-def test_a_killed_daemon_reports_a_set_once(tmp_path: Path) -> None:
+def test_killed_daemon_reports_a_set_once(tmp_path: Path) -> None:
     station = tmp_path / "setup-1"
     station.mkdir()
     double = one_set()

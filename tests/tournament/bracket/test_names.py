@@ -1,4 +1,4 @@
-"""Names that are corrected after a set of the bracket was found."""
+"""Corrections of names after a station's set was matched to a set of the bracket."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.tournament.bracket.venue import set_payload
 
 
 def singles() -> StartggDouble:
-    """Bob against Alice, and Carl against Dora."""
+    """Bob vs Alice, and Carl vs Dora."""
     double = event(entrants=[Entrant(11, [BOB]), Entrant(12, [ALICE])])
     double.add(DoubleSet("two", 22, 5, [Entrant(13, [CARL]), Entrant(14, [DORA])]))
     return double
@@ -45,7 +45,7 @@ async def test_names_swapped_after_a_game_was_reported(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("one", "other", "winner"), [(BOB, ALICE, 0), (CARL, DORA, 1)])
-async def test_names_changed_after_the_report_are_for_a_person(
+async def test_names_changed_after_the_report_require_a_decision(
     tmp_path: Path, one: Player, other: Player, winner: int
 ) -> None:
     double = singles()
@@ -53,7 +53,7 @@ async def test_names_changed_after_the_report_are_for_a_person(
         await play(desk, played("00"))
         await until(lambda: double.sets["one"].winner == 1)
         await until(lambda: not desk.waiting)
-        for _ in range(2):  # a further payload takes nothing back
+        for _ in range(2):  # a further payload changes nothing
             desk.set_changed("setup-1", played("00", one, other))
             await trio.sleep(60)
         assert entry_of([*desk.entries]).changed
@@ -63,7 +63,7 @@ async def test_names_changed_after_the_report_are_for_a_person(
         await until(lambda: not entry_of([*desk.entries]).changed)
 
 
-async def test_names_of_other_players_are_for_a_person(tmp_path: Path) -> None:
+async def test_names_of_other_players_require_a_decision(tmp_path: Path) -> None:
     double = singles()
     async with running(double, tmp_path) as desk:
         await play(desk, played("0"))
@@ -80,7 +80,7 @@ async def test_names_of_other_players_are_for_a_person(tmp_path: Path) -> None:
     assert double.sets["two"].winner == 0
 
 
-async def test_names_taken_away_after_a_game_are_for_a_person(tmp_path: Path) -> None:
+async def test_names_removed_after_a_game_require_a_decision(tmp_path: Path) -> None:
     double = singles()
     async with running(double, tmp_path) as desk:
         await play(desk, played("0"))
@@ -99,7 +99,7 @@ async def test_names_taken_away_after_a_game_are_for_a_person(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("one", "other", "state"), [(ALICE, BOB, "done"), (BOB, ALICE, "confirm"), (CARL, BOB, "confirm")]
 )
-async def test_a_person_looks_at_names_that_contradict_a_person(
+async def test_names_that_contradict_a_decision_require_another(
     tmp_path: Path, one: Player, other: Player, state: str
 ) -> None:
     double = singles()
@@ -119,7 +119,7 @@ async def test_a_person_looks_at_names_that_contradict_a_person(
     assert double.sets["one"].winner == 1
 
 
-async def test_a_confirmation_does_not_outlast_a_change_of_names(tmp_path: Path) -> None:
+async def test_change_of_names_cancels_a_confirmation(tmp_path: Path) -> None:
     double = singles()
     async with running(double, tmp_path, confirm=True) as desk:
         await play(desk, played("00"))

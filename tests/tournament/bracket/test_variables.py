@@ -41,7 +41,7 @@ def best_of_three() -> dict[str, Any]:
 
 
 def reported(number: int, winner: int, scores: tuple[int, int], stage: int, *picks: tuple[int, int]) -> dict[str, Any]:
-    """A game as start.gg gets it, with the entrants and characters that were picked."""
+    """A game in the form sent to start.gg, with the entrants and the picked characters."""
     return {
         "gameNum": number,
         "winnerId": f"{{entrant{winner}}}",
@@ -65,13 +65,13 @@ def test_best_of_three() -> None:
     }
 
 
-def test_games_are_left_out_if_they_do_not_add_up_to_the_score() -> None:
+def test_games_that_contradict_the_score_are_omitted() -> None:
     played = best_of_three()
-    played["sides"] = [{"score": 0}, {"score": 2}]  # the operator took one away
+    played["sides"] = [{"score": 0}, {"score": 2}]  # the operator removed a game
     assert bracket_set(played) == {"setId": "{setId}", "isDQ": False, "winnerId": "{entrant2}"}
 
 
-def test_unknown_stages_characters_and_stocks_are_left_out() -> None:
+def test_unknown_stages_characters_and_stocks_are_omitted() -> None:
     played = best_of_three()
     played["sides"] = [{"score": 1}, {"score": 0}]
     played["games"] = [game(0, [player(0, 2, 1), player(1, 32, None)], stage_id=285)]
@@ -109,7 +109,7 @@ def test_all_characters_and_legal_stages_have_an_id() -> None:
         assert len(set(ids(name).values())) == len(ids(name))
 
 
-def test_why_games_are_left_out() -> None:
+def test_reasons_for_omitted_games() -> None:
     rng = random.Random(1)
     games = [PlayedGame(rng, number % 2) for number in range(21)]
     payload = set_payload("1", [[Player("one")], [Player("other")]], games, best_of=41)

@@ -1,4 +1,4 @@
-"""A simulated venue: stations on which sets are played, whatever happens to the daemon."""
+"""A simulated venue: stations on which sets are played, independently of the daemon."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from tests.tournament.bracket.startgg_double import DoubleSet, Entrant, Player, 
 
 GAME_SECONDS = 170.0
 BREAK_SECONDS = 3600.0
-"""About how long a station is free between two sets."""
+"""The approximate pause of a station between two sets."""
 STAGES = (31, 32, 8, 2, 3, 28)
 CHARACTERS = (2, 9, 15, 19, 20, 0)
 
 
 class PlayedGame:
-    """A game as it was played: sides are those of the set on the station."""
+    """A played game. The sides are those of the set on the station."""
 
     def __init__(self, rng: random.Random, winner: int) -> None:
         self.winner = winner
@@ -50,7 +50,7 @@ def set_payload(
     best_of: int = 3,
     named: bool = True,
 ) -> dict[str, Any]:
-    """The payload of a `set` message after some games."""
+    """The payload of a `set` message after these games."""
     won = [sum(game.winner == side for game in games) for side in (0, 1)]
     needed = best_of // 2 + 1
     over = max(won) >= needed
@@ -75,9 +75,9 @@ def set_payload(
 
 
 class Venue:
-    """Stations with four sets each, of which the third is between the winners of the first two.
+    """Stations with four sets each.
 
-    It is played on the next station.
+    The third set is between the winners of the first two, and is played on the next station.
     """
 
     def __init__(self, double: StartggDouble, rng: random.Random, stations: int) -> None:
@@ -88,7 +88,7 @@ class Venue:
         self.history: dict[str, list[dict[str, Any]]] = {station: [] for station in self.names}
         """The newest payload of each set of a station, oldest first."""
         self.expected: dict[str, tuple[Entrant, list[PlayedGame], bool]] = {}
-        """By the key of the set: who won, the games, and whether the sides are in the bracket's reverse order."""
+        """Winner, games, and whether the sides are reversed in the bracket, by the key of the set."""
         self.listener: Any = None
         entrant_id = 20_000_000
         for number in range(1, stations + 1):
@@ -136,30 +136,30 @@ class Venue:
         set_id = f"{self.rng.getrandbits(128):032x}"
         payload = set_payload(set_id, [side.players for side in sides], games)
         self.history[station].append(payload)
-        self._tell(station)
+        self._publish(station)
         while payload["state"] != "over":
             await trio.sleep(GAME_SECONDS * self.rng.uniform(0.5, 1.5))
             games.append(PlayedGame(self.rng, self.rng.randint(0, 1)))
             payload = set_payload(set_id, [side.players for side in sides], games)
             self.history[station][-1] = payload
-            self._tell(station)
+            self._publish(station)
         winner: Entrant = sides[payload["winner"]]
         self.expected[key] = (winner, games, swapped)
         self._changed.set()
         self._changed = trio.Event()
 
-    def _tell(self, station: str) -> None:
+    def _publish(self, station: str) -> None:
         if self.listener is not None:
             self.listener(station, self.history[station][-1])
 
     def sets_since(self, station: str | None, since_ms: int) -> list[tuple[str, Mapping[str, Any]]]:
-        """All sets, as the index of games has them, see `Surroundings`."""
+        """All sets in the index of games, like `Surroundings`."""
         return [
             (name, payload) for name, played in self.history.items() if station in (None, name) for payload in played
         ]
 
-    def tell_newest(self) -> None:
-        """Publish the newest set of each station, as a daemon does when it starts."""
+    def publish_newest(self) -> None:
+        """Publish the newest set of each station, like a daemon at its start."""
         for station, played in self.history.items():
             if played:
-                self._tell(station)
+                self._publish(station)

@@ -1,4 +1,4 @@
-"""The check on replays of labelled controllers, beside slp-enforcer 2.3.3."""
+"""The check on replays of labelled controllers, compared with slp-enforcer 2.3.3."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_legal_controllers_are_never_flagged_with_high_confidence(rows: list[lab
 
 
 def test_nonlegal_controllers_that_can_be_judged_are_flagged(rows: list[labelled.Row]) -> None:
-    """In each such replay, and on the port that the label names."""
+    """There is a finding in each such replay, on the port named by the label."""
     replays = {row.replay for row in rows if row.label in labelled.NONLEGAL}
     judged = {row.replay for row in rows if row.replay in replays and row.ours.frames >= MIN_LEGALITY_FRAMES}
     flagged = {
@@ -44,14 +44,14 @@ def test_nonlegal_controllers_that_can_be_judged_are_flagged(rows: list[labelled
 
 
 def test_opponents_without_a_label_are_not_flagged(rows: list[labelled.Row]) -> None:
-    """The opponents of nonlegal controllers, and the analog sticks of all other replays."""
+    """These are the opponents of nonlegal controllers, and the analog sticks of all other replays."""
     for row in rows:
         if row.ours.controller == "analog" and row.label not in labelled.NONLEGAL:
             assert not [f for f in row.ours.findings if f.group == "legality"], row
 
 
 def test_healthy_controllers_are_rarely_flagged(rows: list[labelled.Row]) -> None:
-    """The health of these is not labelled. Two of some sixty have something to look at: a button R, and a trigger."""
+    """The labels do not cover health. Two of some sixty controllers have findings: a button R, and a trigger."""
     health = [
         (row.replay, f.check, f.part, f.confidence)
         for row in rows
@@ -66,7 +66,7 @@ def test_healthy_controllers_are_rarely_flagged(rows: list[labelled.Row]) -> Non
 
 
 def test_page_has_the_table_and_each_disagreement_is_explained() -> None:
-    """By one of the reasons, each of which is used."""
+    """Each is explained by one of the reasons, and all reasons are used."""
     page = labelled.PAGE.read_text("utf-8")
     assert labelled.with_table(page) == page, "run: python -m tests.tournament.controllers.labelled"
     assert sorted(set(labelled.letters(page).values())) == re.findall(r"^- \*\*(.)\*\*", page, re.MULTILINE)

@@ -1,4 +1,4 @@
-"""The zip of a set and its document, checked by rules of the programs that take them."""
+"""The zip of a set and its document, checked by the rules of the programs that read them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ REPLAYS = (
     "short_pre_frames_3.17", "ranked_3.14", "rollbacks_3.18", "ice_climbers_3.18",
     "FodPlatforms", "ranked_game1_tiebreak", "unranked_game1", "v3.18",
 )  # fmt: skip
-"""Our own, and real ones, which may be missing."""
+"""Our own replays, and real ones if available."""
 STARTGG: Mapping[str, Any] = {
     "tournament": {"name": "The Weekly", "location": "Hall 3"},
     "event": {"id": 1, "name": "Melee Singles", "slug": "tournament/the-weekly/event/melee-singles"},
@@ -103,7 +103,7 @@ def test_ten_games_play_in_order(setup: Setup) -> None:
     assert document(archive)["bestOf"] == 19
 
 
-def test_sudden_death_is_a_replay_of_its_own(setup: Setup) -> None:
+def test_sudden_death_is_a_separate_replay(setup: Setup) -> None:
     seats = {0: ANN, 1: BOB}
     setup.add(replay(seats, {0: 1, 1: 1}, seconds=480, minute=0, method=1, percent={0: 30.0, 1: 30.0}))
     setup.add(replay(seats, {0: 1, 1: 0}, seconds=5, minute=9, sudden_death=True))
@@ -133,7 +133,7 @@ def test_doubles_have_two_players_a_side(setup: Setup) -> None:
         (lambda setup: setup.play("00", {0: ANN, 1: BOB, 2: Seat("Cy", "C#3")}), "the set has 3 sides, not two"),
     ],
 )
-def test_zip_without_document_says_why(setup: Setup, play: Callable[[Setup], None], why: str) -> None:
+def test_zip_without_document_has_a_reason(setup: Setup, play: Callable[[Setup], None], why: str) -> None:
     play(setup)
     handed = setup.handed()
     assert (handed.context, handed.reason) == (None, why)
@@ -169,9 +169,7 @@ def test_bracket_adds_to_the_document_and_to_the_names(setup: Setup) -> None:
 @pytest.mark.parametrize(
     ("siblings", "name"), [({"hasSiblings": True}, "Top 8"), ({}, "Top 8"), ({"hasSiblings": False}, "Melee Singles")]
 )
-def test_zip_has_the_name_of_the_phase_unless_it_is_the_only_one(
-    setup: Setup, siblings: Mapping[str, bool], name: str
-) -> None:
+def test_zip_names_the_phase_unless_it_is_the_only_one(setup: Setup, siblings: Mapping[str, bool], name: str) -> None:
     setup.play("00")
     about = {**STARTGG, "phase": {"id": 2, "name": "Top 8", **siblings}}
     assert setup.handed(bracket=SetContext({"startgg": about})).name == f"{name} - Ann (Fox) vs Bob (Marth)"
@@ -224,7 +222,7 @@ def test_replay_without_metadata_begins_when_it_arrived(setup: Setup, tmp_path: 
     assert copied(archive, archive.namelist()[1], tmp_path).summary().started_at == "2023-11-14T22:13:20Z"
 
 
-def test_originals_are_only_read(setup: Setup) -> None:
+def test_originals_are_not_modified(setup: Setup) -> None:
     setup.play("00")
     before = {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in setup.folder.iterdir()}
     setup.correct(names={"0": "Somebody else"})
@@ -232,7 +230,7 @@ def test_originals_are_only_read(setup: Setup) -> None:
     assert {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in setup.folder.iterdir()} == before
 
 
-def test_replay_that_is_gone_is_left_out_with_the_document(setup: Setup) -> None:
+def test_missing_replay_is_omitted_with_the_document(setup: Setup) -> None:
     setup.play("00")
     sorted(setup.folder.iterdir())[0].unlink()
     told: list[str] = []
@@ -242,7 +240,7 @@ def test_replay_that_is_gone_is_left_out_with_the_document(setup: Setup) -> None
     assert told == ["Game_000.slp left out: it is not there any more"]
 
 
-def test_replay_that_is_there_and_cannot_be_read_makes_no_zip(setup: Setup) -> None:
+def test_unreadable_replay_prevents_the_zip(setup: Setup) -> None:
     setup.play("00")
 
     def denied(path: Path) -> BinaryIO:
@@ -254,7 +252,7 @@ def test_replay_that_is_there_and_cannot_be_read_makes_no_zip(setup: Setup) -> N
         write_zip(setup.handed(), io.BytesIO(), open_file=denied)
 
 
-def test_replay_that_cannot_be_edited_is_handed_on_unchanged(setup: Setup) -> None:
+def test_uneditable_replay_is_exported_unchanged(setup: Setup) -> None:
     setup.play("00")
     damaged = sorted(setup.folder.iterdir())[0]
     damaged.write_bytes(b"not a replay any more")

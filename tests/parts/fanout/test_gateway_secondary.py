@@ -1,4 +1,4 @@
-"""Finished replays that are copied in during a game: a gateway stays with the game that is played, like the daemon."""
+"""When finished replays are copied in during a game, a gateway stays with the game in progress, like the daemon."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def short_turns(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def shown(gateway: Gateway) -> Any:
-    """The id of the game that `/v1/stations` shows, and whether it is in progress."""
+    """The id of the game shown by `/v1/stations`, and whether it is in progress."""
     game = gateway.feed.stations["main"].describe().get("game", {})
     return game.get("gameId"), game.get("inProgress")
 
@@ -36,7 +36,7 @@ async def until_read(gateway: Gateway, *logs: FakeLog) -> None:
     await until(lambda: gateway.received >= sum(counts(*logs).values()))
 
 
-async def test_gateway_stays_with_the_game_that_is_played(broker: RedisProcess) -> None:
+async def test_gateway_stays_with_the_game_in_progress(broker: RedisProcess) -> None:
     station, played = FakeStation(), FakeLog(1, batches=60)
     copies = [FakeLog(number, batches=40) for number in range(2, 8)]
     ingest, gateway = Ingest(broker.url, "aside", station), Gateway(broker.url, "aside")
@@ -85,8 +85,8 @@ async def test_gateway_stays_with_the_game_that_is_played(broker: RedisProcess) 
 
 
 @pytest.mark.parametrize("late", [False, True])
-async def test_gateway_turns_to_a_game_when_the_station_does(broker: RedisProcess, late: bool) -> None:
-    """The first game never ended, so the second one is aside until its file is seen to grow for a while."""
+async def test_gateway_switches_games_like_the_station(broker: RedisProcess, late: bool) -> None:
+    """The first game never ended, so the second one is secondary until its file has grown for a while."""
     event = f"turns-to-{late}"
     station, crashed, played = FakeStation(), FakeLog(1, batches=9, ended=False), FakeLog(2, batches=60)
     ingest = Ingest(broker.url, event, station)
@@ -120,7 +120,7 @@ async def test_gateway_turns_to_a_game_when_the_station_does(broker: RedisProces
             assert shown(another) == (played.game_id, False)
 
 
-async def test_rest_of_a_copy_stays_aside_after_a_restart_of_the_daemon(broker: RedisProcess) -> None:
+async def test_rest_of_a_copy_stays_secondary_after_a_restart(broker: RedisProcess) -> None:
     station, played, copy = FakeStation(), FakeLog(1, batches=60), FakeLog(2, batches=60)
     ingest = Ingest(broker.url, "restart", station)
     async with ingest.running() as nursery, broker_client(broker.url) as client:
