@@ -1,12 +1,11 @@
-"""One subscriber: handed messages as they come while it keeps up, reading the logs at its own pace when it does not.
+"""One subscriber: receives messages as they are published while it keeps up, and reads the logs at its own pace if not.
 
-For each station, a subscriber is in one of two states. *Live*: it belongs to a group of its channel and gets what is
-published, straight to the socket. *Catching up*: its `run` task works through the logs with a `StationReader`; as soon
-as every head is reached, it is live, without a pause between looking and deciding. Every subscriber starts by catching
-up.
+For each station, a subscriber is in one of two states. *Live*: it belongs to a group of its channel, which writes new
+messages straight to its socket. *Catching up*: its `run` task works through the logs with a `StationReader`. Once every
+head is reached, the subscriber becomes live without a checkpoint in between. Every subscriber starts by catching up.
 
-A conflating subscriber stays live however slow it is: its outbox drops what can be dropped. A lossless one whose outbox
-is full has to catch up from the last message that was taken.
+A conflating subscriber stays live however slow it is, because its outbox drops droppable messages. A lossless one whose
+outbox is full has to catch up from the last message that was queued.
 """
 
 from __future__ import annotations
@@ -27,19 +26,19 @@ from slpstream.stream.subscription import Delivery, Start, Subscription
 from slpstream.stream.view import Encoding, View
 from slpstream.system.internal_errors import InternalErrors
 
-_MESSAGES_AT_ONCE = 8  # a crowd that catches up must not delay the live subscribers
+_MESSAGES_PER_CHECKPOINT = 8  # hundreds of subscribers that catch up must not delay the live ones
 
 
 class Subscriber:
     """One connection's subscription to any number of stations.
 
-    `run` it until it is cancelled or raises.
+    `run` follows the stations until it is cancelled or raises.
     """
 
     def __init__(
         self, subscription: Subscription, encoding: Encoding, outbox: Outbox, wake_writer: Callable[[], None]
     ) -> None:
-        """`wake_writer` is called whenever something waits in the outbox."""
+        """`wake_writer` is called whenever the outbox holds unsent data."""
         self.subscription = subscription
         self.view = View(subscription, encoding)
         self.outbox = outbox
@@ -51,7 +50,7 @@ class Subscriber:
         self._late: dict[tuple[str, str], bytes] = {}  # status messages without room, by type and station
         self._told_on_air: dict[str, Any] | None = None
         self._failed = trio.Event()
-        self._failure: SubscriberError | None = None  # why, unless the connection is too slow
+        self._failure: SubscriberError | None = None  # the reason, unless the connection is too slow
         self._left = False
 
     async def run(self, channels: WantedChannels) -> None:
@@ -63,12 +62,12 @@ class Subscriber:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._follow, channels, nursery)
                 await self._failed.wait()
-                raise self._failure or TooSlow("the connection is too slow for what may not be dropped")
+                raise self._failure or TooSlow("the connection is too slow for messages that must not be dropped")
         finally:
-            self._stations = []  # they refer back to this object, and reference cycles are freed late
+            self._stations = []  # they refer back to this object, and only the garbage collector frees cycles
 
     async def run_until_refused(self, channels: WantedChannels, errors: InternalErrors) -> SubscriberError | None:
-        """Do the same as `run`, and return the error that has ended the subscription.
+        """Call `run` and return the error that ended the subscription.
 
         A bug ends it with `SubscriptionFailed`; with `strict` errors, it is raised.
         """
@@ -100,8 +99,8 @@ class Subscriber:
             self._tell_on_air(channels)
             known = [station.channel for station in self._stations]
             for channel in [channel for channel in wanted if channel not in known]:
-                # A station that comes on air again begins live: nothing of it was missed, others were shown. One that
-                # was asked for by name goes on where it was.
+                # A station that goes on air again begins live: its messages in between were not wanted. One that the
+                # subscription names continues at its last position.
                 late = LateDelivery(
                     self, channel, left_at.get(channel.station), begins_live=not channels.names(channel.station)
                 )
@@ -110,7 +109,7 @@ class Subscriber:
             await channels.changed()
 
     def _tell_on_air(self, channels: WantedChannels) -> None:
-        """Send which station is on air, if it is wanted and not the one that was sent last."""
+        """Send which station is on air, if the subscription wants it and it has changed."""
         message = channels.on_air_message()
         if message is not None and message != self._told_on_air:
             self._told_on_air = message
@@ -129,7 +128,7 @@ class Subscriber:
         self._failed.set()
 
     def disown(self, error: NoSuchGame) -> None:
-        """One station does not own the cursor. Raises `error` when no other station is left that may."""
+        """Take note that one station does not own the cursor. Raises `error` if no other station can own it."""
         self._possible_owners -= 1
         if not self._possible_owners:
             raise error
@@ -137,7 +136,7 @@ class Subscriber:
     def send_status(self, payload: dict[str, Any]) -> None:
         """Send a status message, which is never dropped.
 
-        A lossless subscriber without room gets the newest one of each type and station once there is room.
+        For a lossless subscriber without room, the newest one of each type and station waits until there is room.
         """
         if self._left:
             return
@@ -145,7 +144,7 @@ class Subscriber:
         if self.delivery == "conflate":
             self._put(data, None)
         elif self._late or not self.outbox.put(data):
-            # There is one station on air, whichever it is; the newest message of a key comes last.
+            # `on_air` messages replace each other whatever their station. The newest message of a key is sent last.
             key = (payload["type"], "" if payload["type"] == "on_air" else payload["station"])
             self._late.pop(key, None)
             self._late[key] = data
@@ -154,7 +153,7 @@ class Subscriber:
     def put(self, data: bytes, message: LogMessage, station: str) -> bool:
         """Queue a log message for a live subscriber; false when a lossless one has no room for it.
 
-        A status message that still waits for room holds up log messages, since it may be the snapshot that they follow.
+        A status message that waits for room holds up log messages, because it can be the snapshot before them.
         """
         if self.delivery == "lossless":
             if not self._late and self.outbox.put(data):
@@ -176,18 +175,18 @@ class Subscriber:
         self._wake_if_waiting()
 
     def flushed(self) -> None:
-        """The connection has written everything that waited."""
+        """Take note that the connection has written the whole outbox."""
         late, self._late = self._late, {}
         for data in late.values():
             self.outbox.put(data)
         self._drained.set()
 
     def wake(self) -> None:
-        """Something waits in the outbox: have the connection write it when it can."""
+        """Have the connection write the outbox when the socket allows."""
         self._wake_writer()
 
     def _put(self, data: bytes, key: Hashable) -> None:
-        # Nothing may follow a message that did not fit: a cursor promises that everything before it was sent.
+        # After a message that did not fit, nothing more is sent: a cursor promises that all earlier messages were sent.
         if not self._left and not self.outbox.put(data, key):
             self.stop()
             self._failed.set()
@@ -207,19 +206,20 @@ class StationDelivery:
         self.outbox = subscriber.outbox
         self.delivery: Delivery = subscriber.delivery
         self.wake = subscriber.wake
+        """Has the connection write the outbox when the socket allows."""
         self.send_status = subscriber.send_status
         self.fail = subscriber.fail
         self._subscriber = subscriber
         self._station = channel.station
         self._scope = trio.CancelScope()
-        self._reader = StationReader(channel, subscriber.view.mode, reads_aside=subscriber.delivery == "lossless")
+        self._reader = StationReader(channel, subscriber.view.mode, reads_secondary=subscriber.delivery == "lossless")
         self._told_state: dict[str, Any] = {}
         self._told_set: dict[str, Any] | None = None
         self._behind = trio.Event()
         self._bases: DeltaBases = {}
 
     async def run(self) -> None:
-        """Find where to begin, then catch up whenever the subscriber is not live."""
+        """Find the beginning, then catch up whenever the subscriber is not live."""
         with self._scope:
             try:
                 await self._begin()
@@ -230,7 +230,7 @@ class StationDelivery:
                 self.leave()
 
     def end(self) -> None:
-        """The station has gone: make `run` return."""
+        """Make `run` return, because the station has been removed."""
         self.leave()
         self._scope.cancel()
 
@@ -241,23 +241,23 @@ class StationDelivery:
             self._reader.live = False
 
     def tell_state(self) -> None:
-        """Send the station's state, if it is not the one that was sent last."""
+        """Send the station's state, if it has changed since it was last sent."""
         state = self.channel.state_message()
         if state != self._told_state:
             self._told_state = state
             self.send_status(state)
 
     def tell_set(self) -> None:
-        """Send the station's set, if it is not the one that was sent last."""
+        """Send the station's set, if it has changed since it was last sent."""
         message = self.channel.set_message()
         if message is not None and message != self._told_set:
             self._told_set = message
             self.send_status(message)
 
     def fall_behind(self, game: Game, position: Position | None = None) -> None:
-        """The message after `position` of `game` was not taken: read on from there.
+        """Stop being live, and read `game` from `position` on and all other live games from their heads on.
 
-        `None` reads on from where the reader has been in `game`; all other live games are at their heads.
+        `None` keeps the reader's last position in `game`.
         """
         if not self._reader.live:
             return
@@ -266,11 +266,11 @@ class StationDelivery:
         self._behind.set()
 
     def cursor(self) -> Cursor | None:
-        """Where the subscriber is in the newest game of which it was sent anything."""
+        """Return the subscriber's cursor in the newest game of which it has received a message."""
         return self._reader.cursor()
 
     def readable(self, chunk: Chunk) -> bytes:
-        """The chunk's bytes, with whole messages where this subscriber lacks a base. They count as delivered."""
+        """Return the chunk's bytes, with whole messages where this subscriber lacks a base. They count as delivered."""
         data = chunk.joined
         if not chunk.bases:
             return data
@@ -286,9 +286,9 @@ class StationDelivery:
         return data
 
     def put(self, entry: Entry) -> bool:
-        """Queue one entry after what already waits; false when a lossless subscriber has no room for it."""
+        """Queue one entry at the end of the outbox; false when a lossless subscriber has no room for it."""
         if self.delivery == "conflate" and entry.base is not None:
-            # The message may be dropped later, so nothing can be a delta to it.
+            # The message can be dropped later, so no delta can be based on it.
             self._bases.pop(entry.message.type, None)
             return self._subscriber.put(self._bytes(entry, {}), entry.message, self._station)
         taken = self._subscriber.put(self._bytes(entry, self._bases), entry.message, self._station)
@@ -297,7 +297,7 @@ class StationDelivery:
         return taken
 
     def put_loose(self, message: LogMessage) -> None:
-        """Queue a diagnostic that belongs to no game, if it is wanted."""
+        """Queue a diagnostic that belongs to no game, if the subscription wants it."""
         if self.view.wants(message, 60):
             self._subscriber.put(self.view.whole(message, self._station), message, self._station)
 
@@ -345,7 +345,7 @@ class StationDelivery:
             self.send_status(channel.snapshot(channel.current, self.view.mode))
 
     async def _catch_up(self) -> None:
-        """Read on in every game until all heads are reached, then go live."""
+        """Read every game until all heads are reached, then become live."""
         self._behind = trio.Event()
         reader = self._reader
         while True:
@@ -363,17 +363,17 @@ class StationDelivery:
 
     async def _deliver(self, game: Game, messages: Sequence[LogMessage]) -> None:
         for count, message in enumerate(self._conflated(messages)):
-            if count % _MESSAGES_AT_ONCE == 0:
+            if count % _MESSAGES_PER_CHECKPOINT == 0:
                 await trio.lowlevel.checkpoint()
             entry = self.view.entry(message, self._station, game.frames_per_second, self._bases)
             if entry is not None:
                 await self._subscriber.put_slowly(entry.data)
-                self._reader.took(game, message)  # at once: the station can end before the next message
+                self._reader.advance_to(game, message)  # now, because the station can end before the next message
         if messages:
-            self._reader.took(game, messages[-1])
+            self._reader.advance_to(game, messages[-1])
 
     def _conflated(self, messages: Sequence[LogMessage]) -> Iterable[LogMessage]:
-        """The messages; for a conflating subscriber only the newest of each type that can be dropped."""
+        """Return the messages; for a conflating subscriber only the newest of each droppable type."""
         if self.delivery == "lossless":
             return messages
         newest = {message.type: message for message in messages if message.type in DROPPABLE_TYPES}
@@ -386,8 +386,10 @@ class LateDelivery(StationDelivery):
     def __init__(
         self, subscriber: Subscriber, channel: Channel, left_at: Cursor | None, *, begins_live: bool = False
     ) -> None:
-        """`left_at` is how far the subscriber had come when the station went away. With `begins_live`, also a lossless
-        subscriber gets nothing from before."""
+        """`left_at` is the subscriber's position when the station was removed.
+
+        With `begins_live`, a lossless subscriber receives no earlier messages either.
+        """
         super().__init__(subscriber, channel)
         self._left_at = left_at
         self._begins_live = begins_live

@@ -167,7 +167,7 @@ async def test_replay_that_is_copied_and_set_of_yesterday_are_no_news(clock: Moc
     fake = production.fakes["main"]
     async with production.running():
         fake.channel.publish_set({"setId": "of yesterday", "gameId": "old", "state": "over", "sides": []})
-        copied = fake.begin(production.game(7), aside=True)
+        copied = fake.begin(production.game(7), secondary=True)
         fake.write_all(copied)
         await trio.sleep(10)
         assert production.obs.shown == []

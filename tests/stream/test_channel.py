@@ -262,7 +262,8 @@ async def test_slow_subscriber_catches_up_in_an_older_game(beginning: str, left:
     station.write(first, 10)
     second = station.begin(two)
     station.write(second, 3)
-    first.left = left
+    if left:
+        first.leave()
     cursor = cursor_of(two.batches[1]["live"][0]) if beginning == "resumed" else beginning
     client = Client(limit_bytes=4000)
     async with client.subscribed(hub_of(station), subscription(delivery="lossless", cursor=cursor)):
@@ -415,7 +416,6 @@ async def test_file_read_again_delivers_only_new_messages() -> None:
     async with Client().subscribed(hub_of(station), subscription(delivery="lossless")) as client:
         game = station.begin(log)
         station.write(game, 12)
-        game.read_again = True
         station.files[game.game_id].written = 0
         station.write_all(game)
         await settle()

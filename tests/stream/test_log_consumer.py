@@ -269,7 +269,7 @@ async def test_lost_file_is_reported_once() -> None:
     async with consumer.consuming():
         game = station.begin(log)
         station.write(game, 5)
-        game.lost = True
+        game.lose()
         station.channel.notify()
         await settle()
         station.channel.notify()

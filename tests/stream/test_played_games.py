@@ -212,7 +212,6 @@ class Played:
         self._channel = channel
         self._ring_bytes = ring_bytes
         self._pipeline = Pipeline(SlippiReader(), MODES)
-        channel.publish_held = self._settle
         self._written = 0
         path.write_bytes(b"")
 
@@ -235,8 +234,8 @@ class Played:
     def head(self, mode: FramesMode) -> Position:
         return START if self.game is None else self.game.logs[mode].head
 
-    def _settle(self) -> None:
-        """Publish what waits because nobody reads the log of its mode."""
+    def settle(self) -> None:
+        """Publish the messages that were held back because the log of their mode has no reader."""
         self._publish(self._pipeline.settle())
 
     def _publish(self, batch: Batch) -> None:
@@ -262,7 +261,7 @@ async def schedule(path: Path, data: bytes, seed: str) -> None:
     async def locate(game_id: str) -> None:
         raise AssertionError(f"{game_id} is known")
 
-    channel = Channel(STATION, locate)
+    channel = Channel(STATION, locate, publish_held=lambda: played.settle())
     channel.settled = True
     hub = Hub()
     hub.add(channel)
@@ -272,7 +271,7 @@ async def schedule(path: Path, data: bytes, seed: str) -> None:
     async with trio.open_nursery() as nursery:
         while not played.is_over:
             if len(watchers) < MAX_SUBSCRIBERS and chance.random() < often:
-                channel.publish_held()  # what `Watcher` is about to expect begins at the heads
+                played.settle()  # the messages that `Watcher` expects begin at the heads
                 watchers.append(Watcher(chance, dump, played.game))
                 nursery.start_soon(watchers[-1].run, hub)
                 await settle()
