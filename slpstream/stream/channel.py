@@ -271,7 +271,7 @@ class Hub:
             self._notify()
 
     async def changed(self) -> None:
-        """Wait until a channel is added or removed, or another station goes on air."""
+        """Wait until a channel is added or removed, or the station on air changes."""
         await self._changed.wait()
 
     def put_on_air(self, station: str | None, chosen_by: ChosenBy | None, at: float) -> bool:
@@ -336,5 +336,5 @@ class WantedChannels:
         return on_air.message()
 
     async def changed(self) -> None:
-        """Wait until a channel is added or removed, or another station goes on air."""
+        """Wait until a channel is added or removed, or the station on air changes."""
         await self._hub.changed()

@@ -54,7 +54,7 @@ class Subscriber:
         self._left = False
 
     async def run(self, channels: WantedChannels) -> None:
-        """Follow the channels, as they come and go, until cancelled.
+        """Follow the channels, which can change, until cancelled.
 
         Raises `NoSuchGame`, `CursorGone`, `TooSlow` and `SubscriptionFailed`, in exception groups.
         """
@@ -80,7 +80,7 @@ class Subscriber:
         return refused if contained.error_id is None else SubscriptionFailed(contained.error_id)
 
     async def _follow(self, channels: WantedChannels, nursery: trio.Nursery) -> None:
-        """Run a `StationDelivery` for each channel, as they come and go."""
+        """Run a `StationDelivery` for each channel while channels are added and removed."""
         left_at: dict[str, Cursor | None] = {}
         self._tell_on_air(channels)
         self._stations = [StationDelivery(self, channel) for channel in channels]
@@ -99,7 +99,7 @@ class Subscriber:
             self._tell_on_air(channels)
             known = [station.channel for station in self._stations]
             for channel in [channel for channel in wanted if channel not in known]:
-                # A station that goes on air again begins live: its messages in between were not wanted. One that the
+                # A station that returns on air begins live: its messages in between were not wanted. One that the
                 # subscription names continues at its last position.
                 late = LateDelivery(
                     self, channel, left_at.get(channel.station), begins_live=not channels.names(channel.station)
