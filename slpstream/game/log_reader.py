@@ -26,7 +26,7 @@ from slpstream.model.errors import CursorGone
 from slpstream.model.events import GameStart, first_of
 from slpstream.model.messages import START, FramesMode, LogMessage, Position
 from slpstream.sources.archives.packed import is_packed, open_replay_file, replay_name
-from slpstream.stream import Game
+from slpstream.stream.game import Game
 from slpstream.system.files import WHOLE_FILE_BYTES, read_regular
 
 SLICE_BYTES = 64 * 1024

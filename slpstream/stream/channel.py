@@ -7,7 +7,7 @@ with one call per subscriber. A channel never waits for a subscriber.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import msgspec
 import trio
@@ -17,12 +17,10 @@ from slpstream.model.messages import ON_AIR, START, Cursor, FramesMode, LogMessa
 from slpstream.stream.delta_bases import Chunk, DeltaBases, Entry, chunks
 from slpstream.stream.game import Game, Role
 from slpstream.stream.games import Locate, StationGames
+from slpstream.stream.live_subscriber import LiveSubscriber
 from slpstream.stream.on_air import ChosenBy, OnAir
 from slpstream.stream.view import View
 from slpstream.system.internal_errors import InternalErrors
-
-if TYPE_CHECKING:
-    from slpstream.stream.subscriber import StationDelivery
 
 StationState = Literal["idle", "playing", "stalled", "offline"]
 _SECONDARY = Role.SECONDARY
@@ -35,11 +33,11 @@ class _Group:
 
     def __init__(self, view: View) -> None:
         self.view = view
-        self.members: list[StationDelivery] = []
+        self.members: list[LiveSubscriber] = []
         self.bases: DeltaBases = {}
         """The newest messages that were sent to the group."""
 
-    def receivers(self, game: Game) -> list[StationDelivery]:
+    def receivers(self, game: Game) -> list[LiveSubscriber]:
         """Return a new list of the members that receive this game."""
         if game.role is not _SECONDARY:
             return self.members.copy()
@@ -95,11 +93,11 @@ class Channel(StationGames):
         """Make a game live, because its file was read to its end, and send the subscribers a snapshot of it."""
         game.go_live()
 
-        def tell(subscriber: StationDelivery) -> None:
+        def tell(subscriber: LiveSubscriber) -> None:
             if subscriber.delivery == "lossless":
-                subscriber.fall_behind(game)
+                self.set_back(subscriber, game)
             elif game.in_progress and not game.secondary:
-                subscriber.send_status(self.snapshot(game, subscriber.view.mode))
+                subscriber.recipient.send_status(self.snapshot(game, subscriber.view.mode))
 
         self._for_each(self._live_subscribers(), tell)
         self.notify()
@@ -112,13 +110,13 @@ class Channel(StationGames):
         was_secondary, game.role = game.secondary, Role.PLAYED
         self.current = game
 
-        def tell(subscriber: StationDelivery) -> None:
+        def tell(subscriber: LiveSubscriber) -> None:
             if subscriber.delivery == "lossless":
                 return
             if was_secondary:
-                subscriber.fall_behind(game, START)
+                self.set_back(subscriber, game, START)
             else:
-                subscriber.send_status(self.snapshot(game, subscriber.view.mode))
+                subscriber.recipient.send_status(self.snapshot(game, subscriber.view.mode))
 
         self._for_each(self._live_subscribers(), tell)
         self.notify()
@@ -132,7 +130,8 @@ class Channel(StationGames):
         about = (game.summary for game in reversed(self._games) if game.game_id == state.get("gameId"))
         summary = next(about, None)
         self._state = state if summary is None else {**state, "summary": msgspec.to_builtins(summary)}
-        self._for_each(self._live_subscribers(), lambda subscriber: subscriber.tell_state())
+        message = self.state_message()
+        self._for_each(self._live_subscribers(), lambda subscriber: subscriber.tell_state(message))
         self.notify()
 
     def state_message(self) -> dict[str, Any]:
@@ -142,7 +141,8 @@ class Channel(StationGames):
     def publish_set(self, payload: dict[str, Any]) -> None:
         """Change the station's set and send it to all subscribers."""
         self._set = payload
-        self._for_each(self._live_subscribers(), lambda subscriber: subscriber.tell_set())
+        message = self.set_message()
+        self._for_each(self._live_subscribers(), lambda subscriber: subscriber.tell_set(message))
         self.notify()
 
     def set_message(self) -> dict[str, Any] | None:
@@ -152,7 +152,7 @@ class Channel(StationGames):
     def publish_situation(self, payload: Mapping[str, Any]) -> None:
         """Send all subscribers a situation that was found in a game of the station."""
         message = {"type": "situation", "station": self.station, **payload}
-        self._for_each(self._live_subscribers(), lambda subscriber: subscriber.send_status(message))
+        self._for_each(self._live_subscribers(), lambda subscriber: subscriber.recipient.send_status(message))
 
     def snapshot(self, game: Game, mode: FramesMode) -> dict[str, Any]:
         """The `snapshot` of a game in progress: settings, summary, newest frame and stats, and the cursor."""
@@ -169,7 +169,7 @@ class Channel(StationGames):
         payload["cursor"] = str(Cursor(game.game_id, mode, game.logs[mode].head))
         return payload
 
-    def attach(self, subscriber: StationDelivery) -> None:
+    def attach(self, subscriber: LiveSubscriber) -> None:
         """Send new messages to a subscriber from now on. It has reached the head of every log."""
         key = subscriber.view.key
         group = self._groups.get(key)
@@ -177,7 +177,7 @@ class Channel(StationGames):
             group = self._groups[key] = _Group(subscriber.view)
         group.members.append(subscriber)
 
-    def detach(self, subscriber: StationDelivery) -> None:
+    def detach(self, subscriber: LiveSubscriber) -> None:
         """Stop sending new messages to a subscriber."""
         key = subscriber.view.key
         group = self._groups.get(key)
@@ -186,7 +186,12 @@ class Channel(StationGames):
             if not group.members:
                 del self._groups[key]
 
-    def _live_subscribers(self) -> list[StationDelivery]:
+    def set_back(self, subscriber: LiveSubscriber, game: Game, position: Position | None = None) -> None:
+        """Detach a subscriber and let it read `game` from `position` on, or from its last position there."""
+        self.detach(subscriber)
+        subscriber.fall_behind(game, position)
+
+    def _live_subscribers(self) -> list[LiveSubscriber]:
         """Return a new list, because a subscriber can leave when something is sent to it."""
         return [subscriber for group in self._groups.values() for subscriber in group.members]
 
@@ -206,15 +211,15 @@ class Channel(StationGames):
                     entries.append(entry)
         if contained.error_id is not None:  # the whole group wants these bytes
             for subscriber in list(group.members):
-                subscriber.fail(contained.error_id)
+                subscriber.recipient.fail(contained.error_id)
             return
-        fallen: list[tuple[StationDelivery, LogMessage]] = []
+        fallen: list[tuple[LiveSubscriber, LogMessage]] = []
         for chunk in chunks(entries):
 
-            def send(subscriber: StationDelivery, chunk: Chunk = chunk) -> None:
+            def send(subscriber: LiveSubscriber, chunk: Chunk = chunk) -> None:
                 if subscriber.outbox.queued_bytes == 0:
                     if not subscriber.outbox.send(subscriber.readable(chunk)):
-                        subscriber.wake()
+                        subscriber.recipient.wake_writer()
                     return
                 refused = _put_each(subscriber, chunk)
                 if refused is not None:
@@ -222,10 +227,10 @@ class Channel(StationGames):
 
             self._for_each(group.receivers(game), send)  # a subscriber that fails leaves the group
             for subscriber, refused in fallen:
-                subscriber.fall_behind(game, _before(messages, refused, head))
+                self.set_back(subscriber, game, _before(messages, refused, head))
             fallen.clear()
 
-    def _for_each(self, subscribers: Iterable[StationDelivery], act: Callable[[StationDelivery], None]) -> None:
+    def _for_each(self, subscribers: Iterable[LiveSubscriber], act: Callable[[LiveSubscriber], None]) -> None:
         """Call `act` with each subscriber. An unexpected exception ends only the subscription that caused it."""
         remaining = iter(subscribers)
         while True:
@@ -233,10 +238,10 @@ class Channel(StationGames):
                 for subscriber in remaining:
                     act(subscriber)
                 return
-            subscriber.fail(contained.error_id or "")
+            subscriber.recipient.fail(contained.error_id or "")
 
 
-def _put_each(subscriber: StationDelivery, chunk: Chunk) -> LogMessage | None:
+def _put_each(subscriber: LiveSubscriber, chunk: Chunk) -> LogMessage | None:
     """Queue the entries one by one. Return the message for which a lossless subscriber had no room."""
     for entry in chunk.entries:
         if not subscriber.put(entry):

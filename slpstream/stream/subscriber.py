@@ -10,26 +10,26 @@ outbox is full has to catch up from the last message that was queued.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import trio
 
 from slpstream.model.errors import NoSuchGame, SubscriberError, SubscriptionFailed, TooSlow, first_refusal
-from slpstream.model.messages import DROPPABLE_TYPES, Cursor, LogMessage, Position
+from slpstream.model.messages import DROPPABLE_TYPES, Cursor, LogMessage
 from slpstream.stream.channel import Channel, WantedChannels
-from slpstream.stream.delta_bases import Chunk, DeltaBases, Entry
 from slpstream.stream.game import Game
 from slpstream.stream.games import StationReader
+from slpstream.stream.live_subscriber import LiveSubscriber, Recipient
 from slpstream.stream.outbox import Outbox
-from slpstream.stream.subscription import Delivery, Start, Subscription
-from slpstream.stream.view import Encoding, View
+from slpstream.stream.subscription import Start, Subscription
+from slpstream.stream.view import Encoding
 from slpstream.system.internal_errors import InternalErrors
 
 _MESSAGES_PER_CHECKPOINT = 8  # hundreds of subscribers that catch up must not delay the live ones
 
 
-class Subscriber:
+class Subscriber(Recipient):
     """One connection's subscription to any number of stations.
 
     `run` follows the stations until it is cancelled or raises.
@@ -38,20 +38,10 @@ class Subscriber:
     def __init__(
         self, subscription: Subscription, encoding: Encoding, outbox: Outbox, wake_writer: Callable[[], None]
     ) -> None:
-        """`wake_writer` is called whenever the outbox holds unsent data."""
-        self.subscription = subscription
-        self.view = View(subscription, encoding)
-        self.outbox = outbox
-        self.delivery: Delivery = subscription.delivery
-        self._wake_writer = wake_writer
+        super().__init__(subscription, encoding, outbox, wake_writer)
         self._stations: list[StationDelivery] = []
         self._possible_owners = 0  # stations that may still own the cursor
-        self._drained = trio.Event()
-        self._late: dict[tuple[str, str], bytes] = {}  # status messages without room, by type and station
         self._told_on_air: dict[str, Any] | None = None
-        self._failed = trio.Event()
-        self._failure: SubscriberError | None = None  # the reason, unless the connection is too slow
-        self._left = False
 
     async def run(self, channels: WantedChannels) -> None:
         """Follow the channels, which can change, until cancelled.
@@ -92,7 +82,7 @@ class Subscriber:
             for station in [station for station in self._stations if station.channel not in wanted]:
                 self._stations.remove(station)
                 left_at[station.channel.station] = station.cursor() or left_at.get(station.channel.station)
-                station.tell_state()
+                station.tell_state(station.channel.state_message())
                 station.end()
             if channels.over:
                 raise NoSuchGame("the station has been removed")
@@ -117,15 +107,9 @@ class Subscriber:
 
     def stop(self) -> None:
         """Leave all channels; nothing more is sent."""
-        self._left = True
+        super().stop()
         for station in self._stations:
             station.leave()
-
-    def fail(self, error_id: str) -> None:
-        """End the subscription, because of a bug that was logged under this id."""
-        self.stop()
-        self._failure = SubscriptionFailed(error_id)
-        self._failed.set()
 
     def disown(self, error: NoSuchGame) -> None:
         """Take note that one station does not own the cursor. Raises `error` if no other station can own it."""
@@ -133,90 +117,17 @@ class Subscriber:
         if not self._possible_owners:
             raise error
 
-    def send_status(self, payload: dict[str, Any]) -> None:
-        """Send a status message, which is never dropped.
 
-        For a lossless subscriber without room, the newest one of each type and station waits until there is room.
-        """
-        if self._left:
-            return
-        data = self.view.status(payload)
-        if self.delivery == "conflate":
-            self._put(data, None)
-        elif self._late or not self.outbox.put(data):
-            # `on_air` messages replace each other whatever their station. The newest message of a key is sent last.
-            key = (payload["type"], "" if payload["type"] == "on_air" else payload["station"])
-            self._late.pop(key, None)
-            self._late[key] = data
-        self._wake_if_waiting()
-
-    def put(self, data: bytes, message: LogMessage, station: str) -> bool:
-        """Queue a log message for a live subscriber; false when a lossless one has no room for it.
-
-        A status message that waits for room holds up log messages, because it can be the snapshot before them.
-        """
-        if self.delivery == "lossless":
-            if not self._late and self.outbox.put(data):
-                self._wake_if_waiting()
-                return True
-            return False
-        droppable = message.type in DROPPABLE_TYPES
-        self._put(data, (station, message.game_id, message.type) if droppable else None)
-        return True
-
-    async def put_slowly(self, data: bytes) -> None:
-        """Queue a message that was read back from the log, once the outbox is empty."""
-        while not self.outbox.empty or self._left:
-            if self._drained.is_set():
-                self._drained = trio.Event()
-            self._wake_if_waiting()
-            await self._drained.wait()
-        self.outbox.put(data)
-        self._wake_if_waiting()
-
-    def flushed(self) -> None:
-        """Take note that the connection has written the whole outbox."""
-        late, self._late = self._late, {}
-        for data in late.values():
-            self.outbox.put(data)
-        self._drained.set()
-
-    def wake(self) -> None:
-        """Have the connection write the outbox when the socket allows."""
-        self._wake_writer()
-
-    def _put(self, data: bytes, key: Hashable) -> None:
-        # After a message that did not fit, nothing more is sent: a cursor promises that all earlier messages were sent.
-        if not self._left and not self.outbox.put(data, key):
-            self.stop()
-            self._failed.set()
-        self._wake_if_waiting()
-
-    def _wake_if_waiting(self) -> None:
-        if not self.outbox.empty:
-            self._wake_writer()
-
-
-class StationDelivery:
-    """A subscriber's share of one station: its position in the logs, and its place in the fan-out."""
+class StationDelivery(LiveSubscriber):
+    """A subscriber's share of one station: finds where to begin, and catches up whenever the subscriber is not live."""
 
     def __init__(self, subscriber: Subscriber, channel: Channel) -> None:
+        reads_secondary = subscriber.delivery == "lossless"
+        reader = StationReader(channel, subscriber.view.mode, reads_secondary=reads_secondary)
+        super().__init__(subscriber, channel.station, reader)
         self.channel = channel
-        self.view = subscriber.view
-        self.outbox = subscriber.outbox
-        self.delivery: Delivery = subscriber.delivery
-        self.wake = subscriber.wake
-        """Has the connection write the outbox when the socket allows."""
-        self.send_status = subscriber.send_status
-        self.fail = subscriber.fail
         self._subscriber = subscriber
-        self._station = channel.station
         self._scope = trio.CancelScope()
-        self._reader = StationReader(channel, subscriber.view.mode, reads_secondary=subscriber.delivery == "lossless")
-        self._told_state: dict[str, Any] = {}
-        self._told_set: dict[str, Any] | None = None
-        self._behind = trio.Event()
-        self._bases: DeltaBases = {}
 
     async def run(self) -> None:
         """Find the beginning, then catch up whenever the subscriber is not live."""
@@ -240,73 +151,16 @@ class StationDelivery:
             self.channel.detach(self)
             self._reader.live = False
 
-    def tell_state(self) -> None:
-        """Send the station's state, if it has changed since it was last sent."""
-        state = self.channel.state_message()
-        if state != self._told_state:
-            self._told_state = state
-            self.send_status(state)
-
-    def tell_set(self) -> None:
-        """Send the station's set, if it has changed since it was last sent."""
-        message = self.channel.set_message()
-        if message is not None and message != self._told_set:
-            self._told_set = message
-            self.send_status(message)
-
-    def fall_behind(self, game: Game, position: Position | None = None) -> None:
-        """Stop being live, and read `game` from `position` on and all other live games from their heads on.
-
-        `None` keeps the reader's last position in `game`.
-        """
-        if not self._reader.live:
-            return
-        self.channel.detach(self)
-        self._reader.fall_behind(game, position)
-        self._behind.set()
-
     def cursor(self) -> Cursor | None:
         """Return the subscriber's cursor in the newest game of which it has received a message."""
         return self._reader.cursor()
 
-    def readable(self, chunk: Chunk) -> bytes:
-        """Return the chunk's bytes, with whole messages where this subscriber lacks a base. They count as delivered."""
-        data = chunk.joined
-        if not chunk.bases:
-            return data
-        if not chunk.fits(self._bases):
-            known = dict(self._bases)
-            parts = []
-            for entry in chunk.entries:
-                parts.append(self._bytes(entry, known))
-                if entry.base is not None:
-                    known[entry.message.type] = entry.base
-            data = b"".join(parts)
-        self._bases.update(chunk.bases)
-        return data
-
-    def put(self, entry: Entry) -> bool:
-        """Queue one entry at the end of the outbox; false when a lossless subscriber has no room for it."""
-        if self.delivery == "conflate" and entry.base is not None:
-            # The message can be dropped later, so no delta can be based on it.
-            self._bases.pop(entry.message.type, None)
-            return self._subscriber.put(self._bytes(entry, {}), entry.message, self._station)
-        taken = self._subscriber.put(self._bytes(entry, self._bases), entry.message, self._station)
-        if taken and entry.base is not None:
-            self._bases[entry.message.type] = entry.base
-        return taken
-
-    def put_loose(self, message: LogMessage) -> None:
-        """Queue a diagnostic that belongs to no game, if the subscription wants it."""
-        if self.view.wants(message, 60):
-            self._subscriber.put(self.view.whole(message, self._station), message, self._station)
-
-    def _bytes(self, entry: Entry, known: DeltaBases) -> bytes:
-        return entry.data if entry.fits(known) else self.view.whole(entry.message, self._station)
+    def _tell_status(self) -> None:
+        self.tell_state(self.channel.state_message())
+        self.tell_set(self.channel.set_message())
 
     async def _begin(self) -> None:
-        self.tell_state()
-        self.tell_set()
+        self._tell_status()
         await self._reader.settle()
         await self._find_beginning()
 
@@ -342,15 +196,14 @@ class StationDelivery:
             await channel.changed()
         self._reader.from_heads()
         if channel.current is not None and channel.current.in_progress:
-            self.send_status(channel.snapshot(channel.current, self.view.mode))
+            self._subscriber.send_status(channel.snapshot(channel.current, self.view.mode))
 
     async def _catch_up(self) -> None:
         """Read every game until all heads are reached, then become live."""
         self._behind = trio.Event()
         reader = self._reader
         while True:
-            self.tell_state()
-            self.tell_set()
+            self._tell_status()
             unread = await reader.next()
             if unread is not None:
                 await self._deliver(unread.game, unread.messages)

@@ -62,7 +62,7 @@ class GatewayChannel(Channel):
         aside."""
         for subscriber in self._live_subscribers():
             if subscriber.view.mode == mode and subscriber.delivery != "lossless":
-                subscriber.fall_behind(game, START)
+                self.set_back(subscriber, game, START)
 
     def interrupt(self, game: Game, mode: FramesMode, before: Position) -> None:
         """Makes live subscribers read from the broker, because messages are missing between the end of the log and
@@ -70,7 +70,7 @@ class GatewayChannel(Channel):
         log = game.logs[mode]
         for subscriber in self._live_subscribers():
             if subscriber.view.mode == mode:
-                subscriber.fall_behind(game, log.head)
+                self.set_back(subscriber, game, log.head)
         log.forget()
         log.head = log.dropped_through = max(before, log.head)
 
