@@ -16,7 +16,8 @@ import trio
 
 from slpstream.model.prepared import prepared
 from slpstream.model.summary import PlayerSummary
-from slpstream.stream import Channel, Game
+from slpstream.stream.channel import Channel
+from slpstream.stream.game import Game
 from slpstream.system.logs import get_logger
 from slpstream.system.replaced_files import replace_file
 
