@@ -552,7 +552,7 @@ async def _wait_until_unchanged(file: Path) -> None:
 
 
 def _read_to_end(path: Path, decoder: _Decoder[Output_co]) -> Iterator[Output_co]:
-    """Feed a whole file to a reader or pipeline and yield what it returns. Raises `SourceError`.
+    """Feed a whole file to a reader or pipeline and yield the results. Raises `SourceError`.
 
     After the end of the log only one more chunk is read, because its first bytes can cause a diagnostic.
     """

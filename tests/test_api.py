@@ -56,7 +56,7 @@ def test_open_replay(game: Path) -> None:
 
 
 def test_opening_reads_only_the_head(game: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whether it is read through a file object or a descriptor."""
+    """Both through a file object and through a descriptor."""
     counts: list[int] = []
     read = os.read
 
@@ -81,7 +81,7 @@ def test_opening_reads_only_the_head(game: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_replay_without_numpy(game: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the extra `analysis`, all but the columns is available."""
+    """Without the extra `analysis`, all data except the columns is available."""
     expected = slpstream.open_replay(game)
     monkeypatch.setattr(api, "find_spec", lambda name: None)
     replay = slpstream.open_replay(game)
@@ -136,8 +136,8 @@ def test_unreadable_or_invalid_file_raises(tmp_path: Path) -> None:
         list(slpstream.messages(tmp_path / "text.slp"))
 
 
-def test_hole_behind_a_game_is_not_read(game: Path) -> None:
-    """A file can be a terabyte long without taking up any room on the disk."""
+def test_hole_after_a_game_is_not_read(game: Path) -> None:
+    """A sparse file can be a terabyte long without using disk space."""
     whole = [message.json() for message in slpstream.messages(game)]
     stats = slpstream.open_replay(game).stats()
     with game.open("r+b") as file:

@@ -128,7 +128,7 @@ class FakeLog:
 
 
 class FakeFile:
-    """The part of a log that is written so far; read back a few messages at a time, like `GrowingLogReader`."""
+    """The part of a log that is written so far. Reads back a few messages at a time, like `GrowingLogReader`."""
 
     def __init__(self, log: FakeLog, *, seed: int = 1) -> None:
         self.log = log
@@ -179,7 +179,7 @@ class FakeStation:
         self.channel.settled = settled
         self.files: dict[str, FakeFile] = {}
         self.archive: list[FakeFile] = []
-        """Games from before the daemon started, oldest first. The channel learns of them when one is looked up."""
+        """Games from before the daemon started, oldest first. The channel adds them when it looks one up."""
         self.search_seconds = 0.0
         """How long a lookup of an archived game takes."""
         self._ring_bytes = ring_bytes
