@@ -30,7 +30,7 @@ class SetupValue(_Revealed, frozen=True, kw_only=True):
     port: Annotated[int | None, Meta(description="The port that it belongs to, from 1; left out for the setup.")] = None
     kind: Annotated[
         Kind,
-        Meta(description="`machine`: as the console is set up; `rules`: chosen in the menus, possibly for one game."),
+        Meta(description="`machine`: settings of the console; `rules`: chosen in the menus, possibly for one game."),
     ] = "machine"
 
 
@@ -38,9 +38,9 @@ class RevealedSetup(_Revealed, frozen=True, kw_only=True):
     """The properties of the setup that a game reveals."""
 
     values: list[SetupValue] = []
-    incomparable: Annotated[
-        str, Meta(description="Why the game says nothing about a setup: `played online`; else left out.")
-    ] = ""
+    incomparable: Annotated[str, Meta(description="Why the game reveals no setup: `played online`; else left out.")] = (
+        ""
+    )
 
 
 class Code(_Revealed, frozen=True, kw_only=True):
@@ -76,9 +76,9 @@ class Pacing(_Revealed, frozen=True, kw_only=True):
     frames_per_second: Annotated[float, Meta(description="Without the pauses.")]
     stutters: Annotated[int, Meta(description="How often frames came at least 50 ms later than they should have.")]
     late_milliseconds: Annotated[
-        int, Meta(description="99 of 100 times, what arrived was at most this much later than its frames take.")
+        int, Meta(description="99 of 100 arrivals were at most this much later than the length of their frames.")
     ]
-    seconds: Annotated[float, Meta(description="How long it was measured.")]
+    seconds: Annotated[float, Meta(description="Length of the measured time.")]
 
 
 for _kind in (CodeList, Pacing, RevealedSetup):

@@ -38,10 +38,10 @@ class PlayerSummary(_Summary, frozen=True):
 
     index: Annotated[int, Meta(description="Player index.")]
     port: int | None = None
-    name: Annotated[str, Meta(description="Display name, or whatever name the format has.")] = ""
+    name: Annotated[str, Meta(description="Display name, or the only name that the format has.")] = ""
     tag: Annotated[str, Meta(description="In-game name tag.")] = ""
     code: Annotated[str, Meta(description="Connect code.")] = ""
-    character: Annotated[Thing, Meta(description="What the player plays: a character, a machine, a car.")] = Thing()
+    character: Annotated[Thing, Meta(description="The character, machine or car of the player.")] = Thing()
     color: Annotated[int | None, Meta(description="Number of the costume or paint job.")] = None
     team: Annotated[int | None, Meta(description="Number of the team; meaningless unless `isTeams`.")] = None
     team_name: Annotated[str, Meta(description="The team in a word: `red`.")] = ""
@@ -52,7 +52,7 @@ class PlayerSummary(_Summary, frozen=True):
     ] = None
     setup: Annotated[
         dict[str, Any],
-        Meta(description="`character`, `color`, `team` and `human` exactly as the settings have them."),
+        Meta(description="`character`, `color`, `team` and `human` exactly as in the settings."),
     ] = {}
 
     @property
@@ -82,25 +82,26 @@ class GameSummary(_Summary, frozen=True):
         bool, Meta(description="Players play against each other for points, so games are grouped into sets.")
     ] = False
     match_id: Annotated[str, Meta(description="Id of the match when the game itself counts one (ranked).")] = ""
-    sudden_death: Annotated[
-        bool, Meta(description="The sudden death that ends the game before it, and not a game of its own.")
-    ] = False
+    sudden_death: Annotated[bool, Meta(description="The game is the sudden death that decides the game before it.")] = (
+        False
+    )
     started_at: Annotated[
-        str, Meta(description="When it began, ISO 8601, as the file says; without a zone it is the console's clock.")
+        str,
+        Meta(description="Beginning according to the file, ISO 8601; without a zone it is the console's clock."),
     ] = ""
     ending: Annotated[
         Ending | None,
-        Meta(description="`finished`, `time` (the clock ran out) or `quit`; left out when the replay does not say."),
+        Meta(description="`finished`, `time` (the clock ran out) or `quit`; left out if the replay does not show it."),
     ] = None
     quitter: Annotated[int | None, Meta(description="Player index of the player who quit.")] = None
     winners: Annotated[list[int], Meta(description="Player indices.")] = []
-    tied: Annotated[bool, Meta(description="Several sides came first, and the game goes on to sudden death.")] = False
+    tied: Annotated[bool, Meta(description="Several sides came first, and a sudden death follows.")] = False
     basis: Annotated[
         Literal["", "inferred"],
         Meta(description="`inferred`: the replay has no end, and its last frame shows the winners; else left out."),
     ] = ""
     setup: Annotated[
-        dict[str, Any], Meta(description="Place and rules exactly as the settings have them: `stageId`, `laps`, ...")
+        dict[str, Any], Meta(description="Place and rules exactly as in the settings: `stageId`, `laps`, ...")
     ] = {}
 
 

@@ -66,12 +66,12 @@ class SubscribeRequest(msgspec.Struct, forbid_unknown_fields=True):
     frames: Annotated[
         FramesMode,
         Meta(
-            description="`live`: every revision of a frame as it comes. `finalized`: each number once, when no "
+            description="`live`: every revision of a frame as it arrives. `finalized`: each number once, when no "
             "rollback can change it any more."
         ),
     ] = "live"
     finality: Annotated[
-        bool, Meta(description="`false` leaves out `finalized` messages, which are as many as frames at any rate.")
+        bool, Meta(description="`false` leaves out `finalized` messages, which are as frequent as frames at any rate.")
     ] = True
     rate: Annotated[
         int | None, Meta(description=f"Frames per second of game time, from 1 to {MAX_RATE}. Default: all.")
@@ -84,7 +84,7 @@ class SubscribeRequest(msgspec.Struct, forbid_unknown_fields=True):
         Delivery,
         Meta(
             description="`conflate`: a slow client misses frames and learns how many. `lossless`: it gets "
-            "everything, at its own pace."
+            "all messages, at its own pace."
         ),
     ] = "conflate"
     cursor: Annotated[
