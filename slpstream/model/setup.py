@@ -38,9 +38,9 @@ class RevealedSetup(_Revealed, frozen=True, kw_only=True):
     """The properties of the setup that a game reveals."""
 
     values: list[SetupValue] = []
-    incomparable: Annotated[str, Meta(description="Why the game reveals no setup: `played online`; else left out.")] = (
-        ""
-    )
+    incomparable: Annotated[
+        str, Meta(description="Why the game reveals no comparable setup: `played online`; else left out.")
+    ] = ""
 
 
 class Code(_Revealed, frozen=True, kw_only=True):
