@@ -5,8 +5,9 @@ A game that never ended is left after a while, and goes on if its file does. Gam
 known, but not streamed: see `archive`.
 
 The current game is the one that is played: of the games whose files grow, the one with the newest Game Start. A file
-that arrives whole, such as a copy of an old replay, is indexed and delivered to lossless subscribers, but aside: it
-does not become the current game of a station on which one has been played. Until then, the newest file is shown.
+that arrives whole, such as a copy of an old replay, is indexed and delivered to lossless subscribers as a secondary
+game: it does not become the current game of a station on which one has been played. Until then, the newest file is
+shown.
 """
 
 from __future__ import annotations
