@@ -14,7 +14,7 @@ from tests.project import IN_CI
 CHROMIUM = Path("/usr/bin/chromium")
 HEADLESS_SHELL = Path("/usr/bin/chromium-headless-shell")
 """The same browser without windows. It opens a page with half as much work, but rounds the widths of letters."""
-TIMEOUT_MS = 20_000
+TIMEOUT_MS = 60_000
 """The deadline for the expected contents of a page."""
 _ARGUMENTS = (
     "--no-sandbox",

@@ -91,7 +91,7 @@ async def test_finished_files_are_shown_until_a_game_is_played(folder: Path) -> 
             (folder / f"{seed}.slp").write_bytes(data)
             await until(lambda: shown(station) == ("idle", game_id))  # noqa: B023
             assert station.channel.current is not None
-            assert not station.channel.current.aside
+            assert not station.channel.current.secondary
         live = played(folder / "live.slp", 1)
         live.write()
         await until(lambda: shown(station) == ("playing", live.game_id))

@@ -17,7 +17,7 @@ from slpstream.model.messages import FramesMode, Position
 from slpstream.model.setup import Pacing
 from slpstream.sources.tail import FileIdentity, TailedFile
 from slpstream.sources.tail.identity import key_of
-from slpstream.stream import Game
+from slpstream.stream import Game, Role
 from slpstream.system.files import WHOLE_FILE_BYTES
 
 _MAX_HELD_BYTES = 1 << 16
@@ -43,9 +43,6 @@ class FollowedFile:
         """When the game was seen to end, Unix time; `None` until then, and for a game that was over before."""
         self._pacing: FramePacing | None = None
         self.opened_at = self.grown_at = trio.current_time()
-        self.arrived_whole = False
-        """Whether the file was finished when it was first seen, or another game is played and this file has not grown
-        yet. Known from Game Start on."""
         self.grows = False
         """Whether the file has grown after it was read to its end."""
         self.copy_of: Game | None = None
@@ -100,9 +97,10 @@ class FollowedFile:
     def arrived_at_ms(self) -> int | None:
         """When the first bytes were seen to arrive, Unix time.
 
-        `None` for a file that was there before, arrived whole, or is written in one go: its game was played earlier.
+        `None` for a file that was there before, one written in one go, and a game that is not seen to be played.
         """
-        return None if self.written_whole or self.arrived_whole else self._seen_at_ms
+        is_played = self.game is None or self.game.role is Role.PLAYED
+        return self._seen_at_ms if is_played and not self.written_whole else None
 
     def note_frames(self, frames: int, frames_per_second: int) -> None:
         """Take note that new frames were in the bytes that were read last."""

@@ -5,8 +5,9 @@ A game that never ended is left after a while, and goes on if its file does. Gam
 known, but not streamed: see `archive`.
 
 The current game is the one that is played: of the games whose files grow, the one with the newest Game Start. A file
-that arrives whole, such as a copy of an old replay, is indexed and delivered to lossless subscribers, but aside: it
-does not become the current game of a station on which one has been played. Until then, the newest file is shown.
+that arrives whole, such as a copy of an old replay, is indexed and delivered to lossless subscribers as a secondary
+game: it does not become the current game of a station on which one has been played. Until then, the newest file is
+shown.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ from slpstream.sources.tail import (
     Touched,
 )
 from slpstream.store import GameIndex
-from slpstream.stream import Channel, Game, StationState
+from slpstream.stream import Channel, Game, Role, StationState
 from slpstream.system.files import printable, read_regular
 from slpstream.system.internal_errors import InternalErrors
 from slpstream.system.logs import get_logger
@@ -122,8 +123,7 @@ class Station:
         self.id = station
         self.name = name or station
         self.folder = folder
-        self.channel = Channel(station, self._locate, errors=shared.errors)
-        self.channel.publish_held = self._publish_held
+        self.channel = Channel(station, self._locate, publish_held=self._publish_held, errors=shared.errors)
         self.notifications = notifications
         self.read_unwritten: ReadUnwritten | None = None
         """Reads bytes that the disk has not taken."""
@@ -308,7 +308,7 @@ class Station:
         for followed in followed_files:
             followed.release(self._shared.limiter)
             if followed.game is not None:
-                followed.game.left = not followed.game.ended
+                followed.game.leave()
         if failures > _MAX_FAILURES:
             self._broken = f"internal error {error_id}, tried again"
             self._check_folder()
@@ -539,8 +539,9 @@ class Station:
         game = followed.game
         followed.release(self._shared.limiter)
         was_running = game.in_progress
-        game.lost = True
-        if game.catching_up:
+        was_catching_up = game.catching_up
+        game.lose()
+        if was_catching_up:
             self.channel.caught_up(game)
         if was_running:
             self._metrics.game("lost")
@@ -606,7 +607,7 @@ class Station:
     def _describe(self, followed: FollowedFile, events: Sequence[Event], *, over: bool = False) -> None:
         """Update the summary of the game, and its record in the index."""
         changed = followed.describe(events, round(1000 * self._shared.wall_clock()))
-        if followed.game is not None and followed.game.aside and not over:
+        if followed.game is not None and followed.game.secondary and not over:
             return  # in the index it would look like the game in progress
         if followed.described is not None and self._shared.index is not None and (changed or over):
             file = followed.file
@@ -633,15 +634,14 @@ class Station:
             self._games.put(file, known)
             known.log_reader = log_reader
             followed.game = known
-            followed.arrived_whole = known.arrived_whole
             self.channel.take_back(known)
             return
         game = Game(start.game_id, log_reader, ring_bytes=self._ring_bytes, order=self.channel.next_order())
         numerator, denominator = start.rate
         game.frames_per_second = round(numerator / denominator)
-        game.catching_up = followed.existed
-        game.aside = self._belongs_aside(followed)
-        game.arrived_whole = followed.arrived_whole = followed.written_whole or file.arrived_whole or game.aside
+        if followed.existed:
+            game.catch_up()
+        game.role = self._role_of(followed)
         followed.game = game
         if self._tail is not None:
             self._games.prune(self.channel.games, self._tail.knows)
@@ -650,14 +650,14 @@ class Station:
         self.channel.begin(game)
         self._log.info("game start", game_id=start.game_id, file=printable(file.path, self.folder), format=start.format)
 
-    def _belongs_aside(self, followed: FollowedFile) -> bool:
-        """Whether a game that begins in this file must leave the current game its place."""
-        current = self.channel.current
-        if current is None or current.arrived_whole:
-            return False
-        if followed.file.arrived_whole and not followed.written_whole:
-            return True
-        return self._is_played(self._file_of(current), self._watch.idle_seconds)
+    def _role_of(self, followed: FollowedFile) -> Role:
+        """Return the role of a game that begins in this file. It must not displace a game that is played."""
+        current, arrived_whole = self.channel.current, followed.file.arrived_whole
+        if current is not None and current.role is Role.PLAYED:
+            is_copied = arrived_whole and not followed.written_whole
+            if is_copied or self._is_played(self._file_of(current), self._watch.idle_seconds):
+                return Role.SECONDARY
+        return Role.RECORDED if arrived_whole or followed.written_whole else Role.PLAYED
 
     def _file_of(self, game: Game | None) -> FollowedFile | None:
         """The file that is followed for a game."""
@@ -700,7 +700,6 @@ class Station:
         return True
 
     def _turn_to(self, followed: FollowedFile, game: Game) -> None:
-        followed.arrived_whole = game.arrived_whole = False
         self.channel.turn_to(game)
         self._describe(followed, (), over=True)
         self._state.change("playing", "game in progress", game.game_id)
@@ -719,7 +718,7 @@ class Station:
         live = (game for game in reversed(self.channel.games) if not game.archived and self._games.can_continue(game))
         games = (game for game in live if game.game_id == game_id)
         game = next((game for game in games if game.ended or game.in_progress), None)
-        if game is None or (game.arrived_whole and not is_whole):
+        if game is None or (game.role is not Role.PLAYED and not is_whole):
             return False  # in the second case, an old replay is written again as a game would write it
         other = self._file_of(game)
         if not game.ended and is_whole and other is not None and not other.grows:
@@ -738,7 +737,7 @@ class Station:
     def _leave(self, followed: FollowedFile, game: Game) -> None:
         """Stop following the file of a game that has not ended."""
         self._release(followed)
-        game.left = not game.ended
+        game.leave()
         game.forget()
         self._go_on_in_copies(game)
 

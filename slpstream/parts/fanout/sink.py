@@ -435,7 +435,7 @@ class RedisSink:
         game_id, position = log.confirmed or ("", START)
         if game_id != game.game_id:
             # A game aside can be sent after all messages of the current one.
-            aside = any(known.aside and known.game_id == game_id for known in channel.games)
+            aside = any(known.secondary and known.game_id == game_id for known in channel.games)
             return 0 if aside else head.offset + 1
         return 0 if position >= head else max(1, head.offset - position.offset)
 
@@ -540,7 +540,7 @@ def _is_aside(channel: Channel, log: OutgoingLog, game_id: str) -> bool:
     game = _game_of(channel, game_id)
     if game is None:
         return game_id in log.aside
-    return game.aside or (game.archived and (channel.current is not None or game_id in log.aside))
+    return game.secondary or (game.archived and (channel.current is not None or game_id in log.aside))
 
 
 async def _send_late_joiner_messages(client: Client, channel: Channel, log: OutgoingLog, game_id: str) -> None:

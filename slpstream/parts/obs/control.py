@@ -204,7 +204,7 @@ class ObsControl:
             while not channel.settled or any(game.catching_up for game in channel.games):
                 await channel.changed()
             # Without a reader, the messages of a station can come half a second late.
-            self._readers[watched] = StationReader(channel, "live", reads_aside=False)
+            self._readers[watched] = StationReader(channel, "live", reads_secondary=False)
             try:
                 async with trio.open_nursery() as nursery:
                     if any(rule.on == "event" for rule in self._rules[watched.scope]):

@@ -52,7 +52,7 @@ async def test_gateway_stays_with_the_game_in_progress(broker: RedisProcess) -> 
             station.write(game, 20)
             await until(lambda: shown(gateway) == (played.game_id, True))
             for number, copy in enumerate(copies):
-                station.write_all(station.begin(copy, aside=True))
+                station.write_all(station.begin(copy, secondary=True))
                 for mode, connection in zip(MODES, (live, finalized), strict=True):
                     count = len(copy.whole(mode))
                     await until(lambda c=connection, n=count, k=copy: len(of_game(c.log, k)) >= n)  # type: ignore[misc]
@@ -74,7 +74,7 @@ async def test_gateway_stays_with_the_game_in_progress(broker: RedisProcess) -> 
             await until(lambda: shown(gateway) == (played.game_id, False))
             for copy in copies[:2]:  # and after the game
                 again = FakeLog(int(copy.game_id, 16) + 100, batches=5)
-                station.write_all(station.begin(again, aside=True))
+                station.write_all(station.begin(again, secondary=True))
                 for connection in (live, finalized):
                     await until(lambda c=connection, k=again: b'"metadata"' in b"".join(of_game(c.log, k)[-1:]))  # type: ignore[misc]
             assert shown(gateway) == (played.game_id, False)
@@ -94,7 +94,7 @@ async def test_gateway_switches_games_like_the_station(broker: RedisProcess, lat
         station.write_all(station.begin(crashed))
         await until_stored(client, event, counts(crashed))
         if late:
-            game = station.begin(played, aside=True)
+            game = station.begin(played, secondary=True)
             station.write(game, 20)
             await until(lambda: ingest.sent > sum(counts(crashed).values()) + 20)
         async with Gateway(broker.url, event).running("main") as gateway:
@@ -102,7 +102,7 @@ async def test_gateway_switches_games_like_the_station(broker: RedisProcess, lat
             overlay = Client(encoding=LineEncoding())
             async with overlay.subscribed(gateway.hub, subscription(stations=["main"])):
                 if not late:
-                    game = station.begin(played, aside=True)
+                    game = station.begin(played, secondary=True)
                     station.write(game, 20)
                     await until(lambda: any(g.game_id == played.game_id for g in gateway.hub.channels["main"].games))
                 assert shown(gateway) == (crashed.game_id, True)
@@ -127,7 +127,7 @@ async def test_rest_of_a_copy_stays_secondary_after_a_restart(broker: RedisProce
         async with Gateway(broker.url, "restart").running("main") as gateway:
             station.write_all(station.begin(played))
             await until_stored(client, "restart", counts(played))
-            other = station.begin(copy, aside=True)
+            other = station.begin(copy, secondary=True)
             station.write(other, 20)
             half = ingest.sent
             await until(lambda: ingest.sent > half + 20)

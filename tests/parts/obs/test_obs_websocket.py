@@ -167,7 +167,7 @@ async def test_copied_replay_and_old_set_trigger_no_rules(clock: MockClock) -> N
     fake = production.fakes["main"]
     async with production.running():
         fake.channel.publish_set({"setId": "of yesterday", "gameId": "old", "state": "over", "sides": []})
-        copied = fake.begin(production.game(7), aside=True)
+        copied = fake.begin(production.game(7), secondary=True)
         fake.write_all(copied)
         await trio.sleep(10)
         assert production.obs.shown == []

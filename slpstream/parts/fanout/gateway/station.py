@@ -26,7 +26,7 @@ from slpstream.parts.fanout.gateway.broker import Broker
 from slpstream.parts.fanout.gateway.history import History, messages_of
 from slpstream.parts.fanout.gateway.lines import message_in, object_in, payload_of
 from slpstream.parts.fanout.streams import MODES, StationKeys, Turn, by_game, just_before
-from slpstream.stream import Channel, Game
+from slpstream.stream import Channel, Game, Role
 from slpstream.stream.games import Locate
 from slpstream.system.internal_errors import InternalErrors
 
@@ -62,7 +62,7 @@ class GatewayChannel(Channel):
         aside."""
         for subscriber in self._live_subscribers():
             if subscriber.view.mode == mode and subscriber.delivery != "lossless":
-                subscriber.fall_behind(game, START)
+                self.set_back(subscriber, game, START)
 
     def interrupt(self, game: Game, mode: FramesMode, before: Position) -> None:
         """Makes live subscribers read from the broker, because messages are missing between the end of the log and
@@ -70,7 +70,7 @@ class GatewayChannel(Channel):
         log = game.logs[mode]
         for subscriber in self._live_subscribers():
             if subscriber.view.mode == mode:
-                subscriber.fall_behind(game, log.head)
+                self.set_back(subscriber, game, log.head)
         log.forget()
         log.head = log.dropped_through = max(before, log.head)
 
@@ -200,18 +200,17 @@ class GatewayStation:
                 continue
             game = self._game(game_id)
             game.order = (0, turns[0].ordinal, game_id)
-            game.aside = game_id in aside
+            game.role = Role.SECONDARY if game_id in aside else Role.PLAYED
             archived.append(game)
         games = {game.game_id: game for game in [*archived, *self.channel.games]}
         for game in archived:
-            game.beside = games.get(aside.get(game.game_id, ""))
+            game.primary = games.get(aside.get(game.game_id, ""))
         self.channel.insert_archived(archived)
 
     def _game(self, game_id: str) -> Game:
         log_reader = _BrokerLogReader(self.histories, game_id)
         game = Game(game_id, log_reader, ring_bytes=self._ring_bytes, order=self.channel.next_order())
         log_reader.game = game
-        game.read_again = True
         return game
 
     def position(self, mode: FramesMode) -> bytes:
@@ -268,12 +267,12 @@ class GatewayStation:
             known_before = next((known for known in channel.games if known.game_id == turn.game_id), None)
             game = self._game(turn.game_id)
             if known_before is not None:
-                game.aside = known_before.aside
+                game.role = known_before.role
                 channel.continue_with(game)
             else:
                 self._begin(game, aside=turn.aside)
         if mode == "live":
-            game.left = False  # only here: the finalized log may arrive after the next game's beginning
+            game.resume()  # only here: the finalized log may arrive after the next game's beginning
         log = game.logs[mode]
         if (game, mode) not in self._known:
             self._known = {(g, m) for g, m in self._known if g in channel.games}
@@ -286,7 +285,7 @@ class GatewayStation:
             if not messages:
                 return
             channel.interrupt(game, mode, just_before(messages[0].position))
-        if game.aside and not turn.aside:
+        if game.secondary and not turn.aside:
             channel.turn_to(game)
         self._doubted.discard(mode)
         if messages[0].type == "game_start":
@@ -317,9 +316,9 @@ class GatewayStation:
     def _begin(self, game: Game, *, aside: bool) -> None:
         """Begins a game. Unless it is aside, earlier games without an end are no longer waited for, until messages of
         them arrive."""
-        game.aside = aside
+        game.role = Role.SECONDARY if aside else Role.PLAYED
         for older in () if aside else self.channel.games:
-            older.left = not older.ended
+            older.leave()
         self.channel.drop_oldest(())
         self.channel.begin(game)
 

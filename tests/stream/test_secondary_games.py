@@ -1,4 +1,4 @@
-"""Games aside: lossless subscribers receive them, conflating ones stay with the game that is played."""
+"""Secondary games: lossless subscribers receive them, conflating ones stay with the game that is played."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ async def test_conflating_subscriber_stays_with_the_game_that_is_played() -> Non
     ):
         game = station.begin(played)
         station.write(game, 8)
-        other = station.begin(old, aside=True)
+        other = station.begin(old, secondary=True)
         assert station.channel.current is game
         station.write_all(other)
         station.write_all(game)
@@ -29,11 +29,11 @@ async def test_conflating_subscriber_stays_with_the_game_that_is_played() -> Non
         assert station.channel.current is game
 
 
-async def test_conflating_subscriber_that_resumes_passes_over_games_aside() -> None:
+async def test_resumed_conflating_subscriber_skips_secondary_games() -> None:
     station, played, old = FakeStation(), FakeLog(1, batches=20), FakeLog(2, batches=20)
     game = station.begin(played)
     station.write_all(game)
-    station.write_all(station.begin(old, aside=True))
+    station.write_all(station.begin(old, secondary=True))
     cursor = played.whole()[3].cursor
     async with Client().subscribed(hub_of(station), subscription(stations=["main"], cursor=cursor)) as client:
         assert {message["gameId"] for message in client.messages} == {played.game_id}
@@ -42,19 +42,19 @@ async def test_conflating_subscriber_that_resumes_passes_over_games_aside() -> N
         assert {message["gameId"] for message in client.messages} == {old.game_id}, "unless its cursor names one"
 
 
-async def test_lossless_subscriber_that_resumes_in_a_game_aside_misses_nothing() -> None:
-    """It has the first game aside and half of the second. How much it has of the game that is played is unknown."""
+async def test_lossless_subscriber_resumed_in_a_secondary_game_misses_nothing() -> None:
+    """It has the first secondary game and half of the second. Its position in the played game is unknown."""
     station, played = FakeStation(), FakeLog(1, batches=20)
     olds = [FakeLog(number, batches=9) for number in (2, 3, 4)]
     game = station.begin(played)
     station.write(game, 8)
     for old in olds[:2]:
-        station.write_all(station.begin(old, aside=True))
+        station.write_all(station.begin(old, secondary=True))
     cursor = olds[1].whole()[3].cursor
     request = subscription(stations=["main"], delivery="lossless", cursor=cursor)
     async with Client().subscribed(hub_of(station), request) as client:
         await settle()
-        station.write_all(station.begin(olds[2], aside=True))
+        station.write_all(station.begin(olds[2], secondary=True))
         station.write_all(game)
         await settle()
         rest = lines(olds[1])[4:] + lines(olds[2])
@@ -62,12 +62,12 @@ async def test_lossless_subscriber_that_resumes_in_a_game_aside_misses_nothing()
         assert [line for line in client.log if line not in lines(played)] == rest
 
 
-async def test_lossless_subscriber_that_resumes_in_a_game_that_was_over_before_the_start_misses_nothing() -> None:
-    """At a start, the file of the game in progress is read first. The game that was over looks as if it came aside."""
+async def test_lossless_subscriber_resumed_in_an_archived_game_misses_nothing() -> None:
+    """At startup, the file of the game in progress is read first, so a game that was over begins as a secondary one."""
     station, played, over = FakeStation(), FakeLog(1, batches=20), FakeLog(2, batches=9)
     game = station.begin(played)
     station.write(game, 8)
-    before = station.begin(over, aside=True)
+    before = station.begin(over, secondary=True)
     station.write_all(before)
     station.channel.retire(before, 1, "Game_1.slp")
     request = subscription(stations=["main"], delivery="lossless", cursor=over.whole()[3].cursor)
@@ -77,12 +77,12 @@ async def test_lossless_subscriber_that_resumes_in_a_game_that_was_over_before_t
         assert client.log == lines(over)[4:] + lines(played)
 
 
-async def test_game_that_turns_out_to_be_played_comes_from_its_beginning() -> None:
+async def test_secondary_game_that_becomes_current_is_sent_from_its_beginning() -> None:
     station, crashed, played = FakeStation(), FakeLog(1, batches=9, ended=False), FakeLog(2, batches=20)
     request = subscription(stations=["main"], delivery="conflate")
     async with Client().subscribed(hub_of(station), request) as client:
         station.write_all(station.begin(crashed))
-        game = station.begin(played, aside=True)
+        game = station.begin(played, secondary=True)
         station.write(game, 8)
         await settle()
         assert client.log == lines(crashed)
@@ -95,7 +95,7 @@ async def test_game_that_turns_out_to_be_played_comes_from_its_beginning() -> No
         assert received[-2:] == ["game_end", "metadata"]
 
 
-async def test_station_that_turns_back_to_an_older_game_sends_a_snapshot() -> None:
+async def test_return_to_an_older_game_sends_a_snapshot() -> None:
     station, older, newer = FakeStation(), FakeLog(1, batches=20), FakeLog(2, batches=9)
     request = subscription(stations=["main"], delivery="conflate")
     async with Client().subscribed(hub_of(station), request) as client:
@@ -112,7 +112,7 @@ async def test_log_consumer_reads_the_game_that_is_played_first() -> None:
     station, played, old = FakeStation(), FakeLog(1, batches=20), FakeLog(2, batches=200)
     game = station.begin(played)
     station.write(game, 8)
-    other = station.begin(old, aside=True)
+    other = station.begin(old, secondary=True)
     consumer = LogConsumer(station.channel)
     received: list[bytes] = []
     ids: list[str] = []
@@ -136,13 +136,13 @@ async def test_log_consumer_reads_the_game_that_is_played_first() -> None:
     assert sorted(received) == sorted(lines(played) + lines(old))
 
 
-async def test_many_games_aside_are_not_all_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_number_of_secondary_games_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("slpstream.stream.games.KNOWN_GAMES", 4)
     station, played = FakeStation(), FakeLog(1, batches=5)
     game = station.begin(played)
     for number in range(2, 30):
         station.channel.drop_oldest({game})
-        station.write_all(station.begin(FakeLog(number, batches=2), aside=True))
+        station.write_all(station.begin(FakeLog(number, batches=2), secondary=True))
     assert len(station.channel.games) <= 6
     assert station.channel.games[0] is station.channel.current is game
     async with Client().subscribed(hub_of(station), subscription(delivery="lossless", cursor="start")) as client:
