@@ -53,7 +53,7 @@ def _finished(paths: list[str], look: FirstLook) -> set[str]:
         except OSError:
             continue
         finally:
-            tail.close()
+            tail.descriptor.close()
         if look.is_finished(Path(path).name, head):
             finished.add(path)
     return finished

@@ -60,7 +60,7 @@ class Notifications:
         self.strategy: Strategy = "polling"
         """How changes are noticed while notifications work."""
         self._timers = timers
-        self.read_at_once: Callable[[str], bool] | None = None
+        self.read_now: Callable[[str], bool] | None = None
         """Reads a file as soon as its growth is reported, and returns whether it did. Called in the event loop; this
         saves a task switch for every frame."""
         self._recompute: Callable[[], float] | None = None
@@ -80,7 +80,7 @@ class Notifications:
         self.watch_root, self.watch_folder, self.keep_folders = _watch_nothing, _watch_no_folder, _keep_no_folders
         self.follow = self.unfollow = _follow_no_file
         self._timers = None
-        self.read_at_once = None
+        self.read_now = None
 
     @property
     def report_first_bytes(self) -> bool:
@@ -151,7 +151,7 @@ class Notifications:
 
     def grew(self, path: str) -> None:
         """Report that a file was written to. Call it in the event loop."""
-        if self.read_at_once is not None and self.read_at_once(path):
+        if self.read_now is not None and self.read_now(path):
             return
         self.changed(path)
 

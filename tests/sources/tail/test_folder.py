@@ -25,7 +25,8 @@ from slpstream.sources.tail import (
     Settled,
     TailedFile,
     TailEvent,
-    folder,
+    comparing,
+    descriptor,
     scan,
     tailer,
 )
@@ -231,7 +232,7 @@ def test_tick_skips_files_that_were_just_read(root: Path, start: Start, monkeypa
     read: list[str] = []
     apply = tailer.FileTail.apply
 
-    def record(self: tailer.FileTail, result: tailer.ReadResult, now: float) -> list[TailEvent]:
+    def record(self: tailer.FileTail, result: descriptor.ReadResult, now: float) -> list[TailEvent]:
         read.append(Path(self.path).name)
         return apply(self, result, now)
 
@@ -616,7 +617,7 @@ def test_damaged_file_that_keeps_changing_is_compared_every_few_seconds(
         compared.append(path)
         return tailer.change_of(path, *given)
 
-    monkeypatch.setattr(folder, "change_of", noted)
+    monkeypatch.setattr(comparing, "change_of", noted)
     for _ in range(100):
         append(path, b"more")
         driver.step(0.3)
@@ -1005,7 +1006,7 @@ def test_reads_use_threads_where_they_would_wait(
     rewrite(game, FINAL)
     driver.settle()
     assert bytes(driver.only().data) == FINAL + b"eventsmetadata"
-    monkeypatch.setattr(tailer, "HAS_PREAD", False)
+    monkeypatch.setattr(descriptor, "HAS_PREAD", False)
     append(game, b"!")
     driver.settle()
     assert bytes(driver.only().data) == FINAL + b"eventsmetadata!"

@@ -14,9 +14,10 @@ import pytest
 
 from slpstream.model.errors import Replaced, Truncated
 from slpstream.sources.tail import Notifications, scan
+from slpstream.sources.tail.descriptor import ReadResult
 from slpstream.sources.tail.identity import FileIdentity, Head
 from slpstream.sources.tail.scan import KnownFiles, Refusal, scan_tree
-from slpstream.sources.tail.tailer import FileTail, ReadResult, open_file
+from slpstream.sources.tail.tailer import FileTail, open_file
 from tests.sources.tail.driver import REWRITABLE, Driver, InlineThreads, append
 
 T = TypeVar("T")
@@ -61,8 +62,8 @@ def test_file_that_shrinks_during_a_read(tail: FileTail) -> None:
     with pytest.raises(Truncated):
         tail.apply(ReadResult(b"m", result.head, result.status), 0.0)
     assert tail.offset == 21
-    tail.close()
-    tail.close()
+    tail.descriptor.close()
+    tail.descriptor.close()
 
 
 @pytest.mark.not_on_windows("folders have no named pipes there")
@@ -211,4 +212,4 @@ def test_file_knows_when_it_did_not_have_its_newest_bytes(tmp_path: Path) -> Non
     for now in (5.0, 6.0):  # one read is not enough
         tail.apply(tail.read(2), now)
         assert file.unchanged_at == 4
-    tail.close()
+    tail.descriptor.close()

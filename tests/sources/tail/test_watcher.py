@@ -37,7 +37,7 @@ from slpstream.sources.tail import (
     TailedFile,
     TailEvent,
     Watcher,
-    folder,
+    scanning,
     threads,
 )
 from slpstream.sources.tail import watcher as watcher_module
@@ -300,7 +300,7 @@ async def test_files_in_new_and_renamed_folders(root: Path, way: Way) -> None:
 @each_way
 async def test_root_deleted_and_recreated(root: Path, way: Way, monkeypatch: pytest.MonkeyPatch) -> None:
     """The deletion is reported, and a missing folder is looked for."""
-    monkeypatch.setattr(folder, "MISSING_SECONDS", 0.05)
+    monkeypatch.setattr(scanning, "MISSING_SECONDS", 0.05)
     append(root / "a.slp", b"one")
     async with following(root, way) as consumer:
         shutil.rmtree(root)
@@ -510,7 +510,7 @@ async def test_threads_are_left_for_other_work_than_watching(tmp_path: Path, mon
 
 async def test_work_waits_until_a_thread_can_be_started(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(threads, "RETRY_SECONDS", 0.02)
-    monkeypatch.setattr(folder, "MISSING_SECONDS", 0.02)
+    monkeypatch.setattr(scanning, "MISSING_SECONDS", 0.02)
     chance = random.Random(1)
     failures: set[str] = set()
 
