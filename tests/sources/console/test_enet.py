@@ -15,7 +15,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slpstream.sources.console.spectators.enet import (
-    DEAD_SECONDS,
     MAX_QUEUED_BYTES,
     MAX_UNFINISHED,
     UNFINISHED_SECONDS,
@@ -27,6 +26,7 @@ from slpstream.sources.console.spectators.enet import (
     Peer,
     Received,
 )
+from slpstream.sources.console.spectators.transmission import DEAD_SECONDS
 from tests.sources.console.enet_client import EnetClient, connect_datagram
 
 ADDRESS = ("10.0.0.9", 50000)

@@ -165,7 +165,7 @@ def test_search_for_a_boundary_is_bounded(candidate: bytes, in_game: bool) -> No
 def test_gaps_beyond_the_limit_take_no_memory(tmp_path: Path) -> None:
     recording = Recording(RecordingFile(tmp_path / "a.slp"), GAME[:800], started_at="2026-01-01T00:00:00Z")
     for _ in range(1000):
-        recording.append(b"x")
+        recording.unwritten.append(b"x")
         recording.add_gap(3)
     assert len(recording.gaps) == 201
     assert recording.extend_gap(5), "the last one is known"
