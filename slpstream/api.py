@@ -536,7 +536,8 @@ def _followed(path: Path) -> Path:
 
 async def _decoded(file: Path, format_: Format, decoder: _GrowingDecoder[Output_co]) -> AsyncGenerator[Output_co, None]:
     """What a reader or pipeline makes of a file while it is written, until no further byte can change its log."""
-    from slpstream.sources.tail import Grew, Rewritten, tail_of_file  # noqa: PLC0415 -- slow, as trio is
+    from slpstream.sources.tail import Grew, Rewritten  # noqa: PLC0415 -- slow, as trio is
+    from slpstream.sources.tail.one_file import tail_of_file  # noqa: PLC0415
 
     async with tail_of_file(
         file, rewritable_bytes=format_.rewritable_bytes, poll_seconds=_FOLLOW_POLL_SECONDS

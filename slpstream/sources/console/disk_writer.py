@@ -76,7 +76,7 @@ class DiskWriter:
         self.wake()
         waiting = [each for each in self._recordings if each.state is not RecordingState.ABANDONED]
         for older in waiting[:-_MAX_UNFINISHED]:
-            reason = f"{len(older.unwritten.pending)} bytes were never taken by the disk"
+            reason = f"{len(older.unwritten.pending)} bytes were dropped before the disk accepted them"
             self._listener.gap(older.file.path, older.unwritten.written_bytes, reason)
             older.unwritten.pending.clear()
             older.state = RecordingState.ABANDONED

@@ -1,18 +1,15 @@
 """Record the games of a console as files in its station's folder, which the station tails like any others.
 
-The file is the log, so it must stay a valid replay whatever happens to the connection, and each event must be in it
-once. Only whole events are written. A position in a game is the number of bytes since its Event Payloads began,
-including lost ones.
-A console that sends a game again from the beginning (because it no longer knows us, or we were restarted) is recognised
-by its Game Start, and bytes that are already recorded are skipped. A gap does not end a recording: it continues with
-the next whole event, because stocks, percents and the end of the game are worth having. The metadata lists where bytes
-are missing, and the listener is notified at once. If another game begins, a recording without Game End is closed as it
-is.
+The file is the log, so it must stay a valid replay whatever happens to the connection, and contain each event once.
+Only whole events are written. A position in a game is the number of bytes since its Event Payloads began, including
+lost ones. A console that sends a game again from the beginning (because it no longer knows our token, or the daemon was
+restarted) is recognised by its Game Start, and bytes that are already recorded are skipped. A gap does not end a
+recording: it continues with the next whole event, because the stocks, percents and end of the game are still useful.
+The metadata lists where bytes are missing, and the listener is notified immediately. If another game begins, a
+recording without Game End is closed as it is.
 
-The disk may be slower than the event loop, so a separate task writes, in a thread. Bytes that the disk does not take
-(because it is full, read-only or hanging) wait in memory up to a limit and are passed to the station directly, which
-goes on streaming. Once the disk works again, the file is completed, and the station skips the bytes that it has.
-Beyond the limit, the rest of that game is streamed but not recorded, and the listener is notified.
+The disk may be slower than the event loop, so a separate task writes, in a thread. Pending bytes wait in memory up to a
+limit (see `disk_writer`). Beyond it, the rest of that game is streamed but not recorded, and the listener is notified.
 """
 
 from __future__ import annotations
@@ -121,7 +118,7 @@ class FileNames:
 class Recorder:
     """Records the games of one station.
 
-    One task runs `run`. Everything else is called in the event loop and, except for `prepare`, returns at once.
+    One task runs `run`. The other methods are called in the event loop and, except for `prepare`, do not wait.
     """
 
     def __init__(
@@ -159,7 +156,7 @@ class Recorder:
     async def prepare(self) -> ResumePoint | None:
         """Find the last recording of an earlier daemon, to continue it, or to skip its game if it is sent again.
 
-        Returns the point from which to continue, if it is known; its `base_cursor` is the cursor to ask for.
+        Returns the point from which to continue, if it is known; its `base_cursor` is the cursor to request.
         """
         last = await self._in_thread(lambda: find_last_recording(self._folder, _iso))
         if last is None or (last.closed and not last.ended):
@@ -203,7 +200,7 @@ class Recorder:
             self._abandon(recording)
             self._framer.restart()
             return
-        self._listener.gap(recording.file.path, recording.size_bytes, f"{_bytes(lost)} lost on the way")
+        self._listener.gap(recording.file.path, recording.size_bytes, f"{_byte_count(lost)} lost in transmission")
         if lost is None:
             self._framer.gap()
             self._position.is_known = False
@@ -220,7 +217,7 @@ class Recorder:
         self._writer.stream_if_failing()
 
     def close_ended_game(self) -> None:
-        """Close the recording if its game has ended. Call this when no bytes have come for a moment."""
+        """Close the recording if its game has ended. Call this when no bytes have arrived for a moment."""
         recording = self._recording
         if recording is not None and recording.progress.ended:
             self._close(recording)
@@ -236,9 +233,11 @@ class Recorder:
             if recording is not None and recording.extend_gap(output.size_bytes):
                 return  # part of a gap that was reported already
             path, offset = (None, 0) if recording is None else (recording.file.path, recording.size_bytes)
-            self._listener.gap(path, offset, f"{output.size_bytes} bytes are of no use: {output.reason}")
+            self._listener.gap(path, offset, f"{output.size_bytes} unusable bytes: {output.reason}")
         elif isinstance(output, GameBroken) and recording is not None:
-            self._listener.gap(recording.file.path, recording.size_bytes, f"the game cannot go on: {output.reason}")
+            self._listener.gap(
+                recording.file.path, recording.size_bytes, f"the game cannot be continued: {output.reason}"
+            )
             self._close(recording)
             self._position.head = None
 
@@ -302,8 +301,8 @@ class Recorder:
             self._writer.wake()
 
 
-def _bytes(count: int | None) -> str:
-    return "nobody knows how many bytes are" if count is None else f"{count} bytes are"
+def _byte_count(count: int | None) -> str:
+    return "an unknown number of bytes was" if count is None else f"{count} bytes were"
 
 
 def _iso(unix_seconds: float) -> str:

@@ -1,8 +1,8 @@
 """Record one game of a console as a growing `.slp` file.
 
-The file is created under a name that was free, appended to, and closed as the game closes it: metadata, then the raw
-length. `Recording` runs in the event loop and keeps the bytes that are not on disk yet. `RecordingFile` makes the
-blocking calls, and is used in worker threads only.
+The file is created under an unused name, appended to, and closed in the game's way: metadata, then the raw length.
+`Recording` runs in the event loop and keeps the bytes that are not on disk yet. `RecordingFile` makes the blocking
+calls, and is used in worker threads only.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _MAX_ADOPTED_BYTES = 256 << 20
 
 @prepared
 class ResumePoint(Struct, frozen=True):
-    """How to continue a game after a restart, as it is in the file next to a recording.
+    """How to continue a game after a restart, as stored in the file next to a recording.
 
     `token` is the client token, `base_cursor` the console's cursor of the game's first byte, and `lost_bytes` the
     number of bytes that are missing in the file.
@@ -209,7 +209,7 @@ class Recording:
         self.untouched = self.has_partial_event = False
 
     def add_gap(self, lost_bytes: int | None) -> None:
-        """Note that bytes are missing before the next ones; `None` if it is unknown how many."""
+        """Record that bytes are missing before the next ones; `None` if it is unknown how many."""
         del self.gaps[_MAX_GAPS:]
         self.gaps.append({"offset": self.size_bytes} | ({} if lost_bytes is None else {"lostBytes": lost_bytes}))
 
@@ -240,10 +240,10 @@ class Recording:
     def _players(self) -> dict[str, dict[str, Any]]:
         """The players of the metadata, like those that the file writer of slippi-js writes: `characters` and `names`.
 
-        All players of Game Start are listed; names that it does not have are empty.
+        All players of Game Start are listed; missing names are empty.
         """
         names: dict[int, dict[str, str]] = {}
-        with contextlib.suppress(FieldError):  # a Game Start that is too small is recorded all the same
+        with contextlib.suppress(FieldError):  # a Game Start that is too small is recorded nevertheless
             width = width_of_event_payloads(self.head, 0, 0) or 0
             for player in GameStartPayload(self.head[width:]).settings().players:
                 names[player.player_index] = {"netplay": player.display_name, "code": player.connect_code}
@@ -264,7 +264,7 @@ class Recording:
         are not undone.
         """
         if self.complete:
-            return len(data)  # an earlier call was cancelled, and its work was done all the same
+            return len(data)  # an earlier call was cancelled, but its work was completed
         file = self.file
         file.create()
         if point is not None:
@@ -333,7 +333,7 @@ def find_last_recording(folder: Path, timestamp: Callable[[float], str]) -> Last
     output = framer.feed(raw)
     game = output[0] if output else None
     if not isinstance(game, GameBegan) or not all(isinstance(item, GameEvents) for item in output[1:]):
-        return None  # it has its metadata already, or is damaged: it is left as it is
+        return None  # it has its metadata already, or is damaged: leave it as it is
     ended = any(isinstance(item, GameEvents) and item.ended for item in output)
     path = Path(newest.path)
     played = 0 if framer.frame is None else framer.frame - timer_start(framer.first_frame) - FIRST_FRAME

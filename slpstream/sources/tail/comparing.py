@@ -25,30 +25,17 @@ class Comparisons:
         self._root = root
         self._table = table
         self._rewritable_bytes = rewritable_bytes
-        self._call = call
+        self.call = call
+        """The comparison in a thread. `reopen_changed` takes its result."""
         self._due_at: dict[TailedFile, float] = {}
         """When to compare each file."""
         self._touched: set[TailedFile] = set()
         """Files to compare a second time, since their status has changed. On a coarse clock, a change just after the
         first comparison would leave no trace."""
 
-    @property
-    def is_running(self) -> bool:
-        """Whether a comparison is running."""
-        return self._call.is_running
-
-    @property
-    def has_outcome(self) -> bool:
-        """Whether a comparison has ended and `reopen_changed` has work to do."""
-        return self._call.has_outcome
-
-    async def wait(self) -> None:
-        """Wait until no comparison is running."""
-        await self._call.wait()
-
     def deadline(self) -> float:
         """When the next comparison is due. Never, while one is running."""
-        return math.inf if self._call.is_running else min(self._due_at.values(), default=math.inf)
+        return math.inf if self.call.is_running else min(self._due_at.values(), default=math.inf)
 
     def add_released(self, file: TailedFile, now: float) -> None:
         """Schedule a file that was just released.
@@ -74,13 +61,13 @@ class Comparisons:
 
     def reopen_changed(self) -> None:
         """Have the file of the comparison that has ended opened again if it has changed."""
-        file, change = self._call.take()
+        file, change = self.call.take()
         if change is not Change.NONE:
             self._table.reopen(file, changed=change is Change.CONTENT)
 
     def start_next(self, now: float) -> None:
         """Start the next comparison if one is due and none is running."""
-        if not self._due_at or self._call.is_running:
+        if not self._due_at or self.call.is_running:
             return
         file = min(self._due_at, key=self._due_at.__getitem__)
         if self._due_at[file] > now:
@@ -98,5 +85,5 @@ class Comparisons:
         def compare() -> tuple[TailedFile, Change]:
             return file, change_of(path, os.path.realpath(root), rewritable_bytes, delivered)
 
-        if not self._call.start(compare):
+        if not self.call.start(compare):
             self._due_at[file] = now + COARSE_SECONDS

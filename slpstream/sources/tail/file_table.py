@@ -26,7 +26,7 @@ from slpstream.sources.tail.tailer import FileTail
 class ListedFile:
     """A file that is known and not open.
 
-    `delivered` is what was delivered of it before its release, or `None` if it was never read.
+    `delivered` describes the bytes that were delivered before its release. It is `None` if the file was never read.
     """
 
     __slots__ = ("delivered", "exhausted", "file", "stat", "version")
@@ -35,7 +35,7 @@ class ListedFile:
         self.file = file
         self.delivered = delivered
         self.exhausted = exhausted
-        """Growth alone is no reason to open it again."""
+        """Whether growth alone is ignored, so that the file is not opened again."""
         self.stat = FileStat(file.identity, file.size_bytes, file.mtime_ns)
         self.version = version
 
@@ -53,9 +53,9 @@ class FileTable:
         self.open: dict[FileTail, int] = {}
         """All open files in the order in which they were opened, each with the version that last confirmed its path."""
         self.arrivals: dict[str, Arrival] = {}
-        """Of those that were found together, the oldest comes first."""
+        """Files to open. The oldest of those that were found together comes first."""
         self.touched: dict[TailedFile, None] = {}
-        """Listed files with another status than before, which may have changed in place."""
+        """Listed files whose status has changed, and perhaps their bytes."""
         self.doubtful: set[str] = set()
         """Paths to examine: of files that are not open and were reported, or that are open and may be gone."""
         self._refused: dict[str, set[str]] = {}

@@ -78,7 +78,7 @@ class FolderTail:
         self._notifications = notifications
         self._events: deque[TailEvent] = deque()
         self._table = FileTable()
-        self._schedule = ReadSchedule(self._table, poll_seconds, read_bytes)
+        self._schedule = ReadSchedule(self._table.open, poll_seconds, read_bytes)
         look = None if is_finished is None else FirstLook(name, rewritable_bytes, is_finished)
         self._scans = Scans(
             TreeScanner(name, suffixes, idle_seconds, look, wall_clock, notifications),
@@ -110,7 +110,9 @@ class FolderTail:
             chunk_bytes=read_bytes,
             rewritable_bytes=rewritable_bytes,
         )
-        self._handover = GrowthHandover(self._table, self._schedule, self._reader, notifications, self._events)
+        self._handover = GrowthHandover(
+            self._table, self._schedule, self._reader.read_in_loop, notifications, self._events
+        )
         self._now = 0.0
         self._turn_began = 0.0
         self._settled = False
@@ -160,10 +162,10 @@ class FolderTail:
         self._events.clear()
         # The threads of a scan and of a comparison cannot be stopped. The wait for them is limited, because the folder
         # may be on a server that does not respond.
-        if self._scans.is_running or self._comparisons.is_running:
+        if self._scans.call.is_running or self._comparisons.call.is_running:
             with trio.move_on_after(_CLOSE_SECONDS, shield=True):
-                await self._scans.wait()
-                await self._comparisons.wait()
+                await self._scans.call.wait()
+                await self._comparisons.call.wait()
 
     def __aiter__(self) -> Self:
         return self
@@ -242,9 +244,9 @@ class FolderTail:
         self._schedule.schedule_next_part(now)
         arrivals = self._table.arrivals
         ready = (
-            self._scans.has_outcome
+            self._scans.call.has_outcome
             or self._scans.has_paths_to_examine
-            or self._comparisons.has_outcome
+            or self._comparisons.call.has_outcome
             or any(not arrival.finished for arrival in arrivals.values())
         )
         if ready or ((self._schedule.due or arrivals) and not self._schedule.is_paused(now)):
@@ -266,14 +268,15 @@ class FolderTail:
             # Without notifications, this is the only way to notice in time that a file has left its path.
             self._table.doubtful.update(self._table.active)
         self._scans.start(now)
-        if self._scans.has_outcome:
+        if self._scans.call.has_outcome:
             self._events.extend(await self._scans.apply(now))
         if self._scans.has_paths_to_examine:
             self._events.extend(await self._scans.examine(now))
-        await self._scans.check_folders(now)
+        if self._notifications.degraded is not None:
+            await self._scans.check_folders(now)
         if self._table.touched:
             self._events.extend(self._comparisons.add_touched(now))
-        if self._comparisons.has_outcome:
+        if self._comparisons.call.has_outcome:
             self._comparisons.reopen_changed()
         self._comparisons.start_next(now)
         if self._table.arrivals:

@@ -15,7 +15,6 @@ from outcome import Error, capture
 from slpstream.sources.tail.events import Grew, TailEvent
 from slpstream.sources.tail.file_table import FileTable
 from slpstream.sources.tail.notifications import Notifications
-from slpstream.sources.tail.reading import Reader
 from slpstream.sources.tail.schedule import ReadSchedule
 from slpstream.sources.tail.tailer import FileTail
 
@@ -27,13 +26,14 @@ class GrowthHandover:
         self,
         table: FileTable,
         schedule: ReadSchedule,
-        reader: Reader,
+        read: Callable[[FileTail, float], bool],
         notifications: Notifications,
         events: deque[TailEvent],
     ) -> None:
+        """`read` is `Reader.read_in_loop`; it adds its events to `events`."""
         self._table = table
         self._schedule = schedule
-        self._reader = reader
+        self._read = read
         self._notifications = notifications
         self._events = events
         self._take: Callable[[TailEvent], None] | None = None
@@ -78,7 +78,7 @@ class GrowthHandover:
         return outcome.value
 
     def _hand_over(self, tail: FileTail, take: Callable[[TailEvent], None]) -> bool:
-        if not self._reader.read_in_loop(tail, trio.current_time()):
+        if not self._read(tail, trio.current_time()):
             return False
         while self._events and isinstance(self._events[0], Grew):
             take(self._events.popleft())

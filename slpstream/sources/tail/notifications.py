@@ -1,4 +1,4 @@
-"""Notifications about one root: a bounded set of paths to look at before the next poll.
+"""Notifications about one root: a bounded set of paths to check before the next poll.
 
 A notification is never required. The reader also polls, so notifications may be late, duplicated, wrong or missing;
 they only reduce the delay.
@@ -16,8 +16,8 @@ from slpstream.sources.tail.changes import OpenFile
 from slpstream.sources.tail.timers import Timers
 
 Strategy: TypeAlias = Literal["inotify", "directory changes", "kqueue", "watchdog", "polling"]
-"""How changes are noticed: Linux, Windows, macOS, other systems, and where nothing is reported."""
-# Beyond this many paths, looking at the whole tree is cheaper.
+"""How changes are noticed: on Linux, Windows, macOS, other systems, and without any notifications."""
+# Beyond this many paths, scanning the whole tree is cheaper.
 _MAX_PATHS: Final = 4096
 
 
@@ -26,7 +26,7 @@ class Touched(NamedTuple):
 
     paths: set[str]
     rescan: bool
-    """Look at the whole tree: folders have come or gone, or there were too many paths."""
+    """Whether to scan the whole tree: folders were added or removed, or there were too many paths."""
 
 
 def _watch_nothing() -> None:
@@ -42,7 +42,7 @@ def _keep_no_folders(folders: Collection[str]) -> None:
 
 
 def _follow_no_file(file: OpenFile) -> None:
-    """Stands for `follow` and `unfollow` where growth needs nobody to follow it."""
+    """Stands for `follow` and `unfollow` where no reader follows growth."""
 
 
 class Notifications:
@@ -55,7 +55,7 @@ class Notifications:
     """
 
     def __init__(self, degraded: str | None, timers: Timers | None = None) -> None:
-        """`timers` keeps the timeouts of many waiters cheaply; without it each wait has a timeout of its own."""
+        """`timers` keeps the timeouts of many waiters cheaply. Without it each wait has a separate timeout."""
         self.degraded = degraded
         self.strategy: Strategy = "polling"
         """How changes are noticed while notifications work."""
@@ -97,7 +97,7 @@ class Notifications:
     async def wait(self, deadline: float, recompute: Callable[[], float] | None = None) -> None:
         """Wait until there is something to take, `wake` is called, or trio's clock reaches `deadline`.
 
-        At the deadline `recompute`, if given, is asked for it once more; it may have moved since.
+        At the deadline `recompute`, if given, is called for the current one, which may be later.
         """
         timers = self._timers  # `detach` may be called in a thread
         if self._paths or self._rescan:
@@ -140,7 +140,7 @@ class Notifications:
         return first
 
     def add_rescan(self) -> bool:
-        """Report that the whole tree must be looked at. May be called from any thread.
+        """Request a scan of the whole tree. May be called from any thread.
 
         Returns whether the caller must arrange for `wake` to be called.
         """
@@ -156,11 +156,11 @@ class Notifications:
         self.changed(path)
 
     def changed(self, path: str) -> None:
-        """Report that a file has come to this path or left it. Call it in the event loop."""
+        """Report that a file appeared under this path or left it. Call it in the event loop."""
         if self.add(path):
             self._wakeup.set()
 
     def tree_changed(self) -> None:
-        """Report that folders have come or gone, or that notifications were lost. Call it in the event loop."""
+        """Report that folders were added or removed, or that notifications were lost. Call it in the event loop."""
         self.add_rescan()
         self._wakeup.set()

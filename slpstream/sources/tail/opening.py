@@ -62,7 +62,7 @@ class Opener:
 
         def open_all() -> list[FileTail | Refusal | None]:
             real_root = os.path.realpath(root)
-            return [open_arrival(arrival, real_root, rewritable_bytes, is_finished) for arrival in arrivals]
+            return [open_arrival(arrival.path, real_root, rewritable_bytes, is_finished) for arrival in arrivals]
 
         events: list[TailEvent] = []
         for arrival, result in zip(arrivals, await self._threads.run(open_all), strict=True):

@@ -162,7 +162,7 @@ class Reader:
         tail.at_start = False
         if tail.given_up or tail.descriptor.is_unlinked(result.status):
             if self._table.active.get(tail.path) is tail:
-                self._table.doubtful.add(tail.path)  # lost once it is known what the path holds now
+                self._table.doubtful.add(tail.path)  # lost once the path has been examined
             elif self._table.is_taken(tail.path):
                 self._lose(tail, Replaced(tail.path, "another file has taken its name"))
             else:

@@ -46,7 +46,7 @@ class TreeScanner(NamedTuple):
 
     def scan(self, known: KnownFiles, *, judge_by_age: bool) -> Scan:
         """Scan the tree, watch the folders in it, and if asked to, find the files that are no longer being written."""
-        self.notifications.watch_root()  # before the scan, so that no name can come in between unnoticed
+        self.notifications.watch_root()  # before the scan, so that no name is missed in between
         result = scan_tree(self.root, self.suffixes, known, self.notifications.watch_folder)
         self.notifications.keep_folders(result.folders.keys())
         if not judge_by_age:
@@ -102,7 +102,7 @@ class Scans:
 
     def __init__(
         self,
-        scanner: TreeScanner,
+        tree: TreeScanner,
         table: FileTable,
         schedule: ReadSchedule,
         threads: Threads,
@@ -111,12 +111,13 @@ class Scans:
     ) -> None:
         self.searched = False
         """Whether the first scan is over."""
-        self._scanner = scanner
+        self._tree = tree
         self._table = table
         self._schedule = schedule
         self._threads = threads
         self._times = times
-        self._call = call
+        self.call = call
+        """The scan in a thread. `apply` takes its result."""
         self._version = 0
         self._root_identity: FileIdentity | None = None
         self._root_error: Refusal | None = None
@@ -137,29 +138,16 @@ class Scans:
         return None if self._root_error is None else f"the folder cannot be read: {self._root_error.reason}"
 
     @property
-    def is_running(self) -> bool:
-        """Whether a scan is running."""
-        return self._call.is_running
-
-    @property
-    def has_outcome(self) -> bool:
-        """Whether a scan has ended and `apply` has work to do."""
-        return self._call.has_outcome
-
-    @property
     def has_paths_to_examine(self) -> bool:
         """Whether `examine` has work to do. Before the first scan it has none, since the scan covers all paths."""
         return self.searched and bool(self._table.doubtful)
 
-    async def wait(self) -> None:
-        """Wait until no scan is running."""
-        await self._call.wait()
-
     def deadline(self, now: float) -> float:
         """When the next scan or the next check of the folders is due."""
-        if self._call.is_running:
+        if self.call.is_running:
             return self._times.while_scanning(now)
-        check_at = self._times.next_check if self._is_polling and self._folders else math.inf
+        is_polling = self._tree.notifications.degraded is not None
+        check_at = self._times.next_check if is_polling and self._folders else math.inf
         return min(self._times.next_scan, check_at)
 
     def scan_soon(self, now: float) -> None:
@@ -168,17 +156,17 @@ class Scans:
 
     def start(self, now: float) -> None:
         """Start a scan if one is due and none is running."""
-        if now < self._times.next_scan or self._call.is_running or self._call.has_outcome:
+        if now < self._times.next_scan or self.call.is_running or self.call.has_outcome:
             return
         self._times.begin(now)
         self._version = self._table.next_version()
-        scanner, known, judge_by_age = self._scanner, self._table.known_files(), self._judge_by_age
-        if not self._call.start(lambda: scanner.scan(known, judge_by_age=judge_by_age)):
+        tree, known, judge_by_age = self._tree, self._table.known_files(), self._judge_by_age
+        if not self.call.start(lambda: tree.scan(known, judge_by_age=judge_by_age)):
             self._times.next_scan = now + MISSING_SECONDS
 
     async def apply(self, now: float) -> list[TailEvent]:
         """Apply the scan that has ended to the table. Returns its `Scanned` and `Refused` events."""
-        scan, old_files = self._call.take()
+        scan, old_files = self.call.take()
         self._times.end(now)
         moved = self._root_identity is not None and scan.root != self._root_identity and scan.root_error is None
         if moved:
@@ -207,9 +195,9 @@ class Scans:
         return events
 
     async def examine(self, now: float) -> list[TailEvent]:
-        """Find out what the doubtful paths hold, and apply it to the table. Returns `Refused` events."""
+        """Examine the doubtful paths, and apply the findings to the table. Returns `Refused` events."""
         paths = frozenset(self._table.doubtful)
-        root = self._scanner.root
+        root = self._tree.root
         version = self._table.next_version()
         findings = await self._threads.run(lambda: examine_all(paths, root))
         others = self._table.other_paths(findings)
@@ -228,18 +216,14 @@ class Scans:
         return list(events)
 
     async def check_folders(self, now: float) -> None:
-        """Without notifications, request a scan if the modification time of a folder has changed."""
-        if not self._is_polling or now < self._times.next_check or self._call.is_running:
+        """Once a second, request a scan if the modification time of a folder has changed."""
+        if now < self._times.next_check or self.call.is_running:
             return
         folders = self._folders
         changed = await self._threads.run(lambda: folders_changed(folders))
         self._times.end_check(now)
         if changed:
             self.scan_soon(now)
-
-    @property
-    def _is_polling(self) -> bool:
-        return self._scanner.notifications.degraded is not None
 
     def _count_missed_scan(self, now: float) -> None:
         for tail in self._table.displaced():

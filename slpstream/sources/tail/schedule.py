@@ -8,9 +8,9 @@ game. A new game waits until the older ones have been read to their end.
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from typing import Final
 
-from slpstream.sources.tail.file_table import FileTable
 from slpstream.sources.tail.tailer import FileTail
 
 _MAX_PAUSE_SECONDS: Final = 0.02
@@ -21,7 +21,7 @@ _MAX_WAIT_CHUNKS: Final = 64
 class ReadSchedule:
     """The files that are due, in the order of their turns. Does no input or output."""
 
-    def __init__(self, table: FileTable, poll_seconds: float, chunk_bytes: int) -> None:
+    def __init__(self, open_files: Collection[FileTail], poll_seconds: float, chunk_bytes: int) -> None:
         self.due: dict[FileTail, bool] = {}
         """In the order of their turns. False: skip the read if the file's status is unchanged."""
         self.waiting_for: dict[FileTail, tuple[int, set[FileTail]]] = {}
@@ -31,7 +31,7 @@ class ReadSchedule:
         A setup finishes one game before it begins the next, and the games are delivered in that order. Files that
         arrived whole neither wait nor are waited for.
         """
-        self._table = table
+        self._open = open_files
         self._poll_seconds = poll_seconds
         self._chunk_bytes = chunk_bytes
         self._bytes_read = 0
@@ -52,7 +52,7 @@ class ReadSchedule:
     def admit(self, tail: FileTail) -> None:
         """Add a file that was just opened. Unless it was there at the start, it waits for the older games."""
         if not tail.at_start and not tail.file.arrived_whole:
-            older = {other for other in self._table.open if other is not tail and not other.file.arrived_whole}
+            older = {other for other in self._open if other is not tail and not other.file.arrived_whole}
             if older:
                 self.waiting_for[tail] = (self._bytes_read + _MAX_WAIT_CHUNKS * self._chunk_bytes, older)
                 self.due |= dict.fromkeys(older, True)
@@ -70,7 +70,7 @@ class ReadSchedule:
             return False
         self._next_tick = now + self._poll_seconds
         recent = now - self._poll_seconds / 2
-        for tail in self._table.open:
+        for tail in self._open:
             if tail.read_at <= recent:
                 self.check_soon(tail)
         return True
@@ -116,7 +116,7 @@ class ReadSchedule:
         if self._part_read_at is not None:
             self._next_part_at = now + min(now - self._part_read_at, _MAX_PAUSE_SECONDS)
             self._part_read_at = None
-            if all(tail.file.arrived_whole for tail in self._table.open):
+            if all(tail.file.arrived_whole for tail in self._open):
                 self._next_part_at = now
 
     def is_paused(self, now: float) -> bool:
@@ -126,9 +126,9 @@ class ReadSchedule:
     def deadline(self) -> float:
         """The time of the next tick or the next part that needs a read."""
         deadline = self._next_part_at if self.due else math.inf
-        if self._table.open:
+        if self._open:
             # Files that notifications report are read all the time, and need no wakeup for a tick.
-            read_at = min([tail.read_at for tail in self._table.open])
+            read_at = min([tail.read_at for tail in self._open])
             deadline = min(deadline, max(read_at + self._poll_seconds, self._next_tick))
         return deadline
 

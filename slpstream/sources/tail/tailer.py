@@ -1,8 +1,8 @@
-"""One open file, and how far it has been delivered.
+"""An open file and the position up to which it was delivered.
 
 Each read takes, in this order, the bytes after the delivered ones, the head, and the status, and only then compares
-them with what was delivered. Bytes written after a truncation are therefore never taken for growth: the head, which is
-read after them, has changed too.
+them with the delivered bytes. Bytes written after a truncation are therefore never mistaken for growth: the head, which
+is read after them, has changed too.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from typing import Final, TypeAlias
 from zlib import crc32
 
 from slpstream.model.errors import Replaced, Truncated, Unreadable, Vanished
-from slpstream.sources.tail.arrival import Arrival
 from slpstream.sources.tail.descriptor import Descriptor, ReadResult
 from slpstream.sources.tail.events import CaughtUp, Grew, Rewritten, TailedFile, TailEvent
 from slpstream.sources.tail.identity import Change, Delivered, Head, identity_of
@@ -77,13 +76,13 @@ class FileTail:
         self.offset = 0
         self.head = Head(rewritable_bytes)
         self._checksum = 0
-        """Of the delivered bytes after the header."""
+        """Checksum of the delivered bytes after the header."""
         self.has_unread_bytes = True
         self.read_at = -math.inf
         """The time of the last read."""
         self.at_start = False
         self.exhausted = False
-        """Nothing more can come of the file: reads take no further bytes, and only check that it is the same one."""
+        """Whether further bytes do not matter: reads skip them, and only check that it is the same file."""
         self.missed_scans = 0
         """The number of full scans in a row that have not found the file since it left its path."""
         self.descriptor = descriptor
@@ -92,7 +91,7 @@ class FileTail:
         self._last_status = (-1, -1)
         self._changed_at = 0.0
         self._complete_at = -math.inf
-        """When the file was last known to have no bytes that were not read."""
+        """The last time at which the file was known to have no unread bytes."""
 
     @property
     def given_up(self) -> bool:
@@ -133,7 +132,7 @@ class FileTail:
         self.missed_scans = 0
 
     def judge(self, head: bytes) -> None:
-        """Find out from the first bytes, once there are enough of them, whether the file has arrived whole."""
+        """Decide from the first bytes, once there are enough of them, whether the file has arrived whole."""
         if self._is_finished is not None and len(head) >= self.head.rewritable_bytes:
             self.file.arrived_whole = self._is_finished(self.file.path.name, head)
             self._is_finished = None
@@ -170,7 +169,7 @@ class FileTail:
         return self.descriptor.read(self.offset, 0 if self.exhausted else limit, self.head.limit)
 
     def apply(self, result: ReadResult, now: float) -> list[TailEvent]:
-        """Compare a read with what was delivered, and return the events that follow from it.
+        """Compare a read with the delivered bytes, and return the resulting events.
 
         Raises `Truncated` or `Replaced`; nothing of the read is delivered then.
         """
@@ -219,10 +218,10 @@ def source_error_of(error: OSError, path: str) -> Unreadable | Vanished:
 
 
 def open_arrival(
-    arrival: Arrival, real_root: str, rewritable_bytes: int, is_finished: IsFinished | None = None
+    path: str, real_root: str, rewritable_bytes: int, is_finished: IsFinished | None = None
 ) -> FileTail | Refusal | None:
     """Open a file that has arrived. Blocks. `None` when the file is gone."""
-    tail = open_file(arrival.path, real_root, rewritable_bytes, is_finished)
+    tail = open_file(path, real_root, rewritable_bytes, is_finished)
     if isinstance(tail, FileTail):
         tail.judge_early()
     return tail

@@ -1,5 +1,5 @@
-"""The parts of the tail on their own, in situations that the whole cannot easily be brought into: races, unusual file
-systems, waiting."""
+"""Single parts of the tail, in situations that are hard to reach with the whole: races, unusual file systems,
+waiting."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ def test_folder_that_contains_itself_is_scanned_once(tmp_path: Path, monkeypatch
 
 
 def test_folders_are_watched_before_their_names_are_listed(tmp_path: Path) -> None:
-    """A name that comes in between is either listed or reported."""
+    """A name that appears in between is either listed or reported."""
 
     def watch_folder(folder: str) -> None:
         if folder == str(tmp_path):
@@ -188,7 +188,7 @@ def test_folders_are_watched_before_their_names_are_listed(tmp_path: Path) -> No
     assert scan.findings.keys() == {str(tmp_path / "sub" / "a.slp")}
 
 
-def test_file_knows_when_it_did_not_have_its_newest_bytes(tmp_path: Path) -> None:
+def test_time_before_the_newest_bytes_is_known(tmp_path: Path) -> None:
     path = tmp_path / "a.slp"
     path.write_bytes(b"one")
     os.utime(path, (10, 10))

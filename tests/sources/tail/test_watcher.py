@@ -1,7 +1,7 @@
 """The watcher and the tail together, on the real clock, with real notifications and threads.
 
-Determinism: nothing is asserted about times, except that a generous deadline was met. Tests that prove notifications
-leave the poll and scan intervals so long that neither can have found the change.
+Determinism: nothing is asserted about times, except that a generous deadline was met. Tests of notifications use poll
+and scan intervals so long that neither can find the change.
 """
 
 from __future__ import annotations
@@ -72,12 +72,12 @@ def kqueue_readers(token: trio.lowlevel.TrioToken) -> Readers:
 
 
 def no_readers(token: trio.lowlevel.TrioToken) -> Readers:
-    """As on a system that has no inotify instances left: watchdog takes their place."""
+    """Simulates a system without free inotify instances: watchdog replaces them."""
     raise OSError(errno.EMFILE, "Too many open files")
 
 
 class Way(NamedTuple):
-    """How a tail learns of changes."""
+    """A way in which a tail learns of changes."""
 
     strategy: Strategy
     readers_of: ReadersOf = readers_of_platform
@@ -144,7 +144,7 @@ async def until(condition: Callable[[], object]) -> None:
 async def consuming(
     root: Path, notifications: Notifications, *, poll: float = NEVER, scan: float = NEVER, hands_over: bool = False
 ) -> AsyncIterator[Consumer]:
-    """A consumer that runs, and has already received `Settled`."""
+    """A running consumer that has already received `Settled`."""
     tail = FolderTail(
         root,
         suffixes=(".slp",),
@@ -173,7 +173,7 @@ async def following(root: Path, way: Way, **seconds: float) -> AsyncIterator[Con
 
 
 async def scan(notifications: Notifications, *folders: Path) -> None:
-    """Do with notifications what each scan does."""
+    """Use notifications as each scan does."""
 
     def watch() -> None:
         notifications.watch_root()
@@ -200,7 +200,7 @@ def watches() -> int:
 
 
 def reads_at_once(path: Path) -> bool:
-    """Whether the file system reads without waiting, as memory for files does not."""
+    """Whether the file system supports reads that do not wait; tmpfs does not."""
     with path.open("rb") as file:
         try:
             return os.preadv(file.fileno(), [bytearray(1)], 0, os.RWF_NOWAIT) >= 0
@@ -411,12 +411,12 @@ async def test_polling_alone_finds_everything(root: Path) -> None:
             await consumer.until(Lost)
 
 
-# What the system refuses, and gives again.
+# Resources that the system refuses and later grants.
 
 
 @contextmanager
 def refusing(owner: object, name: str, refuse: Callable[..., object]) -> Iterator[None]:
-    """While the block runs, a function raises or returns what `refuse` does, unless that is `None`."""
+    """While the block runs, a function raises or returns the result of `refuse`, unless that is `None`."""
     real = getattr(owner, name)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(owner, name, lambda *args, **options: refuse(*args) or real(*args, **options))
@@ -480,7 +480,7 @@ async def test_polling_until_there_are_notifications_again(
 
 
 @on_linux
-async def test_threads_are_left_for_other_work_than_watching(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_watching_leaves_threads_for_other_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With hundreds of subfolders as stations and a limit of tasks (systemd, `TasksMax`)."""
     monkeypatch.setattr(watcher_module, "SPARE_THREADS", 3)
     scheduled: list[BaseObserver] = []
@@ -543,7 +543,7 @@ async def test_runtime_errors_of_the_work_itself_are_raised() -> None:
 
 
 @on_linux
-async def test_notifications_come_from_inotify_once_an_instance_is_left(root: Path) -> None:
+async def test_inotify_is_used_once_an_instance_is_free(root: Path) -> None:
     is_left = False
     scheduled: list[BaseObserver] = []
 
@@ -652,7 +652,7 @@ async def test_watching_many_folders_again_takes_linear_time(tmp_path: Path) -> 
 
 
 @on_linux
-async def test_inotify_reports_overflow_to_everybody(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_inotify_reports_overflow_to_all_listeners(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     inotify = InotifyReader()
     listeners = [Notifications(None), Notifications(None)]
     for notifications in listeners:
@@ -675,7 +675,7 @@ async def test_inotify_reports_overflow_to_everybody(root: Path, monkeypatch: py
 
 @on_windows
 @pytest.mark.parametrize("has_run", [True, False])
-async def test_a_scan_that_is_late_finds_the_reader_of_changes_stopped(root: Path, has_run: bool) -> None:
+async def test_late_scan_finds_the_reader_stopped(root: Path, has_run: bool) -> None:
     """It falls between the end of `run` and `close`, or waits for a `run` that never comes."""
     directory_changes = importlib.import_module("slpstream.sources.tail.directory_changes")
     reader = directory_changes.DirectoryChangesReader(trio.lowlevel.current_trio_token())
@@ -702,7 +702,7 @@ async def test_a_scan_that_is_late_finds_the_reader_of_changes_stopped(root: Pat
 # The end.
 
 
-async def test_tail_goes_on_by_polling_after_the_watcher_ends(root: Path) -> None:
+async def test_tail_polls_after_the_watcher_ends(root: Path) -> None:
     """Notifications are never required."""
     watcher = Watcher()
     await watcher.__aenter__()

@@ -14,8 +14,8 @@ number of unfinished connections is kept.
 A connection accepts only the packets of a spectator: those of one datagram, in order. It buffers none of them.
 
 This is our own code because a server on the binding of the original (PyPI `pyenet-vladfi`) would trust addresses, must
-be polled all the time, and cannot set the limits for received packets, 32 MiB for each connection. For our own
-connections to Dolphin, which begin on this side, the binding is good enough.
+be polled all the time, and cannot set the limits for received packets, 32 MiB for each connection. For our connections
+to Dolphin, which begin on this side, the binding is sufficient.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from slpstream.sources.console.spectators.transmission import (
 MAX_DATAGRAM_BYTES = 4096
 """The largest datagram of ENet."""
 MAX_QUEUED_BYTES = 64 * 1024
-"""A connection with this much to send should get no more, see `Drained`."""
+"""A connection with this many unacknowledged bytes should get no more until `Drained`."""
 MAX_UNFINISHED = 64
 """Limit for connections that are not established yet."""
 UNFINISHED_SECONDS = 5.0
@@ -75,7 +75,7 @@ _MAX_COMMANDS = 32
 """Limit for the commands of a datagram, as in the original."""
 
 _MAX_ACKNOWLEDGEMENTS = 256
-"""Limit for those that wait to be sent. Without one that is dropped, the client sends its command again."""
+"""Limit for acknowledgements that wait to be sent. If one is dropped, the client repeats its command."""
 
 _HEADER = struct.Struct(">HH")
 _COMMAND = struct.Struct(">BBH")
@@ -85,7 +85,8 @@ _VERIFY_BODY = struct.Struct(">HBBIIIIIIII4s")
 _FRAGMENT = struct.Struct(">BBHHHIIII")
 
 _MIN_MTU, _MAX_MTU = 576, 1392
-"""Of datagrams that are sent. The upper one is the default of the original, and fits into an Ethernet frame."""
+"""Limits for the size of datagrams that are sent. The upper one is the default of the original, and fits into an
+Ethernet frame."""
 _PING_SECONDS = 1.0
 
 Address: TypeAlias = tuple[str, int]
@@ -112,7 +113,7 @@ class Drained(Struct, frozen=True):
 
 
 class Disconnected(Struct, frozen=True):
-    """A connection has ended, and the reason. Connections that the server itself ends are not reported."""
+    """A connection has ended, for this reason. Connections that the server itself ends are not reported."""
 
     peer: Peer
     reason: str
@@ -326,7 +327,7 @@ class EnetServer:
     def _establish(self, peer: Peer, datagram: bytes, at: int, now: float, events: list[Event]) -> bool:
         """Whether a datagram proves that its sender has received our answer."""
         if not any(datagram[start:end] == peer._proof for _, start, end in _commands(datagram, at)):
-            # The client believes that it is connected, so that its acknowledgement was lost.
+            # The client believes that it is connected, so its acknowledgement was lost.
             self._reply(peer._verification, peer.address)
             return False
         del self._unfinished[peer._id]
@@ -349,7 +350,7 @@ class EnetServer:
     def _command(
         self, peer: Peer, number: int, command: bytes, sent_clock: int | None, now: float, events: list[Event]
     ) -> bool:
-        """Obey a command. Returns whether those after it are read."""
+        """Execute a command. Returns whether to read those after it."""
         flags, channel, sequence = _COMMAND.unpack_from(command)
         if number == _ACKNOWLEDGE:
             _, _, _, sequence, their_clock = _ACKNOWLEDGEMENT.unpack(command)
@@ -385,7 +386,7 @@ class EnetServer:
         return True
 
     def poll(self, now: float) -> tuple[list[Datagram], list[Event]]:
-        """All datagrams that may be sent now, a bounded number, and connections that have ended by time."""
+        """The datagrams to send now, a bounded number, and the connections that have timed out."""
         events: list[Event] = []
         datagrams, self._replies = self._replies, []
         for peer in self.peers:
@@ -399,11 +400,11 @@ class EnetServer:
         return datagrams, events
 
     def deadline(self) -> float | None:
-        """When `poll` must be called at the latest, if nothing else happens. `None` without connections."""
+        """The latest time for the next call of `poll`, if nothing else happens. `None` without connections."""
         return min((peer._deadline() for peer in self._peers.values()), default=None)
 
     def disconnect(self, peer: Peer) -> None:
-        """End a connection. Its client is told once, by the next `poll`."""
+        """End a connection. The next `poll` notifies its client, once."""
         if peer._state is not _State.CLOSED:
             command = _COMMAND.pack(_DISCONNECT | _UNSEQUENCED_FLAG, _CONNECTION_CHANNEL, 0) + bytes(4)
             self._replies.append((peer._header(0) + command, peer.address))
@@ -438,7 +439,7 @@ def _commands(datagram: bytes, at: int) -> Iterator[tuple[int, int, int]]:
 
 
 def _read_connect(datagram: bytes, at: int) -> _Connect | None:
-    """The request to connect at the start of a datagram; `None` if there is none."""
+    """The request to connect at the start of a datagram, or `None`."""
     number, start, end = next(_commands(datagram, at), (0, 0, 0))
     if number != _CONNECT:
         return None

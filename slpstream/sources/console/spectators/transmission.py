@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 DEAD_SECONDS = 30.0
-"""A client that acknowledges nothing, or sends nothing, for this long is gone."""
+"""A client that acknowledges nothing, or sends nothing, for this long counts as gone."""
 
 MIN_WINDOW_BYTES, MAX_WINDOW_BYTES = 4096, 65536
 _FIRST_WINDOW_BYTES = 16 * 1024
@@ -17,12 +17,12 @@ _BANDWIDTH_PER_WINDOW = 65536
 _MAX_UNACKNOWLEDGED = 1024
 _MAX_SPAN = 2048
 """Limit for the difference of numbers between the oldest command without an acknowledgement and the newest. A receiver
-tells a repeated command from a new one by its number alone, if they are not further apart than 28,672."""
+distinguishes a repeated command from a new one by its number alone, if they are at most 28,672 apart."""
 _FIRST_TIMEOUT_SECONDS = 0.5
 _MIN_TIMEOUT_SECONDS, _MAX_TIMEOUT_SECONDS = 0.2, 4.0
 _MAX_PAUSE_SECONDS = 1.0
-"""The pause before each further sending is twice the last one, up to this. Longer ones would leave too few of them in
-`DEAD_SECONDS` for a network that loses a third of all datagrams."""
+"""Limit for the timeout of a retransmission, which doubles each time. Longer ones would leave too few retransmissions
+in `DEAD_SECONDS` for a network that loses a third of all datagrams."""
 
 
 class SentCommand(Struct):
