@@ -29,29 +29,27 @@ class Touched(NamedTuple):
     """Whether to scan the whole tree: folders were added or removed, or there were too many paths."""
 
 
-def _watch_nothing() -> None:
-    """Stands for `watch_root` while there is no watcher."""
+class Connection(NamedTuple):
+    """The functions of a watcher for one listener."""
 
-
-def _watch_no_folder(folder: str) -> None:
-    """Stands for `watch_folder` while there is no watcher."""
-
-
-def _keep_no_folders(folders: Collection[str]) -> None:
-    """Stands for `keep_folders` while there is no watcher."""
-
-
-def _follow_no_file(file: OpenFile) -> None:
-    """Stands for `follow` and `unfollow` where no reader follows growth."""
+    watch_root: Callable[[], None]
+    """Make sure that the root is being watched. Blocks."""
+    watch_folder: Callable[[str], None]
+    """Watch a folder. Blocks."""
+    keep_folders: Callable[[Collection[str]], None]
+    """Stop watching all folders except these. Blocks."""
+    follow: Callable[[OpenFile], None]
+    """Report growth of an open file. Call it in the event loop."""
+    unfollow: Callable[[OpenFile], None]
+    """Stop reporting growth of a file that is about to be closed. Call it in the event loop."""
 
 
 class Notifications:
     """The notifications about one root. Without a watcher it is only a timer.
 
     `degraded` is the reason why only polling finds changes, or `None` while notifications work. Every scan calls
-    `watch_root`, which makes sure that the root is being watched, then `watch_folder` for each folder before it lists
-    the names in it, and in the end `keep_folders` with all folders that it has found. All three block; call them in a
-    thread.
+    `connection.watch_root`, then `watch_folder` for each folder before it lists the names in it, and finally
+    `keep_folders` with all folders that it has found.
     """
 
     def __init__(self, degraded: str | None, timers: Timers | None = None) -> None:
@@ -64,12 +62,8 @@ class Notifications:
         """Reads a file as soon as its growth is reported, and returns whether it did. Called in the event loop; this
         saves a task switch for every frame."""
         self._recompute: Callable[[], float] | None = None
-        self.watch_root: Callable[[], None] = _watch_nothing
-        self.watch_folder: Callable[[str], None] = _watch_no_folder
-        self.keep_folders: Callable[[Collection[str]], None] = _keep_no_folders
-        self.follow: Callable[[OpenFile], None] = _follow_no_file
-        """Called in the event loop with each file that is opened; `unfollow` with each before it is closed."""
-        self.unfollow: Callable[[OpenFile], None] = _follow_no_file
+        self.connection: Connection | None = None
+        """The connection to a watcher, if there is one."""
         self._lock = threading.Lock()
         self._paths: set[str] = set()
         self._rescan = False
@@ -77,8 +71,7 @@ class Notifications:
 
     def detach(self) -> None:
         """Cut the connection to the watcher; only a timer remains."""
-        self.watch_root, self.watch_folder, self.keep_folders = _watch_nothing, _watch_no_folder, _keep_no_folders
-        self.follow = self.unfollow = _follow_no_file
+        self.connection = None
         self._timers = None
         self.read_now = None
 

@@ -78,7 +78,9 @@ class Opener:
                 events += table.refuse({arrival.path: result})
             elif result is not None:
                 if self._is_worth_following(arrival, result) and table.activate(result):
-                    self._notifications.follow(result)
+                    connection = self._notifications.connection
+                    if connection is not None:
+                        connection.follow(result)
                     result.at_start = arrival.at_start
                     events.append(Opened(result.file, arrival.existed, arrival.changed))
                     self._schedule.admit(result)

@@ -72,7 +72,9 @@ class Reader:
 
     def drop(self, tail: FileTail) -> None:
         """Stop following a file and close it."""
-        self._notifications.unfollow(tail)
+        connection = self._notifications.connection
+        if connection is not None:
+            connection.unfollow(tail)
         self._table.deactivate(tail)
         self._schedule.remove(tail)
         if self._in_thread:

@@ -46,9 +46,14 @@ class TreeScanner(NamedTuple):
 
     def scan(self, known: KnownFiles, *, judge_by_age: bool) -> Scan:
         """Scan the tree, watch the folders in it, and if asked to, find the files that are no longer being written."""
-        self.notifications.watch_root()  # before the scan, so that no name is missed in between
-        result = scan_tree(self.root, self.suffixes, known, self.notifications.watch_folder)
-        self.notifications.keep_folders(result.folders.keys())
+        connection = self.notifications.connection
+        if connection is None:
+            result = scan_tree(self.root, self.suffixes, known)
+        else:
+            connection.watch_root()  # before the scan, so that no name is missed in between
+            result = scan_tree(self.root, self.suffixes, known, connection.watch_folder)
+            if self.notifications.connection is connection:  # the watcher has not ended in the meantime
+                connection.keep_folders(result.folders.keys())
         if not judge_by_age:
             return result, frozenset()
         return result, files_at_rest(result.findings, self.wall_clock(), self.idle_seconds, self.first_look)

@@ -48,7 +48,7 @@ from slpstream.sources.tail.changes import ChangeReader, GrowthReader, OpenFile
 from slpstream.sources.tail.identity import FileIdentity, identity_of
 from slpstream.sources.tail.inotify import InotifyReader
 from slpstream.sources.tail.kqueue import KqueueReader
-from slpstream.sources.tail.notifications import Notifications, Strategy
+from slpstream.sources.tail.notifications import Connection, Notifications, Strategy
 from slpstream.sources.tail.scan import GONE
 from slpstream.sources.tail.size_polling import SizePolling
 from slpstream.sources.tail.timers import Timers
@@ -121,7 +121,7 @@ class Watcher:
     def watch(self, root: Path) -> Notifications:
         """Notifications about everything below a folder, which need not exist yet.
 
-        Watching begins when `Notifications.watch_root` is first called.
+        Watching begins with the first call of `Connection.watch_root`.
         """
         if self._polling_only or self._token is None:
             return Notifications("polling was asked for")
@@ -285,11 +285,13 @@ class _WatchedRoot(FileSystemEventHandler):
     def add_listener(self) -> Notifications:
         """Notifications for one more listener."""
         notifications = Notifications(self._system.trouble or _NOT_YET, self._timers)
-        notifications.watch_root = partial(self.watch_root, notifications)
-        notifications.watch_folder = partial(self._watch_folder, notifications)
-        notifications.keep_folders = partial(self._keep_folders, notifications)
-        notifications.follow = partial(self._system.follow, notifications)
-        notifications.unfollow = self._system.unfollow
+        notifications.connection = Connection(
+            watch_root=partial(self.watch_root, notifications),
+            watch_folder=partial(self._watch_folder, notifications),
+            keep_folders=partial(self._keep_folders, notifications),
+            follow=partial(self._system.follow, notifications),
+            unfollow=self._system.unfollow,
+        )
         self._listeners += (notifications,)
         return notifications
 

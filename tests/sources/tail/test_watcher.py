@@ -44,7 +44,7 @@ from slpstream.sources.tail import watcher as watcher_module
 from slpstream.sources.tail.changes import ChangeReader, GrowthReader
 from slpstream.sources.tail.inotify import InotifyReader
 from slpstream.sources.tail.kqueue import KqueueReader
-from slpstream.sources.tail.notifications import Strategy
+from slpstream.sources.tail.notifications import Connection, Strategy
 from slpstream.sources.tail.threads import TrioThreads
 from slpstream.sources.tail.watcher import ReadersOf, readers_of_platform
 from tests.sources.tail.driver import REWRITABLE, append
@@ -172,14 +172,22 @@ async def following(root: Path, way: Way, **seconds: float) -> AsyncIterator[Con
         yield consumer
 
 
+def connection_of(notifications: Notifications) -> Connection:
+    assert notifications.connection is not None
+    return notifications.connection
+
+
 async def scan(notifications: Notifications, *folders: Path) -> None:
     """Use notifications as each scan does."""
 
     def watch() -> None:
-        notifications.watch_root()
+        connection = notifications.connection
+        if connection is None:
+            return
+        connection.watch_root()
         for path in map(str, folders):
-            notifications.watch_folder(path)
-        notifications.keep_folders(list(map(str, folders)))
+            connection.watch_folder(path)
+        connection.keep_folders(list(map(str, folders)))
 
     await trio.to_thread.run_sync(watch)
 
@@ -321,10 +329,11 @@ async def test_root_created_during_a_scan_is_watched(tmp_path: Path, way: Way) -
     root = tmp_path / "root"
     async with Watcher(readers_of=way.readers_of) as watcher:
         notifications = watcher.watch(root)
-        await trio.to_thread.run_sync(notifications.watch_root)
+        connection = connection_of(notifications)
+        await trio.to_thread.run_sync(connection.watch_root)
         root.mkdir()
-        await trio.to_thread.run_sync(notifications.watch_folder, str(root))
-        await trio.to_thread.run_sync(notifications.keep_folders, [str(root)])
+        await trio.to_thread.run_sync(connection.watch_folder, str(root))
+        await trio.to_thread.run_sync(connection.keep_folders, [str(root)])
         assert notifications.degraded is None
         append(root / "a.slp", b"one")
         await until(lambda: str(root / "a.slp") in notifications.take().paths)
@@ -498,13 +507,13 @@ async def test_watching_leaves_threads_for_other_work(tmp_path: Path, monkeypatc
                 listeners.append(watcher.watch(tmp_path / str(number)))
             for _ in range(2):  # at the second scan, no watch is tried again
                 for notifications in listeners:
-                    await trio.to_thread.run_sync(notifications.watch_root)
+                    await trio.to_thread.run_sync(connection_of(notifications).watch_root)
                 working = [notifications.degraded is None for notifications in listeners]
                 assert working == [True] * 3 + [False] * 6
                 assert "threads" in (listeners[-1].degraded or "")
                 assert len(scheduled[0].emitters) == 3
             await trio.to_thread.run_sync(watcher.unwatch, listeners[0])
-            await trio.to_thread.run_sync(listeners[8].watch_root)
+            await trio.to_thread.run_sync(connection_of(listeners[8]).watch_root)
             assert "can't start" in (listeners[8].degraded or ""), "there is room for one, and the limit still holds"
 
 
