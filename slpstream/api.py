@@ -521,7 +521,8 @@ def _followed(path: Path) -> Path:
 
 async def _decoded(file: Path, format_: Format, decoder: _Decoder[Output_co]) -> AsyncGenerator[Output_co, None]:
     """Feed a growing file to a reader or pipeline and yield the results, until further bytes cannot change the log."""
-    from slpstream.sources.tail import Grew, Rewritten, tail_of_file  # noqa: PLC0415 -- slow, because it loads trio
+    from slpstream.sources.tail import Grew, Rewritten  # noqa: PLC0415 -- slow, because it loads trio
+    from slpstream.sources.tail.one_file import tail_of_file  # noqa: PLC0415 -- the same
 
     async with tail_of_file(
         file, rewritable_bytes=format_.rewritable_bytes, poll_seconds=_FOLLOW_POLL_SECONDS

@@ -89,7 +89,7 @@ async def test_station_is_starting_while_its_folder_is_searched_for_the_first_ti
         may_scan.wait(TIMEOUT_SECONDS)
         return scan_tree(*arguments, **options)
 
-    monkeypatch.setattr("slpstream.sources.tail.folder.scan_tree", slow_scan)
+    monkeypatch.setattr("slpstream.sources.tail.scanning.scan_tree", slow_scan)
     station = new_station(tmp_path)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(station.run)

@@ -215,7 +215,7 @@ class LogReader:
         )
         deadline = time.monotonic() + seconds
         try:
-            with connect(url, max_size=None, open_timeout=10, close_timeout=_CLOSE_SECONDS) as socket:
+            with connect(url, max_size=None, open_timeout=DEADLINE_SECONDS, close_timeout=_CLOSE_SECONDS) as socket:
                 while not until(self):
                     self._take(socket.recv(timeout=max(0.01, deadline - time.monotonic()), decode=False))
                 return True

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from slpstream.simulate.bundled import bundled_match
+from slpstream.store import FILE_NAME
 from tests.daemons.demo import demo
 from tests.daemons.process import DaemonProcess, running
 from tests.parts.obs import real_obs
@@ -91,6 +94,13 @@ def until_shown(daemon: DaemonProcess, obs: RealObs, *scenes: str) -> None:
     assert obs.recorded == list(scenes), daemon.lines[-5:]
 
 
+def remembered(state: Path) -> str:
+    """What the daemon has stored about its requests to OBS."""
+    with closing(sqlite3.connect(state / FILE_NAME)) as index:
+        rows: list[tuple[str]] = index.execute("SELECT value FROM remembered WHERE key = 'obs'").fetchall()
+    return rows[0][0] if rows else ""
+
+
 def replays(obs: RealObs) -> int:
     return len(list((obs.home / "videos").glob("Replay*")))
 
@@ -130,6 +140,8 @@ def test_scenes_text_and_replay_buffer_follow_a_set_of_three_games(obs: RealObs,
 
         station.begin()
         until_shown(daemon, obs, "Game")
+        # What the daemon has not remembered yet when it is killed, it cannot know.
+        daemon.until(lambda: daemon.get("/v1/games")["games"][0]["gameId"] in remembered(state), 60)
         daemon.kill()
     station.end()  # while the daemon is away
     with running(arguments=("--config", str(config)), state=state) as daemon:
