@@ -43,7 +43,7 @@ class Reader(Protocol):
         """Whether `more` has further events to return."""
 
     def more(self, max_frames: int) -> list[Event]:
-        """Return the events of at most `max_frames` further frames. Only formats that expand frames on demand have any."""
+        """Return the events of at most `max_frames` further frames. For formats that expand frames on demand."""
 
     def take_command_counts(self) -> dict[str, int]:
         """Return the number of events of each command that were read since the last call."""
@@ -171,7 +171,7 @@ class Format(NamedTuple):
     codes: ReadCodes | None = None
     """Reads the codes that were loaded into the game."""
     setup: DescribeSetup | None = None
-    """Describes the setup (the machine and its rules), which `slpstream` compares between games. Without it, the setups
+    """Describes the setup (the machine and its rules), which is compared between games. Without it, the setups
     of the format's games are not compared."""
     names: Path | None = None
     """Folder with the format's tables of names (`slpstream.formats.name_tables`). Its JSON files are served to pages as
@@ -185,8 +185,8 @@ class Format(NamedTuple):
     replay has no field are ignored. Raises `FormatError` for a replay that cannot be edited. Without it, copies of
     the format's replays are unchanged."""
     is_fallback: bool = False
-    """Whether the format reads the files that no format recognises, and so reports the error. One built-in format is the
-    fallback."""
+    """Whether the format's reader reports the error in files that no format recognises. Only one built-in format has
+    this."""
 
     def new_reader(self, name: str = "", *, strict: bool = False, personal: bool = False) -> Reader:
         """Return a reader for a file of this name."""

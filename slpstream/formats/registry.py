@@ -1,7 +1,7 @@
 """The registry of formats: picks the format of a file by its name and first bytes, and of a game by the format's name.
 
-A folder of this package with a `format.py` is a built-in format: the registry finds it there, imports it when it is first
-needed, and uses its `FORMAT`. Installed packages add others through the entry-point group `slpstream.formats`
+A folder of this package with a `format.py` is a built-in format. The registry imports it when formats are first needed,
+and uses its `FORMAT`. Installed packages add others through the entry-point group `slpstream.formats`
 (`docs/howto/add_a_format.md`). No module above `formats` and `stats` knows a format by name.
 """
 
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import os
 import pkgutil
 from collections.abc import Iterator, Mapping
 from importlib import import_module
@@ -53,7 +52,7 @@ def formats() -> tuple[Format, ...]:
 def _built_in() -> Iterator[Format]:
     """The formats of this package, in any order. Only the packages of formats are imported."""
     for module in pkgutil.iter_modules(package.__path__):
-        folders = [os.path.join(folder, module.name) for folder in package.__path__]
+        folders = [str(Path(folder, module.name)) for folder in package.__path__]
         if module.ispkg and any(inner.name == "format" for inner in pkgutil.iter_modules(folders)):
             format_: Format = import_module(f"{package.__name__}.{module.name}.format").FORMAT
             yield format_
@@ -135,8 +134,8 @@ def describe_setup(
 ) -> RevealedSetup:
     """The setup that a game reveals, from its settings as plain JSON values, its codes and its metadata.
 
-    The setup is incomparable, with the reason, when the format describes no setups, is not installed, or does not understand the
-    settings.
+    The setup is incomparable, with the reason, when the format describes no setups, is not installed, or does not
+    understand the settings.
     """
     format_ = format_called(format_name)
     if format_ is None or format_.setup is None:
