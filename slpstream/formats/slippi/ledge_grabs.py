@@ -16,8 +16,8 @@ from msgspec import UNSET
 
 from slpstream.formats.slippi.commands import LEDGE_CATCH
 from slpstream.formats.slippi.final_frames import FinalFrames
+from slpstream.formats.slippi.frame_decoder import PackedFrame
 from slpstream.formats.slippi.game_start import MAJOR_SCENE_ONLINE, Settings
-from slpstream.formats.slippi.packed_frame import PackedFrame
 from slpstream.model.events import Event
 
 MAX_LEDGE_GRABS = 45

@@ -53,7 +53,7 @@ def read_preview(head: bytes, tail: bytes, tail_offset: int) -> Preview | None:
     if last_at is None:
         return None
     first = _first_number(head, at, payloads.widths)
-    reader = reader.behind_frames(tail_offset + last_at, FramesBefore(FIRST_FRAME if first is None else first))
+    reader = reader.resumed_after_frames(tail_offset + last_at, FramesBefore(FIRST_FRAME if first is None else first))
     events = [*reader.feed(tail[last_at:]), *reader.finish()]
     end, metadata = first_of(GameEnd, events), first_of(Metadata, events)
     frames = [event for event in events if isinstance(event, Frame)]

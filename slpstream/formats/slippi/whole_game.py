@@ -15,7 +15,7 @@ import numpy as np
 from msgspec import UNSET
 
 from slpstream.formats.slippi import container
-from slpstream.formats.slippi.assembler import MAX_REPEATS, FramesBefore
+from slpstream.formats.slippi.assembler import FramesBefore
 from slpstream.formats.slippi.commands import (
     EVENT_PAYLOADS,
     GAME_END,
@@ -25,6 +25,7 @@ from slpstream.formats.slippi.commands import (
 )
 from slpstream.formats.slippi.frame_entry import FrameEntry, PlayerFrame
 from slpstream.formats.slippi.frame_index import frame_index
+from slpstream.formats.slippi.frame_numbers import MAX_REPEATS
 from slpstream.formats.slippi.frames import Frames
 from slpstream.formats.slippi.framing import EventPayloads, read_event_payloads, width_of_event_payloads
 from slpstream.formats.slippi.game_start import MAJOR_SCENE_ONLINE, size_at
@@ -153,7 +154,7 @@ class WholeGame:
             reader = head.reader.copy()
             return [*head.events, *reader.feed(self.data[head.at :]), *reader.finish()]
         stop = self.index.stop
-        reader = head.reader.behind_frames(stop, self._frames_before(), self._ledge_grabs)
+        reader = head.reader.resumed_after_frames(stop, self._frames_before(), self._ledge_grabs)
         return [*reader.feed(self.data[stop:]), *reader.finish()]
 
     def _ledge_grabs(self) -> dict[int, int]:

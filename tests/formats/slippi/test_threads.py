@@ -14,7 +14,7 @@ import pytest
 from slpstream.formats.kernel import kernel
 from slpstream.formats.slippi import frame_decoder
 from slpstream.formats.slippi.commands import ITEM_UPDATE, WHISPY
-from slpstream.formats.slippi.packed_frame import PackedFrame
+from slpstream.formats.slippi.frame_decoder import PackedFrame
 from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.model.events import Event, Frame
 from tests.formats.slippi.built import Built
