@@ -62,10 +62,6 @@ class OpenFrame:
         twin.stage_events = list(self.stage_events)
         return twin
 
-    def characters(self, *, followers: bool) -> dict[int, PlayerFrame]:
-        """The players or the followers of the frame, by player index."""
-        return self.followers if followers else self.players
-
 
 class Assembler:
     """Assembles decoded events into frames.
@@ -132,9 +128,9 @@ class Assembler:
                 self._await(event)
                 return
             frame = self._open(event.frame, end, out)
-        elif event.player_index in frame.characters(followers=event.is_follower):
+        elif event.player_index in (frame.followers if event.is_follower else frame.players):
             frame = self._open(event.frame, end, out)
-        frame.characters(followers=event.is_follower)[event.player_index] = PlayerFrame(event)
+        (frame.followers if event.is_follower else frame.players)[event.player_index] = PlayerFrame(event)
         frame.without_post += 1
 
     def post_frame(self, event: Any, end: int, out: list[Event]) -> None:
@@ -145,7 +141,7 @@ class Assembler:
                 self._await(event)
                 return
             frame = self._open(event.frame, end, out)
-        characters = frame.characters(followers=event.is_follower)
+        characters = frame.followers if event.is_follower else frame.players
         player = characters.get(event.player_index)
         if player is None:
             characters[event.player_index] = PlayerFrame(UNSET, event)

@@ -178,7 +178,7 @@ class SlippiReader:
             work(out)
         except FormatError as error:
             self._fail(error, out)
-        if self._game is not None:
+        if out and self._game is not None:
             self._game.settle(out)
         return out
 
