@@ -237,7 +237,7 @@ def _filled(
     address, owner = plan.fill(data, groups, selection)
     # Not `__arrow_c_array__`, because making a schema of 60 columns from a capsule takes longer than a small table.
     batch = pa.RecordBatch._import_from_c(address, schema)
-    del owner  # It frees what was not imported.
+    del owner  # It frees the memory that was not imported.
     return pa.Table.from_batches([batch], schema=schema)
 
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Self
 
 from msgspec import UNSET
 
-from slpstream.formats.slippi.commands import MAX_THINGS, STAGE_EVENT_KINDS
+from slpstream.formats.slippi.commands import MAX_REPEATED_EVENTS, STAGE_EVENT_KINDS
 from slpstream.formats.slippi.diagnostics import DiagnosticLimiter
 from slpstream.formats.slippi.finality import Finality, FinalityRule
 from slpstream.formats.slippi.frame_decoder import FrameDecoder, PackedFrame
@@ -264,10 +264,11 @@ class Assembler:
         return True
 
     def _has_room(self, repeated: list[Any], end: int, out: list[Event]) -> bool:
-        if len(repeated) < MAX_THINGS:
+        if len(repeated) < MAX_REPEATED_EVENTS:
             return True
         number = None if self.open is None else self.open.number
-        self._diagnose("crowded_frame", f"frame {number} has more than {MAX_THINGS} items or stage events", end, out)
+        message = f"frame {number} has more than {MAX_REPEATED_EVENTS} items or stage events"
+        self._diagnose("crowded_frame", message, end, out)
         return False
 
     def _close(self, frame: OpenFrame, end: int, out: list[Event]) -> None:

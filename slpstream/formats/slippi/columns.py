@@ -223,7 +223,7 @@ class Character:
         return f"<{'follower' if self.is_follower else 'player'} {self.player_index}, {len(self.post)} frames>"
 
 
-class ThingColumns(EventColumns):
+class RepeatedEventColumns(EventColumns):
     """Events that a frame can have any number of: those of frame i are rows `firsts[i]` to `firsts[i + 1]`."""
 
     def __init__(self, data: bytes, layout: Layout | None, offsets: Offsets, firsts: Offsets) -> None:
@@ -353,15 +353,15 @@ class FrameColumns:
         return self.event(Slot(FRAME_BOOKEND.command))
 
     @cached_property
-    def items(self) -> ThingColumns:
+    def items(self) -> RepeatedEventColumns:
         """Item Updates, since 3.0.0."""
-        return self._things(ITEM_UPDATE)
+        return self._repeated_events(ITEM_UPDATE)
 
     @cached_property
-    def stage_events(self) -> dict[str, ThingColumns]:
+    def stage_events(self) -> dict[str, RepeatedEventColumns]:
         """Stage events by kind (`fod_platform`, `whispy`, `stadium`), since 3.18.0. Kinds without events are absent."""
-        commands = self.index.things
-        return {kind: self._things(TABLES[c]) for c, kind in STAGE_EVENT_KINDS.items() if c in commands}
+        commands = self.index.repeated
+        return {kind: self._repeated_events(TABLES[c]) for c, kind in STAGE_EVENT_KINDS.items() if c in commands}
 
     def event(self, slot: Slot) -> EventColumns:
         """The events of a slot, one for each row; without fields if the game has none."""
@@ -391,13 +391,13 @@ class FrameColumns:
             for index in wanted
         }
 
-    def _things(self, table: Table) -> ThingColumns:
-        found = self.index.things.get(table.command)
+    def _repeated_events(self, table: Table) -> RepeatedEventColumns:
+        found = self.index.repeated.get(table.command)
         if found is None:
             none = np.empty(0, np.int64)
-            return ThingColumns(self.data, self.layout_of(table), none, np.zeros(len(self) + 1, np.int64))
+            return RepeatedEventColumns(self.data, self.layout_of(table), none, np.zeros(len(self) + 1, np.int64))
         chosen = found if self.which is None else found.of_frames(self.which)
-        return ThingColumns(self.data, self.layout_of(table), *chosen)
+        return RepeatedEventColumns(self.data, self.layout_of(table), *chosen)
 
 
 @lru_cache(maxsize=_KEPT_TYPES)

@@ -26,7 +26,7 @@ LAST_DYING = 0x0A
 """The last of the action states in which a character dies; the first is 0."""
 LEDGE_CATCH = 0xFC
 """The action state in which a character grabs a ledge."""
-MAX_THINGS = 1024
+MAX_REPEATED_EVENTS = 1024
 """Limit for the items and for the stage events of one sending; the game sends at most 15 and 3."""
 
 _FRAME = Field("frame", 0x1, I32, "0.1.0", "Frame number. The first is -123; the timer starts at 0.", "frame number")

@@ -1,8 +1,8 @@
 """Falls, KOs and scores of games that take no stocks: time mode, coin mode, bonus mode.
 
-The one count of falls, which both the winner of a game and its stats use. A life ends when `action_state_id` enters the
-dying range, 0x00 to 0x0A; `last_hit_by` in that frame names the player who gets the KO. `stocks_remaining` plays no
-part, because in these modes it does not say anything.
+The winner of a game and its stats both use this count. A life ends when `action_state_id` enters the
+dying range, 0x00 to 0x0A; `last_hit_by` in that frame names the player who gets the KO. `stocks_remaining` is not
+used, because it has no meaning in these modes.
 
 How sure we are:
 
@@ -70,7 +70,7 @@ class FallCounter:
         return copy.deepcopy(self)
 
     def take(self, players: Mapping[int, Any]) -> list[Fall]:
-        """Take the players of the next final frame; returns the falls in it."""
+        """Take the players of the next final frame and return the falls in it."""
         falls: list[Fall] = []
         for index in self._sides:
             player = players.get(index)

@@ -241,7 +241,7 @@ class FrameDecoder(FrameLayout):
         return self._make(self._unpack(frame, 0), revision)
 
     def template(self, form: Form, fields: tuple[str, ...] | None) -> Any:
-        """The kernel's template of a message (`FrameForms.template`)."""
+        """The kernel's template of a message; `None` if it has none (`FrameForms.template`)."""
         return self._forms.template(form, fields, self._make)
 
 

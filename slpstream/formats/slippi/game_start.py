@@ -284,7 +284,7 @@ class GameStartPayload:
         return None if value is UNSET else value
 
     def settings(self) -> Settings:
-        """The settings as messages have them."""
+        """The `settings` of messages."""
         get = self.get
         mode = get("game_bitfield_1")
         session_id = self.text("session_id")
@@ -316,7 +316,7 @@ class GameStartPayload:
     def _stadium_frozen(self) -> bool | UnsetType:
         """Whether Pokemon Stadium does not transform in this game; `UNSET` when the replay does not show it.
 
-        Before 3.19 the flag is that of offline games: online, Stadium was frozen whatever it says (observed). Replays
+        Before 3.19 the flag is that of offline games: online, Stadium was frozen regardless (observed). Replays
         from 3.0 to 3.6 do not show whether they are of online games; earlier ones are not (guessed).
         """
         flag: bool | UnsetType = self.get("is_frozen_ps")

@@ -1,9 +1,9 @@
-"""How often each player grabs a ledge: what decides a timeout of an online game of two players.
+"""The ledge grabs of each player, which can decide a timeout of an online game of two players.
 
 When the time runs out in Slippi Online, a player who has grabbed ledges more than 45 times loses, unless both players
 have (documented: release notes of Slippi Dolphin 3.4.1, for ranked, unranked and direct games, not for teams). Replays
 do not show the version of Dolphin, so the rule is applied to games from before 3.4.1, too (guessed). A grab is the
-beginning of the action state 0xFC, as in `ledgegrabCount` of the stats (observed); the game has a counter of its own.
+beginning of the action state 0xFC, as in `ledgegrabCount` of the stats (observed); the game has a separate counter.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class LedgeGrabs:
                 self._take_players(content.players)
 
     def _take_packed(self, frame: PackedFrame) -> None:
-        # Nearly all frames come here. Decoding them would take longer than everything else that is done with them.
+        # Nearly all frames come here. Decoding them would take longer than all other work on them.
         data = frame.data
         for index, at, counter_at in frame.decoder.action_offsets:
             if data[at : at + 2] == _LEDGE_CATCH:

@@ -1,7 +1,7 @@
 """Preview of a `.slp`: Game Start from its first bytes, Game End and metadata from its last ones.
 
-A finished replay can be described without reading the frames in between, and over thousands of files those are what
-takes time. Both parts are read by the reader of the live path, placed after the bytes that were left out.
+A finished replay can be described without its frames, whose reading takes most of the time over thousands of files.
+Both parts are read by the reader of the live path, placed after the bytes that were left out.
 """
 
 from __future__ import annotations
@@ -85,8 +85,8 @@ def _first_number(head: bytes, at: int, widths: list[int]) -> int | None:
 def _counts_from_first(last: int, frame_bytes: int, all_bytes: int, metadata: Mapping[str, Any]) -> bool:
     """Whether a game can have all frames from -123 to the last one.
 
-    The metadata says for how many frames each player had each character; a frame that was sent again counts again. In
-    metadata without that, the frames must at least fit into the file.
+    The metadata has the number of frames of each player with each character; a repeated frame counts again. Without
+    these numbers, the frames must at least fit into the file.
     """
     frames = last - FIRST_FRAME + 1
     played: list[int] = []
@@ -137,7 +137,7 @@ class Head(NamedTuple):
 def read_head(data: bytes) -> Head:
     """Read a replay event by event up to Game Start.
 
-    `data` is the file, or enough of its beginning to contain Game Start. Raises `FormatError` when there is none.
+    `data` is the file, or enough of its beginning to contain Game Start. Raises `FormatError` without a Game Start.
     """
     reader = SlippiReader()
     events = reader.feed(data[: container.HEADER_BYTES + 1])

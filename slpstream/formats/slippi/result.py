@@ -1,4 +1,4 @@
-"""The winners of a game, for `game_end`, and what the players had left.
+"""The winners of a game, for `game_end`, and the players' final stocks and percent.
 
 Source: the rules of slippi-js 9.1 (`getWinners`) without its bugs. A no contest without an initiator has no winner; a
 second Game End changes nothing; and before 3.13, which has no placements, stocks and then percent decide a game that
@@ -74,7 +74,7 @@ def _is_out(post: Any) -> bool:
 
 
 def game_end_payload(event: Any) -> GameEndPayload:
-    """The decoded Game End event as `game_end` messages have it."""
+    """The decoded Game End event for `game_end` messages."""
     positions = [event.placement_1, event.placement_2, event.placement_3, event.placement_4]
     placements = [Placement(i, position) for i, position in enumerate(positions)]
     return GameEndPayload(event.game_end_method, event.lras_initiator_index, placements)

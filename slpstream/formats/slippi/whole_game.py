@@ -1,7 +1,7 @@
 """A whole `.slp` in memory: the settings from its head, the columns of its frames, and how it ended from its tail.
 
 The reader of the live path reads head and tail; only the frames in between are found by `frame_index`. So both paths
-agree about a game, and about what is wrong with it.
+agree about a game, and about its faults.
 """
 
 from __future__ import annotations
@@ -172,8 +172,8 @@ class WholeGame:
         return grabs.counts
 
     def _frames_before(self) -> FramesBefore:
-        """The first frame number and the last sending of the highest one, with what decides the winners: which players
-        are in it, and the last Post-Frame Updates of all players."""
+        """The first frame number, and the last sending of the highest one with the values that decide the winners: its
+        players, and the last Post-Frame Updates of all players."""
         numbers = self.index.numbers
         if not len(numbers):
             return FramesBefore()

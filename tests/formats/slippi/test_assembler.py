@@ -10,7 +10,7 @@ import pytest
 
 from slpstream.formats.slippi import commands
 from slpstream.formats.slippi.assembler import Assembler
-from slpstream.formats.slippi.commands import MAX_THINGS
+from slpstream.formats.slippi.commands import MAX_REPEATED_EVENTS
 from slpstream.formats.slippi.diagnostics import DiagnosticLimiter
 from slpstream.formats.slippi.finality import MAX_LAG_FRAMES
 from slpstream.model.events import Diagnostic, Event, Frame, FrameFinalized
@@ -77,7 +77,7 @@ class Harness:
         return " ".join(words)
 
     def entries(self) -> list[Any]:
-        """The frames since the last call, as messages have them."""
+        """The frames since the last call, in the form of messages."""
         return [msgspec.to_builtins(f.entry, str_keys=True) for f in self._taken() if isinstance(f, Frame)]
 
     @property
@@ -104,7 +104,7 @@ def frames(*numbers: int, final: int) -> list[tuple[int, int]]:
 OFFLINE: Mapping[str, Any] = {"online": False, "finalized_field": True}
 ONLINE: Mapping[str, Any] = {"online": True, "finalized_field": True}
 BY_AGE: Mapping[str, Any] = {}
-"""Versions 3.0 to 3.6, which do not say what is final."""
+"""Versions 3.0 to 3.6, which do not declare final frames."""
 FRAMES: Mapping[str, tuple[Mapping[str, Any], list[tuple[int, int]], str, list[str]]] = {
     "offline, a frame is final at its bookend": (
         OFFLINE,
@@ -399,11 +399,11 @@ def test_format_neutral_view_of_a_player() -> None:
 
 def test_more_items_than_the_limit() -> None:
     harness = Harness()
-    for spawn_id in range(MAX_THINGS + 2):
+    for spawn_id in range(MAX_REPEATED_EVENTS + 2):
         harness.assembler.item(item(1, spawn_id), harness.end(), harness.out)
     harness.bookend(1)
     (entry,) = harness.entries()
-    assert len(entry["items"]) == MAX_THINGS
+    assert len(entry["items"]) == MAX_REPEATED_EVENTS
     assert harness.diagnostics == ["crowded_frame"] * 2
 
 

@@ -69,7 +69,7 @@ def test_no_more_layouts_than_the_limit() -> None:
 
 
 class Read(NamedTuple):
-    """What the reader makes of a replay."""
+    """The reader's output for a replay."""
 
     events: list[Event]
     command_counts: dict[str, int]

@@ -170,7 +170,7 @@ def test_damaged_files_give_a_list_or_a_format_error(data: st.DataObject) -> Non
 
 
 def outcome(chunks: Iterable[bytes]) -> CodeList | str | None:
-    """The list, or what is wrong with it."""
+    """The list, or the text of its error."""
     try:
         return read_code_list(chunks)
     except FormatError as error:

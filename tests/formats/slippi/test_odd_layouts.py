@@ -1,4 +1,4 @@
-"""Events in layouts that no released version has: what they lack is absent, and the rest of the game is read."""
+"""Events in layouts that no released version has: missing fields are absent, and the rest of the game is read."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ _TABLE_OF_CLASS: Mapping[type[Any], Table] = {table.cls: table for table in TABL
 _PER_FRAME = (PRE_FRAME, POST_FRAME, GAME_END, FRAME_START, ITEM_UPDATE, FRAME_BOOKEND)
 _PER_STAGE = (FOD_PLATFORMS, WHISPY, STADIUM)
 
-# The Game Info Block of a stock match, as real replays of every version have it. Most of it is undocumented; rows with
+# The Game Info Block of a stock match, the same in real replays of every version. Most of it is undocumented; rows with
 # a name in the field tables are set by name below.
 _BLOCK = (
     (0x09, "c3"),
