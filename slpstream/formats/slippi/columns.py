@@ -38,11 +38,11 @@ _BLOCKS_BEFORE_ALL = 3
 _KEYS = frozenset({"frame", "player_index", "is_follower"})
 _BLOCK_NAMES = [str(index) for index in range(256)]
 _LARGE_BLOCK_BYTES = 31 << 20
-"""Just below 32 MiB, the largest block that glibc adapts its limit to."""
+"""Just below 32 MiB, the largest block to which glibc adapts its limit."""
 
 _KEPT_TYPES = 512
 _DENSE = 4
-"""Numbers are dense if there are at least a quarter as many as from the first to the last."""
+"""Numbers are dense if they fill at least a quarter of the range from the first to the last."""
 
 _AS_BYTE = {BOOL.numpy: U8.numpy}
 """Flags are read as bytes, because they can have any value and a numpy bool only 0 or 1."""
@@ -117,7 +117,7 @@ class EventColumns:
         return column
 
     def alone(self, name: str) -> Array:
-        """One column in the machine's byte order, read for itself: faster than `[name]` for callers that read a few."""
+        """One column in the machine's byte order, read without the others: faster than `[name]` for a few columns."""
         if self._layout is None:
             raise KeyError(name)
         if self._offsets_have_stride or "rows" in self.__dict__:

@@ -129,13 +129,13 @@ def known_sets(codes: Iterable[GeckoCode]) -> list[CodeSet]:
 
 
 class GeckoListFinder:
-    """Finds the Gecko List in the first bytes of a file, which may come split anywhere, without decoding frames."""
+    """Finds the Gecko List in the first bytes of a file, in pieces of any size, without decoding frames."""
 
     def __init__(self) -> None:
         self.data: bytes | None = None
         """The list; `None` until it is complete, and in replays without one."""
         self.done = False
-        """Whether further bytes cannot change the answer."""
+        """Whether further bytes cannot change the result."""
         self._buffer = b""
         self._widths: Sequence[int] | None = None
         self._parts = bytearray()

@@ -139,7 +139,7 @@ def is_tied(
         return False
     if not _has_placements(end):
         return True
-    # The score of a game that was cut short before any fall means nothing.
+    # A game that was cut short before any fall has no meaningful score.
     ran_out = played_seconds is not None and played_seconds >= settings.starting_timer_seconds
     counted = any(each.falls for each in scores) or ran_out
     return counted and (settings.is_teams or first == {max(scores, key=_rank).player_index})
@@ -167,7 +167,7 @@ def inferred_winners(settings: Settings, seen: LastSeen) -> list[Placement]:
 
 def standings(settings: Settings, end: GameEndPayload | None, seen: LastSeen) -> dict[int, dict[str, Any]]:
     """Stocks and percent at the end, by player index. Players that were out by then have 0 stocks. Modes without
-    stocks have only percent. Without players of whom nothing is known; empty without a frame."""
+    stocks have only percent. Players without known values are left out; empty without a frame."""
     if not seen.posts:
         return {}
     if not settings.takes_stocks:

@@ -135,7 +135,7 @@ class WholeGame:
     def _has_game_end(self) -> bool:
         """Whether the game has a Game End, which is usually the event after the frames.
 
-        `end` would tell it too, but reads all frames of games without stocks.
+        `end` shows it too, but reads all frames of games without stocks.
         """
         stop, width = self.index.stop, self._payloads.widths[GAME_END.command]
         raw = container.raw_length(self.data)

@@ -241,7 +241,7 @@ def test_before_3_0_followers_come_and_go() -> None:
     assert harness.diagnostics == []
 
 
-def test_before_3_0_late_character_is_waited_for_in_the_next_frame() -> None:
+def test_before_3_0_next_frame_waits_for_a_late_character() -> None:
     harness = Harness(bookends=False, players=(0,))
     for number in (1, 2):
         for player in (0, 1):

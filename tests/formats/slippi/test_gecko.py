@@ -144,7 +144,7 @@ def test_replay_without_a_whole_list(data: bytes) -> None:
     assert read_code_list([data]) is None
 
 
-def test_list_that_never_ends_is_given_up() -> None:
+def test_endless_list_is_abandoned() -> None:
     game = Built()
     event = bytearray(game.writer.gecko_list(bytes(512)))
     event[-1] = 0

@@ -124,7 +124,7 @@ def test_impossible_walks_are_refused(changed: dict[str, Any]) -> None:
 
 
 @given(st.binary(max_size=200), st.none() | st.binary(max_size=2))
-def test_walk_over_any_bytes_finds_what_python_finds(data: bytes, players: bytes | None) -> None:
+def test_walk_over_any_bytes_agrees_with_python(data: bytes, players: bytes | None) -> None:
     """The events have Slippi's commands, and are just large enough for the rules."""
     commands = {0x37: 7, 0x38: 7, 0x3A: 5, 0x3B: 6, 0x3C: 5, 0x40: 6, 0x55: 2}
     data = bytes(sorted(commands)[byte % 7] if byte > 15 else byte % 3 for byte in data)
@@ -257,7 +257,7 @@ def test_columns_outlive_the_table() -> None:
     assert column.to_pylist() == [0x0708, 0x0708]
 
 
-def test_table_that_nobody_takes_is_freed() -> None:
+def test_unclaimed_table_is_freed() -> None:
     assert kernel is not None
     zeros = np.zeros(100_000, np.int64)
     plan = kernel.Table(COLUMNS, 2, 2, ())

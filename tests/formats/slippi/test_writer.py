@@ -139,7 +139,7 @@ def test_game_start_reads_back() -> None:
         ((1, 7, 1), 2, True, UNSET),
     ],
 )
-def test_stadium_was_frozen_in_online_games_whatever_the_flag_is(
+def test_stadium_was_frozen_online_regardless_of_the_flag(
     version: tuple[int, int, int], major_scene: int, flag: bool, frozen: bool | UnsetType
 ) -> None:
     players = [PlayerSetup(index=0, character_id=2)]
