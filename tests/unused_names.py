@@ -20,7 +20,6 @@ USED_ELSEWHERE: Mapping[str, Mapping[str, str]] = {
         "of_row": "for users: docs/reference/columns.md",
         "row_of": "for users: docs/reference/columns.md",
     },
-    "formats/slippi/reader.py": {"gecko_list": "a part of the file that the reader decodes, for programs that use it"},
     "model/delta.py": {"DeltaDecoder": "for clients: README.md"},
     "outputs/__init__.py": {"__getattr__": "called by Python (PEP 562)"},
     "sources/archives/compressed.py": {"readinto": "called by `io.BufferedReader`"},

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from slpstream.model.fields import BOOL, F32, I8, I32, U8, U16, U32, Field, Table
 
-EVENT_PAYLOADS = 0x35
 GAME_START = 0x36
 MESSAGE_SPLITTER = 0x10
 GECKO_LIST = 0x3D

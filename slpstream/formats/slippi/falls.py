@@ -21,26 +21,13 @@ import copy
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, Self
 
-import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET
 
 from slpstream.formats.slippi.commands import LAST_DYING
 from slpstream.formats.slippi.final_frames import FinalFrames
 from slpstream.formats.slippi.game_start import TIME_MODE, Settings
+from slpstream.formats.slippi.score import PlayerScore
 from slpstream.model.events import Event
-
-
-class PlayerScore(msgspec.Struct, rename="camel", gc=False):
-    """The falls and KOs of a player."""
-
-    player_index: int
-    kos: int
-    """Opponents that fell after being hit last by this player."""
-    falls: int
-    """Lives that ended, self-destructs included."""
-    self_destructs: int
-    score: int | UnsetType = UNSET
-    """Absent in modes other than time mode, whose scores no replay has."""
 
 
 class Fall(NamedTuple):

@@ -57,6 +57,7 @@ _FRAMES_BETWEEN_LESSONS = 4
 _Pre, _Post, _Item = (TABLES[command].cls for command in (PRE, POST, ITEM))
 _Start = TABLES[START].cls
 
+
 FieldReader = Callable[..., tuple[Any, ...]]
 """Reads fields of a frame. Called with the bytes of the frame, or with a buffer and the position of the frame in it."""
 

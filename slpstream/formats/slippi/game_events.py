@@ -125,7 +125,7 @@ class GameEvents:
             raise FramingError("the events end before Game Start", offset=end_offset)
         assembler.finish(end_offset, out, clean=reason != "error")
         outcome.take(out)
-        out.append(outcome.game_end(settings, assembler, reason, payload, end_offset))
+        out.append(outcome.game_end(settings, assembler.numbers, assembler.last, reason, payload, end_offset))
 
     def settle(self, out: list[Event]) -> None:
         """Follow the events of one call of the reader, and release Game Start if they complete it."""

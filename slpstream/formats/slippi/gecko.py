@@ -21,8 +21,8 @@ import msgspec
 
 from slpstream.formats.name_tables import names_by_text, read_table
 from slpstream.formats.slippi import container
-from slpstream.formats.slippi.commands import EVENT_PAYLOADS, GAME_START, GECKO_LIST, MESSAGE_SPLITTER
-from slpstream.formats.slippi.framing import read_event_payloads, walk_events, width_of_event_payloads
+from slpstream.formats.slippi.commands import GAME_START, GECKO_LIST, MESSAGE_SPLITTER
+from slpstream.formats.slippi.framing import EVENT_PAYLOADS, read_event_payloads, walk_events, width_of_event_payloads
 from slpstream.formats.slippi.message_splitter import MAX_BYTES, block
 from slpstream.formats.slippi.names import FOLDER
 from slpstream.model.errors import FieldError

@@ -17,7 +17,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 from enum import IntEnum, auto
-from typing import ClassVar, Self
+from typing import ClassVar, NamedTuple, Self
 
 from slpstream.formats.slippi import commands, container, metadata
 from slpstream.formats.slippi.assembler import FramesBefore
@@ -422,3 +422,36 @@ class SlippiReader:
 
     def _warn(self, code: str, message: str, offset: int, out: list[Event]) -> None:
         self._diagnostics.report(out, "warning", code, message, offset, self._base)
+
+
+class Head(NamedTuple):
+    """A reader that has consumed everything up to and including Game Start, the position after it, and the events."""
+
+    reader: SlippiReader
+    at: int
+    events: list[Event]
+
+
+def read_head(data: bytes) -> Head:
+    """Read a replay event by event up to Game Start.
+
+    `data` is the file, or enough of its beginning to contain Game Start. Raises `FormatError` without a Game Start.
+    """
+    reader = SlippiReader()
+    events = reader.feed(data[: container.HEADER_BYTES + 1])
+    at = container.HEADER_BYTES + 1
+    if reader.failure is None and len(data) > at:
+        width = width_of_event_payloads(data, container.HEADER_BYTES, container.HEADER_BYTES) or 0
+        events += reader.feed(data[at : container.HEADER_BYTES + width])
+        at = container.HEADER_BYTES + width
+    while reader.failure is None and reader.game_start is None:
+        payloads = reader.event_payloads
+        width = payloads.widths[data[at]] if payloads is not None and at < len(data) else 0
+        past = at + width if width else len(data)
+        events += reader.feed(data[at:past])
+        at = past
+        if at >= len(data) and reader.game_start is None:
+            events += reader.finish()
+    if reader.failure is not None:
+        raise reader.failure
+    return Head(reader, at, events)

@@ -17,7 +17,6 @@ from msgspec import UNSET
 from slpstream.formats.slippi import container
 from slpstream.formats.slippi.assembler import FramesBefore
 from slpstream.formats.slippi.commands import (
-    EVENT_PAYLOADS,
     GAME_END,
     GAME_START,
     POST_FRAME,
@@ -27,12 +26,11 @@ from slpstream.formats.slippi.frame_entry import FrameEntry, PlayerFrame
 from slpstream.formats.slippi.frame_index import frame_index
 from slpstream.formats.slippi.frame_numbers import MAX_REPEATS
 from slpstream.formats.slippi.frames import Frames
-from slpstream.formats.slippi.framing import EventPayloads, read_event_payloads, width_of_event_payloads
+from slpstream.formats.slippi.framing import EVENT_PAYLOADS, EventPayloads, read_event_payloads, width_of_event_payloads
 from slpstream.formats.slippi.game_start import MAJOR_SCENE_ONLINE, size_at
-from slpstream.formats.slippi.ledge_grabs import LedgeGrabs
 from slpstream.formats.slippi.offsets import ABSENT, FrameIndex
-from slpstream.formats.slippi.preview import Head, read_head
-from slpstream.formats.slippi.reader import Stage
+from slpstream.formats.slippi.outcome import LedgeGrabs
+from slpstream.formats.slippi.reader import Head, Stage, read_head
 from slpstream.model.errors import FormatError, FramingError
 from slpstream.model.events import Event, Frame, GameEnd, GameStart, Metadata, first_of
 

@@ -18,7 +18,6 @@ import msgspec
 
 from slpstream.formats.slippi import game_start as game_start_rows
 from slpstream.formats.slippi.commands import (
-    EVENT_PAYLOADS,
     FOD_PLATFORMS,
     FRAME_BOOKEND,
     FRAME_START,
@@ -33,7 +32,7 @@ from slpstream.formats.slippi.commands import (
     TABLES,
     WHISPY,
 )
-from slpstream.formats.slippi.framing import EventPayloads
+from slpstream.formats.slippi.framing import EVENT_PAYLOADS, EventPayloads
 from slpstream.formats.slippi.text import ENCODING
 from slpstream.formats.slippi.writer import RawWriter
 from slpstream.model.fields import Table, parse_version
