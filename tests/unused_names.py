@@ -15,13 +15,11 @@ USED_ELSEWHERE: Mapping[str, Mapping[str, str]] = {
     "cli/replay_options.py": {"parameter": "passed by click"},
     "cli/situations.py": {"parameter": "passed by click"},
     "cli/terminal.py": {"on_broken_pipe": "called by rich"},
-    "formats/slippi/assembler.py": {"next_number": "parameter of several functions with the same signature"},
     "formats/slippi/columns.py": {
         "is_last_revision": "for users: docs/reference/columns.md",
         "of_row": "for users: docs/reference/columns.md",
         "row_of": "for users: docs/reference/columns.md",
     },
-    "formats/slippi/reader.py": {"gecko_list": "a decoded part of the file, for programs that use the reader"},
     "model/delta.py": {"DeltaDecoder": "for clients: README.md"},
     "sources/archives/compressed.py": {"readinto": "called by `io.BufferedReader`"},
     "sources/archives/streams.py": {"readinto": "called by `io.BufferedReader`"},

@@ -17,10 +17,11 @@ from msgspec import UNSET
 
 from slpstream.formats.slippi.commands import FIRST_FRAME, FIRST_PLAYABLE_FRAME
 from slpstream.formats.slippi.damage import HURT_THEMSELVES, is_magnifying_glass
-from slpstream.formats.slippi.falls import Fall, FallCounter, PlayerScore
+from slpstream.formats.slippi.falls import Fall, FallCounter
 from slpstream.formats.slippi.game_start import Settings
 from slpstream.formats.slippi.game_time import playable_frames, timer_start
 from slpstream.formats.slippi.names import stage_edge
+from slpstream.formats.slippi.score import PlayerScore
 from slpstream.formats.slippi.stage_places import BELOW
 from slpstream.model import highlight
 from slpstream.model.events import Event, Frame, GameEnd, GameEvent, StatsUpdate

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import UNSET
 
 from slpstream.formats.slippi.commands import FRAME_START, POST_FRAME, PRE_FRAME
-from slpstream.formats.slippi.packed_frame import Decoder, FieldReader, PackedFrame
+from slpstream.formats.slippi.frame_decoder import FieldReader, FrameDecoder, PackedFrame
 from slpstream.model.events import Frame
 
 _MAX_READERS = 64
@@ -84,7 +84,7 @@ class Selection:
     """Reads the selected parts of the frames of one game, in order."""
 
     def __init__(self) -> None:
-        self._readers: dict[Decoder, _Readers | None] = {}
+        self._readers: dict[FrameDecoder, _Readers | None] = {}
         self._inputs: dict[int, bytes] = {}
         """The bytes of each player's inputs in the frame before, by player index."""
 
@@ -122,7 +122,7 @@ class Selection:
         self._inputs.clear()  # the inputs of this frame are not compared with those of the next one
         return frame.entry
 
-    def _learn(self, decoder: Decoder) -> _Readers | None:
+    def _learn(self, decoder: FrameDecoder) -> _Readers | None:
         """How the frames of a layout are read; `None` if a field that every version has is missing."""
         if len(self._readers) >= _MAX_READERS:
             self._readers.clear()

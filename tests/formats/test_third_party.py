@@ -155,7 +155,7 @@ class Venue:
         )
 
     def play(self, name: str, data: bytes) -> None:
-        """Write a whole replay at once. The daemon streams it in real time."""
+        """Write a whole replay in one go. The daemon streams it in real time."""
         (self.station / name).write_bytes(data)
 
     def texts(self, *names: str) -> list[str]:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slpstream.formats.slippi.packed_frame import PackedFrame
+from slpstream.formats.slippi.frame_decoder import PackedFrame
 from slpstream.model.events import Event
 from slpstream.stats import SlippiStats
 from slpstream.stats.whole import WithoutEvents

@@ -18,7 +18,6 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from slpstream.formats.slippi.commands import (
-    EVENT_PAYLOADS,
     FRAME_BOOKEND,
     FRAME_START,
     GAME_END,
@@ -27,7 +26,7 @@ from slpstream.formats.slippi.commands import (
     POST_FRAME,
     PRE_FRAME,
 )
-from slpstream.formats.slippi.framing import read_event_payloads, width_of_event_payloads
+from slpstream.formats.slippi.framing import EVENT_PAYLOADS, read_event_payloads, width_of_event_payloads
 from slpstream.model.errors import FramingError
 from slpstream.sources.console.wire import HELO
 
