@@ -37,13 +37,16 @@ from slpstream.store.backfill import (
     path_key,
     read_entry,
 )
-from slpstream.store.database import Database, Page, SetupRow, StoredGame, is_damage, is_wrong_content, release_cursors
+from slpstream.store.database import Database
+from slpstream.store.database_file import is_damage, is_wrong_content, release_cursors
 from slpstream.store.game_record import Entry, GameRecord
+from slpstream.store.game_rows import Page, StoredGame
 from slpstream.store.games_query import GamesQuery
 from slpstream.store.highlights_query import HighlightPage, HighlightsQuery
 from slpstream.store.known_facts import MakeFilter
-from slpstream.store.schema import open_database, restore, set_aside
+from slpstream.store.opening import open_database, restore, set_aside
 from slpstream.store.situations_query import FoundSituation, SituationPage, SituationsQuery
+from slpstream.store.tables.setups import SetupRow
 from slpstream.system.files import is_placeholder
 from slpstream.system.internal_errors import InternalErrors
 from slpstream.system.logs import get_logger
@@ -126,7 +129,7 @@ class GameIndex:
     def games(self) -> int:
         """Number of games. Blocks; call it from a worker thread."""
         try:
-            return self._database.count()
+            return self._database.games.count()
         except sqlite3.Error:
             return 0
 
@@ -207,46 +210,46 @@ class GameIndex:
         `query.query`.
         """
         paths = [path_key(folder) for folder in folders]
-        page = await self._call(partial(self._database.page, query, paths, only))
+        page = await self._call(partial(self._database.games.page, query, paths, only))
         return Page([], None) if page is None else page
 
     async def game(self, game_id: str) -> StoredGame | None:
         """One game; `None` if it is not known."""
-        return await self._call(partial(self._database.game, game_id))
+        return await self._call(partial(self._database.games.get, game_id))
 
     async def game_ids(self, station: str) -> Mapping[bytes, tuple[int, int, str]]:
         """The games in the files of a station, see `Database.game_ids`; none if the database fails."""
-        return await self._call(partial(self._database.game_ids, station)) or {}
+        return await self._call(partial(self._database.games.game_ids, station)) or {}
 
     async def keep_stats(self, game_id: str, stats: bytes) -> None:
         """Store the summary of a game's stats."""
-        await self._call(partial(self._database.keep_stats, game_id, stats))
+        await self._call(partial(self._database.games.keep_stats, game_id, stats))
 
     async def keep_highlights(self, game_id: str, highlights: Sequence[Highlight]) -> None:
         """Store the highlights of a game, in the order in which they ended."""
-        await self._call(partial(self._database.keep_highlights, game_id, highlights))
+        await self._call(partial(self._database.highlights.keep, game_id, highlights))
 
     async def keep_codes(self, game_id: str, codes: CodeList | None) -> None:
         """Store the codes of a game; `None` for a replay without a list of codes."""
-        await self._call(partial(self._database.keep_codes, game_id, codes))
+        await self._call(partial(self._database.setups.keep_codes, game_id, codes))
 
     async def codes(self, fingerprint: str) -> CodeList | None:
         """The codes with a fingerprint; `None` if no game has them."""
-        return await self._call(partial(self._database.codes, fingerprint))
+        return await self._call(partial(self._database.setups.codes, fingerprint))
 
     async def setups(self, station: str, limit: int) -> list[SetupRow]:
         """The setups of a station's newest games, see `Database.setups`."""
-        return await self._call(partial(self._database.setups, station, limit)) or []
+        return await self._call(partial(self._database.setups.newest, station, limit)) or []
 
     async def highlights(self, query: HighlightsQuery, game_ids: list[str] | None = None) -> HighlightPage:
         """A page of highlights; an empty one if the database fails. With `game_ids`, only of these games."""
-        page = await self._call(partial(self._database.highlights, query, game_ids))
+        page = await self._call(partial(self._database.highlights.page, query, game_ids))
         return HighlightPage([], None) if page is None else page
 
     async def keep_situation(self, found: FoundSituation) -> bool:
         """Store a situation. Returns whether it was not known before. If the database fails, it is stored later."""
         if not self._unkept:
-            stored = await self._change(partial(self._database.keep_situations, [found]))
+            stored = await self._change(partial(self._database.situations.add, [found]))
             if stored is not None:
                 return stored > 0
         is_new = found.key not in self._unkept
@@ -258,22 +261,22 @@ class GameIndex:
 
     async def situations(self, query: SituationsQuery) -> SituationPage:
         """A page of situations; an empty one if the database fails."""
-        page = await self._call(partial(self._database.situations, query))
+        page = await self._call(partial(self._database.situations.page, query))
         return SituationPage([], None) if page is None else page
 
     async def expire(self, *, before_ms: int | None, max_bytes: int | None, spared: Collection[str] = ()) -> int:
         """Remove old games and return their number. See `Database.expire`."""
-        expired = partial(self._database.expire, before_ms=before_ms, max_bytes=max_bytes, spared=spared)
+        expired = partial(self._database.games.expire, before_ms=before_ms, max_bytes=max_bytes, spared=spared)
         return await self._call(expired) or 0
 
     async def played_on(self, station: str, limit: int) -> list[IndexedGame]:
         """The newest games of a station, newest first."""
-        return await self._call(partial(self._database.played, station, limit)) or []
+        return await self._call(partial(self._database.games.played, station, limit)) or []
 
     async def corrections(self) -> Mapping[str, bytes] | None:
         """The corrections of operators to sets, by station; `None` if the database fails."""
         if self._corrections is None:
-            self._corrections = await self._call(self._database.corrections)
+            self._corrections = await self._call(self._database.corrections.all)
         return self._corrections
 
     async def keep_corrections(self, station: str, corrections: bytes) -> bool:
@@ -282,7 +285,7 @@ class GameIndex:
             return False
 
         def keep() -> bool:
-            self._database.keep_corrections(station, corrections)
+            self._database.corrections.keep(station, corrections)
             return True
 
         if await self.corrections() is None or not await self._change(keep):
@@ -304,7 +307,7 @@ class GameIndex:
     async def remembered(self, key: str) -> Any:
         """The value given to `remember`, in this run or an earlier one; `None` if there is none."""
         if key not in self._remembered:
-            found = await self._call(lambda: (self._database.remembered(key),))
+            found = await self._call(lambda: (self._database.remembered.get(key),))
             if found is None:
                 return None
             self._remembered.setdefault(key, *found)  # a newer value may have come meanwhile
@@ -345,11 +348,11 @@ class GameIndex:
         corrected = self._arrivals.corrected()
         if corrected:
             self._log.warning("clock was set; arrivals of games are corrected", games=len(corrected))
-            await self._change(partial(self._database.correct_arrivals, corrected))
+            await self._change(partial(self._database.games.correct_arrivals, corrected))
             self._on_change(None)
         if self._unkept:
             unkept = dict(self._unkept)
-            if await self._change(lambda: self._database.keep_situations(unkept.values())) is not None:
+            if await self._change(lambda: self._database.situations.add(unkept.values())) is not None:
                 self._unkept = {key: each for key, each in self._unkept.items() if each is not unkept.get(key)}
         if self._to_remember:
             await self._write_remembered()
@@ -369,7 +372,7 @@ class GameIndex:
         values = {key: self._remembered[key] for key in self._to_remember}
 
         def store() -> bool:
-            self._database.remember(values)
+            self._database.remembered.keep(values)
             return True
 
         if await self._change(store):
@@ -423,8 +426,8 @@ class GameIndex:
             if aside is not None:
                 restore(database, aside)
             for station, document in corrections.items():
-                database.keep_corrections(station, document)
-            database.remember(remembered)
+                database.corrections.keep(station, document)
+            database.remembered.keep(remembered)
             return database, aside
 
         try:
@@ -510,7 +513,7 @@ class GameIndex:
                     await trio.to_thread.run_sync(close)
         await self.written()
         path = path_key(archive.path)
-        stale = await self._call(partial(self._database.stale_members, path, archive.mtime_ns)) or []
+        stale = await self._call(partial(self._database.games.stale_members, path, archive.mtime_ns)) or []
         for member in stale:
             self._pending[member] = None
         self._put(archive_entry(station, archive))
@@ -520,7 +523,9 @@ class GameIndex:
 
     async def _unknown(self, station: str, files: Sequence[OldFile]) -> list[OldFile]:
         """The files that are new or have changed, newest first. Removes files that no longer exist from the index."""
-        known: Mapping[bytes, tuple[int, int]] = await self._call(partial(self._database.known_files, station)) or {}
+        known: Mapping[bytes, tuple[int, int]] = (
+            await self._call(partial(self._database.games.known_files, station)) or {}
+        )
         missing, unknown = await trio.to_thread.run_sync(_compare, known, files)
         for count, path in enumerate(missing):
             self.gone(Path(os.fsdecode(path)))
@@ -544,8 +549,8 @@ def _is_placeholder(path: Path) -> bool:
 
 
 def _store(database: Database, pending: Mapping[bytes, Entry | None]) -> None:
-    database.put(entry for entry in pending.values() if entry is not None)
-    database.remove([path for path, entry in pending.items() if entry is None])
+    database.games.add(entry for entry in pending.values() if entry is not None)
+    database.games.remove_files([path for path, entry in pending.items() if entry is None])
 
 
 def _compare(known: Mapping[bytes, tuple[int, int]], files: Iterable[OldFile]) -> tuple[list[bytes], list[OldFile]]:

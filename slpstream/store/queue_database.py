@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import ClassVar
 
 from slpstream.model.errors import SinkError
-from slpstream.store.database import connect, is_damage, release_cursors, transaction
-from slpstream.store.schema import NewerVersion, prepare, set_aside
+from slpstream.store.database_file import connect, is_damage, release_cursors, transaction
+from slpstream.store.opening import NewerVersion, prepare, set_aside
 
 
 class QueueDatabase:

@@ -83,25 +83,3 @@ class SituationPage(NamedTuple):
     situations: list[SituationRow]
     next: SituationKey | None
     """The `cursor` of the next page; `None` on the last one."""
-
-
-def situations_statement(query: SituationsQuery) -> tuple[str, list[Any]]:
-    """The SQL statement of a page, which reads one situation more, and its values."""
-    conditions, values = [], list[Any]()
-    for condition, value in (
-        ("game_id = ?", query.game),
-        ("name = ?", query.name),
-        ("id < ?", query.cursor),
-    ):
-        if value is not UNSET:
-            conditions.append(condition)
-            values.append(value)
-    if query.station is not UNSET:
-        # A game that is at several stations is searched for at each, and its situations are stored once.
-        at_station = "SELECT 1 FROM tags t WHERE t.kind = 'station' AND t.value = ? AND t.game_id = situations.game_id"
-        conditions.append(f"(station = ? OR EXISTS ({at_station}))")
-        values += (query.station, query.station)
-    where = f"WHERE {' AND '.join(conditions)} " if conditions else ""
-    columns = ", ".join(SituationRow._fields)
-    statement = f"SELECT {columns} FROM situations {where}ORDER BY id DESC LIMIT ?"  # noqa: S608 -- the values are bound
-    return statement, [*values, query.limit + 1]

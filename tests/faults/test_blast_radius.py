@@ -49,8 +49,9 @@ from slpstream.sources.tail import (
     TailEvent,
     Touched,
 )
-from slpstream.store import Database, GameIndex
+from slpstream.store import GameIndex
 from slpstream.store import index as index_module
+from slpstream.store.tables.games import Games
 from slpstream.stream import Channel, Outbox, Subscriber
 from slpstream.stream.view import View
 from slpstream.system.internal_errors import PARTS
@@ -329,7 +330,7 @@ SHARED_TASKS: list[tuple[str, Any, str]] = [
     ("playback", Playback, "set_changed"),
     ("bracket", DaemonBracket, "set_changed"),
     ("situations", LiveSituations, "feed"),
-    ("index", Database, "put"),
+    ("index", Games, "add"),
     ("replay_check", replay_check, "of_name"),
     ("audit", GameIndex, "setups"),
     ("controllers", ControllerCheck, "take"),

@@ -233,7 +233,7 @@ def test_locked_database_of_deliveries_is_a_configuration_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The database is locked if another daemon uses it, for instance."""
-    monkeypatch.setattr("slpstream.store.database.BUSY_MILLISECONDS", 10)
+    monkeypatch.setattr("slpstream.store.database_file.BUSY_MILLISECONDS", 10)
     (tmp_path / "key").write_bytes(SECRET)
     outputs = Outputs(
         Config(webhooks=[Webhook(url="https://example.org/", secret_file=str(tmp_path / "key"))]), Metrics()

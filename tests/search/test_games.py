@@ -16,9 +16,9 @@ from slpstream.search.games.predicate import matches
 from slpstream.search.games.sql import to_sql
 from slpstream.search.query.conditions import Condition
 from slpstream.search.query.parse import Context, parse
-from slpstream.store.database import stored_lines
 from slpstream.store.known_facts import KnownFacts, games_with
 from slpstream.store.schema import MIGRATIONS
+from slpstream.store.tables.search import stored_lines
 
 ME = ("ANN#1",)
 CONTEXT = Context(ME, UTC)

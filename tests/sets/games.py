@@ -204,8 +204,8 @@ class Folder:
         """The games in the folder, read back from an index of it."""
         with closing(open_database(self._state / FILE_NAME)) as database:
             files = [OldFile(path, path.stat().st_mtime_ns, path.stat().st_size) for path in self.path.iterdir()]
-            database.put(read_entry(lambda path: record_of(read_game(path)), "main", file) for file in files)
-            return played_games(database.played("main", 1000), ())
+            database.games.add(read_entry(lambda path: record_of(read_game(path)), "main", file) for file in files)
+            return played_games(database.games.played("main", 1000), ())
 
 
 class CorrectedGames:

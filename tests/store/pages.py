@@ -28,5 +28,5 @@ def highlights(
 ) -> list[tuple[int, int]]:
     """Game number and highlight number of all highlights that match."""
     query = HighlightsQuery(limit=limit, **values)
-    found = every("highlights", lambda query: database.highlights(query, game_ids), query)
+    found = every("highlights", lambda query: database.highlights.page(query, game_ids), query)
     return [(int(row.game_id, 16), row.number) for row in found]

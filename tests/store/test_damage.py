@@ -19,11 +19,12 @@ import trio
 
 from slpstream.model.errors import SinkError
 from slpstream.model.setup import CodeList
-from slpstream.store import FILE_NAME, Database, GameIndex, GamesQuery, open_database
+from slpstream.store import FILE_NAME, GameIndex, GamesQuery, open_database
 from slpstream.store.deliveries import Delivery, DeliveryStore
 from slpstream.store.highlights_query import HighlightsQuery
 from slpstream.store.reports import ReportEntry, ReportStore
 from slpstream.store.situations_query import FoundSituation, SituationsQuery
+from slpstream.store.tables.games import Games
 from tests.store import samples
 
 OnDamage = Callable[[Path, str], None]
@@ -33,11 +34,11 @@ SITUATION = {"gameId": samples.game_id(1), "name": "s", "query": "q", "number": 
 
 def fill_index(path: Path) -> None:
     with closing(open_database(path)) as database:
-        database.put([samples.with_highlights(number, [30, 20]) for number in range(GAMES)])
-        database.keep_codes(samples.game_id(1), CodeList(fingerprint="f", count=0))
-        database.keep_situations([FoundSituation("main", SITUATION, 5)])
-        database.keep_corrections("main", b'{"bestOf":5}')
-        database.remember({"on_air": b'"main"', "other": b"1"})
+        database.games.add([samples.with_highlights(number, [30, 20]) for number in range(GAMES)])
+        database.setups.keep_codes(samples.game_id(1), CodeList(fingerprint="f", count=0))
+        database.situations.add([FoundSituation("main", SITUATION, 5)])
+        database.corrections.keep("main", b'{"bestOf":5}')
+        database.remembered.keep({"on_air": b'"main"', "other": b"1"})
 
 
 def use_index(path: Path, on_damage: OnDamage = lambda aside, what: None) -> None:
@@ -220,10 +221,10 @@ def test_what_no_file_can_restore_is_kept(damaged: str, tmp_path: Path) -> None:
         connection.execute(damaged)
         connection.commit()
     with closing(open_database(path)) as database:
-        assert database.count() == 0
-        assert database.corrections() == {"main": b'{"bestOf":5}'}
-        assert database.remembered("on_air") == b'"main"'
-        assert database.remembered("other") == (b"1" if "corrections" in damaged else None)
+        assert database.games.count() == 0
+        assert database.corrections.all() == {"main": b'{"bestOf":5}'}
+        assert database.remembered.get("on_air") == b'"main"'
+        assert database.remembered.get("other") == (b"1" if "corrections" in damaged else None)
 
 
 @asynccontextmanager
@@ -320,7 +321,7 @@ async def test_content_that_is_wrong_again_is_no_damage(tmp_path: Path, monkeypa
         raise sqlite3.OperationalError("Could not decode to UTF-8 column 'x' with text 'y'")
 
     async with running_index(path) as (index, replaced):
-        monkeypatch.setattr(Database, "game", fail)
+        monkeypatch.setattr(Games, "get", fail)
         for _ in range(3):
             assert await index.game(samples.game_id(1)) is None
         assert replaced == ["replaced"]

@@ -16,6 +16,8 @@ from slpstream.model.errors import FormatError, Unreadable
 from slpstream.model.events import Event
 from slpstream.store import FILE_NAME, Database, GameIndex, GameRecord, GamesQuery, open_database
 from slpstream.store.arrival_times import ArrivalTimes
+from slpstream.store.tables.games import Games
+from slpstream.store.tables.remembered import RememberedValues
 from slpstream.system.internal_errors import InternalErrors
 from tests.store import samples
 
@@ -83,14 +85,14 @@ async def test_files_that_are_in_the_cloud_are_not_read(tmp_path: Path, monkeypa
 
 @pytest.mark.slow
 async def test_old_files_are_read_after_a_bug(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    failures, known_files = [KeyError("a bug")], Database.known_files
+    failures, known_files = [KeyError("a bug")], Games.known_files
 
-    def fail_once(database: Database, station: str) -> Any:
+    def fail_once(games: Games, station: str) -> Any:
         if failures:
             raise failures.pop()
-        return known_files(database, station)
+        return known_files(games, station)
 
-    monkeypatch.setattr(Database, "known_files", fail_once)
+    monkeypatch.setattr(Games, "known_files", fail_once)
     index = GameIndex(open_database(tmp_path / FILE_NAME), Disk(), errors=InternalErrors(strict=False))
     with trio.fail_after(10):
         async with trio.open_nursery() as nursery:
@@ -179,7 +181,7 @@ async def test_full_disk_does_not_stop_the_index(tmp_path: Path, monkeypatch: py
             def fail(*_: object) -> None:
                 raise sqlite3.OperationalError("database or disk is full")
 
-            full.setattr(Database, "put", fail)
+            full.setattr(Games, "add", fail)
             played(index, 1, samples.start(1))
             await index.written()
         assert errors == [1]
@@ -322,15 +324,15 @@ async def test_remembered_values_are_written_when_the_database_works_again(
 
     async with indexed(tmp_path) as (index, errors):
         with monkeypatch.context() as full:
-            full.setattr(Database, "remember", fail)
+            full.setattr(RememberedValues, "keep", fail)
             index.remember("on_air", "main")
             await index.written()
             assert errors
             assert index.trouble is not None
             assert await index.remembered("on_air") == "main"
         with closing(Database(path)) as other:
-            assert other.remembered("on_air") is None
-            while other.remembered("on_air") is None:
+            assert other.remembered.get("on_air") is None
+            while other.remembered.get("on_air") is None:
                 await trio.sleep(0.02)
-            assert other.remembered("on_air") == b'"main"'
+            assert other.remembered.get("on_air") == b'"main"'
         assert index.trouble is None

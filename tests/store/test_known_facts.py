@@ -19,7 +19,7 @@ GAMES = 60
 @pytest.fixture(autouse=True)
 def _many_games(database: Database) -> None:
     names = [("ann", f"bob{n % 7}") if n % 3 else ("carl\x01x ", f"dora{n}") for n in range(GAMES)]
-    database.put([samples.entry(n, *names[n], path=f"/replays/Game_{n:02}.slp") for n in range(GAMES)])
+    database.games.add([samples.entry(n, *names[n], path=f"/replays/Game_{n:02}.slp") for n in range(GAMES)])
 
 
 def _filter(query: str, known: KnownFacts, *, narrowed: bool) -> Filter:
@@ -28,7 +28,7 @@ def _filter(query: str, known: KnownFacts, *, narrowed: bool) -> Filter:
 
 
 def _listed(database: Database, only: MakeFilter, query: GamesQuery) -> list[str]:
-    return [game.game_id for game in every("games", lambda query: database.page(query, (), only), query)]
+    return [game.game_id for game in every("games", lambda query: database.games.page(query, (), only), query)]
 
 
 @pytest.mark.parametrize("order", ["began", "ended"])
@@ -54,5 +54,5 @@ def test_a_query_that_no_game_can_match_reads_no_game(database: Database) -> Non
         filters.append(_filter("stage:fd nobody", known, narrowed=True))
         return filters[0]
 
-    assert database.page(GamesQuery(), (), only).games == []
+    assert database.games.page(GamesQuery(), (), only).games == []
     assert (filters[0].sql, filters[0].lines) == ("(FALSE)", frozenset())

@@ -1,0 +1,223 @@
+"""Opens databases: creates the file, migrates it to the newest version, and replaces it if it is damaged.
+
+`PRAGMA user_version` is the version. A database of a newer version is refused, because it belongs to a newer slpstream.
+A damaged database is renamed and a new one is created, because the replay files restore nearly all of the index.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from urllib.parse import quote
+
+from slpstream.model.errors import ConfigError
+from slpstream.model.foreign_data import json_or_none
+from slpstream.store.database import Database
+from slpstream.store.database_file import connect, primary_code
+from slpstream.store.schema import MIGRATIONS
+from slpstream.store.tables import corrections, remembered
+from slpstream.store.tables.search import stored_facts, stored_lines, stored_terms
+from slpstream.system.private_files import create_private_file, private_file
+
+FILE_NAME = "games.sqlite3"
+_MAX_VERSION = 100
+"""A higher version is damage, not a newer slpstream."""
+_NO_ACCESS = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM)
+_ENVIRONMENT = (
+    sqlite3.SQLITE_BUSY,
+    sqlite3.SQLITE_LOCKED,
+    sqlite3.SQLITE_PROTOCOL,
+    sqlite3.SQLITE_INTERRUPT,
+    sqlite3.SQLITE_NOMEM,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_NOLFS,
+)
+"""Errors that another file in the same place would have too."""
+
+
+class NewerVersion(ConfigError):
+    """The database belongs to a newer slpstream."""
+
+
+DescribeStored = Callable[[str, str, str | None, str | None], str]
+"""(format name, settings, payload of `game_end`, metadata) to the summary of a game from an older index.
+
+All but the format name are JSON; `None` if not known.
+"""
+
+
+def _describe_nothing(*_: str | None) -> str:
+    return "{}"
+
+
+def open_database(
+    path: Path,
+    *,
+    on_damage: Callable[[Path, str], None] = lambda aside, what: None,
+    migrations: tuple[tuple[str, ...], ...] = MIGRATIONS,
+    describe: DescribeStored = _describe_nothing,
+) -> Database:
+    """Open the database at a path, after creating it or migrating it to the newest version.
+
+    Blocks, possibly for a while.
+
+    `on_damage` is called with the new path of a damaged database and what was wrong with it. `describe` summarises the
+    games of a database that is older than summaries. Raises `NewerVersion` for a database of a newer version, and
+    `OSError` or `sqlite3.OperationalError` if the folder is not writable.
+    """
+    damaged: list[Path] = []
+
+    def note(aside: Path, what: str) -> None:
+        damaged.append(aside)
+        on_damage(aside, what)
+
+    prepare(path, migrations, on_damage=note, describe=describe)
+    database = Database(path)
+    try:
+        for aside in damaged:
+            restore(database, aside)
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def prepare(
+    path: Path,
+    migrations: tuple[tuple[str, ...], ...],
+    *,
+    on_damage: Callable[[Path, str], None],
+    describe: DescribeStored = _describe_nothing,
+) -> None:
+    """Create the database at a path or migrate it to the newest version. See `open_database`.
+
+    Only the owner of the file may read it: it has the names of players. Whatever is in its place and is no database,
+    or a damaged one, is set aside.
+    """
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for part in _parts(path):
+        private_file(part)
+    try:
+        if not all(part.is_file() or not os.path.lexists(part) for part in _parts(path)):
+            raise _Damaged("it is not a file")
+        _create(path)
+        _prepare(path, migrations, describe)
+    except (sqlite3.Error, ValueError, OverflowError) as error:
+        if not _is_unusable(path, error):
+            raise
+        _prepare(Path(":memory:"), migrations, describe)  # a bug in a migration must not set a good database aside
+        on_damage(set_aside(path), str(error))
+        _create(path)
+        _prepare(path, migrations, describe)
+
+
+def _create(path: Path) -> None:
+    """Create an empty file, unless there is one. SQLite would let others read it."""
+    with contextlib.suppress(FileExistsError):
+        os.close(create_private_file(path))
+
+
+def _is_unusable(path: Path, error: Exception) -> bool:
+    """Whether the fault is in the file, and not in the disk, the folder, or another process.
+
+    Damage shows in many ways, also as a wrong statement in the schema or as a text that is not UTF-8.
+    """
+    code = primary_code(error)
+    if code in _NO_ACCESS:
+        return any(os.path.lexists(part) and not os.access(part, os.R_OK | os.W_OK) for part in _parts(path))
+    return code not in _ENVIRONMENT
+
+
+def restore(database: Database, damaged: Path) -> None:
+    """Copy the corrections and remembered values that are readable in a damaged database into a new one.
+
+    No replay file can restore them.
+    """
+    for station, document in _readable(damaged, corrections.RAW_ROWS).items():
+        database.corrections.keep(station, document)
+    database.remembered.keep(_readable(damaged, remembered.RAW_ROWS))
+
+
+def _readable(path: Path, statement: str) -> dict[str, bytes]:
+    """The keys and JSON documents that a statement selects in a damaged database, up to the first error."""
+    found: dict[str, bytes] = {}
+    file = f"file:{quote(os.fsencode(path.absolute()))}?immutable=1"
+    with suppress(sqlite3.Error, ValueError), closing(sqlite3.connect(file, uri=True)) as connection:
+        for key, document in connection.execute(statement):
+            # In a damaged database, columns that cannot be NULL can be NULL.
+            if key is not None and document is not None and json_or_none(document, object) is not None:
+                with suppress(UnicodeDecodeError):
+                    found[key.decode()] = document
+    return found
+
+
+def _parts(path: Path) -> list[Path]:
+    """A database and the files that belong to it."""
+    return [path.with_name(path.name + suffix) for suffix in ("-wal", "-shm", "-journal", "")]
+
+
+def set_aside(path: Path) -> Path:
+    """Rename a damaged database and the files that belong to it. Returns the new path."""
+    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
+    aside = path.with_name(f"{path.name}.damaged-{stamp}")
+    for part, target in zip(_parts(path), _parts(aside), strict=True):
+        with contextlib.suppress(FileNotFoundError):  # SQLite removes -wal and -shm when the database is closed
+            part.rename(target)
+    return aside
+
+
+def _prepare(path: Path, migrations: tuple[tuple[str, ...], ...], describe: DescribeStored) -> None:
+    connection = connect(path)
+    try:
+        connection.create_function("describe", 4, describe)
+        connection.create_function("search_facts", 6, stored_facts)
+        connection.create_function("search_term_list", 1, stored_terms)
+        connection.create_function("search_line_list", 1, stored_lines)
+        connection.execute("PRAGMA journal_mode = WAL")
+        version: int = connection.execute("PRAGMA user_version").fetchone()[0]
+        if not 0 <= version <= _MAX_VERSION:
+            raise _Damaged(f"it has version {version}")
+        if version > len(migrations):
+            raise NewerVersion(
+                str(path),
+                "",
+                f"has version {version}, but this slpstream knows versions up to {len(migrations)}: "
+                "use a newer slpstream, or move the file away",
+            )
+        if version:
+            damage: str = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+            if damage != "ok":
+                raise _Damaged(damage)
+        for number in range(version, len(migrations)):
+            _migrate(connection, number, migrations)
+        # A database on a full or read-only disk can be opened; only writing shows that nothing can be kept in it.
+        connection.execute(f"PRAGMA user_version = {len(migrations)}")
+    finally:
+        connection.close()
+
+
+def _migrate(connection: sqlite3.Connection, number: int, migrations: tuple[tuple[str, ...], ...]) -> None:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        # Another process may have migrated it in the meantime.
+        if connection.execute("PRAGMA user_version").fetchone()[0] == number:
+            for statement in migrations[number]:
+                connection.execute(statement)
+            connection.execute(f"PRAGMA user_version = {number + 1}")
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+class _Damaged(sqlite3.DatabaseError):
+    """The damage that `quick_check` has found."""
+
+    sqlite_errorcode = sqlite3.SQLITE_CORRUPT
