@@ -69,7 +69,7 @@ async def test_files_that_are_in_the_cloud_are_not_read(tmp_path: Path, monkeypa
         opened.append(path.name)
         return samples.record(samples.start(int(path.stem)))
 
-    monkeypatch.setattr("slpstream.store.index.is_placeholder", lambda path: path.name == "1.slp")
+    monkeypatch.setattr("slpstream.store.old_files.is_placeholder", lambda path: path.name == "1.slp")
     files = [(tmp_path / f"{number}.slp", samples.DAY_ONE * samples.SECOND, 10) for number in (1, 2)]
     async with indexed(tmp_path, read) as (index, _):
         index.listed("main", files)
@@ -274,7 +274,7 @@ async def test_failed_new_database_is_tried_again_later(tmp_path: Path, monkeypa
                 path.touch()
                 raise sqlite3.OperationalError("database or disk is full")
 
-            full.setattr("slpstream.store.index.open_database", fail)
+            full.setattr("slpstream.store.live_database.open_database", fail)
             for _ in range(3):
                 assert (await index.page(GamesQuery(limit=10))).games == []
             played(index, 1, samples.start(1))
