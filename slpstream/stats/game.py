@@ -1,9 +1,8 @@
-"""All stats of one Melee game, frame by frame: the computers put together.
+"""All stats of one Melee game, frame by frame.
 
-The input is final frames, each number once, in order. In every frame it looks at each player's state, percent, position
-and inputs; the computers are called only when something begins, ends or hits. The events of a frame are collected and
-emitted in the order of the computers, then of the player indices. With `compat` the numbers are those of slippi-js
-9.1.2; see `compat`.
+The input is final frames, each number once, in order. `SlippiStats` looks at each player's state, percent, position and
+inputs in each frame, and calls a computer only when something begins, ends or hits. The events of a frame are emitted
+in the order of the computers, then of the player indices. With `compat`, the numbers are those of slippi-js 9.1.2.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ from slpstream.stats.timer import timer_text
 STATS_FRAMES = 60
 """A `stats` message after every final frame n with (n + 124) % 60 == 0, or less often in a very long game."""
 STATS_ENTRIES = 500
-"""From twice as many entries in its lists on, a game has a `stats` message every (entries // 500) * 60 frames.
+"""A game with at least twice as many entries in its lists has a `stats` message every (entries // 500) * 60 frames.
 
 Each message has the whole lists. At a fixed interval, the messages of a game would grow with the square of its length,
 to 700 MB for 33 minutes with a conversion each second. The real games of the tests have at most 320 entries.
@@ -105,7 +104,7 @@ class SlippiStats:
         return twin
 
     def feed(self, frame: Frame, end_offset: int) -> list[Event]:
-        """Take a final frame; returns its game events and, after every 60th frame, the stats.
+        """Take a final frame. Returns its game events and, after every 60th frame, the stats.
 
         `end_offset` is the file offset just past the event that made the frame final.
         """
@@ -117,7 +116,7 @@ class SlippiStats:
         return out
 
     def take(self, frame: Frame, end_offset: int) -> None:
-        """Take a final frame without returning events and stats, whose making takes a fifth of the time of `feed`."""
+        """Take a final frame without returning events and stats, which take a fifth of the time of `feed`."""
         if self._gate is None:
             self._take(frame)
         else:
@@ -137,7 +136,7 @@ class SlippiStats:
             pending.clear()
 
     def finish(self, end: GameEnd) -> list[Event]:
-        """End the game; returns the events that waited for the end, and the last stats."""
+        """End the game. Returns the events that waited for the end, and the last stats."""
         out: list[Event] = []
         if self._gate is not None:
             for counted, _ in self._gate.finish(end):
@@ -197,7 +196,7 @@ class SlippiStats:
         return FIRST_FRAME - 1 if last is None else last
 
     def _feed_counted(self, frame: Frame, end_offset: int) -> list[Event]:
-        """Take a frame that counts; returns its events and, after every 60th frame, the stats."""
+        """Take a frame that counts. Returns its events and, after every 60th frame, the stats."""
         self._take(frame)
         if self._unsupported:
             return []

@@ -13,7 +13,7 @@ from slpstream.store.games_query import MAX_QUERY_CHARS, GameKey, GamesQuery, St
 from slpstream.store.highlights_query import HighlightKey, HighlightPage, HighlightRow, HighlightsQuery
 from slpstream.store.index import GameIndex
 from slpstream.store.known_facts import Filter, KnownFacts
-from slpstream.store.opening import FILE_NAME, NewerVersion, open_database, set_aside
+from slpstream.store.opening import FILE_NAME, NewerVersion, open_database, rename_damaged
 from slpstream.store.situations_query import FoundSituation, SituationPage, SituationRow, SituationsQuery
 from slpstream.store.tables.setups import SetupRow
 
@@ -46,5 +46,5 @@ __all__ = [
     "StoredGame",
     "open_database",
     "path_key",
-    "set_aside",
+    "rename_damaged",
 ]

@@ -1,4 +1,4 @@
-"""The query of `/v1/highlights`, and the highlights that it finds."""
+"""The query of `/v1/highlights`, and the rows of its result."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from slpstream.model.highlight import Highlight
 
 MAX_HIGHLIGHTS = 200
 SITUATIONS = 100_000
-"""The number of the first situation among the highlights of a game, which has fewer others."""
+"""The number of the first situation among the highlights of a game. Logged highlights have smaller numbers."""
 _KEY = re.compile(r"-?[0-9]{1,15}\.[0-9a-f]{32}\.[0-9]{1,6}")
 
 
@@ -68,7 +68,7 @@ class HighlightRow(NamedTuple):
     number: int
     """From 0, in the order in which the highlights of the game ended; situations have numbers from `SITUATIONS`."""
     listed_at_ms: int
-    """The place of its game in lists."""
+    """The place of the game in lists."""
     highlight: Highlight
 
 

@@ -12,7 +12,7 @@ import trio
 from slpstream.model.errors import ConfigError
 from slpstream.store.database import Database
 from slpstream.store.database_file import is_damage, is_wrong_content, release_cursors
-from slpstream.store.opening import open_database, restore, set_aside
+from slpstream.store.opening import open_database, rename_damaged, restore
 from slpstream.system.logs import get_logger
 
 _THREADS = 4
@@ -87,7 +87,7 @@ class LiveDatabase:
         def replace() -> tuple[Database, Path | None]:
             tried_before = damaged.closed
             damaged.close()
-            renamed = None if tried_before else set_aside(path)
+            renamed = None if tried_before else rename_damaged(path)
             database = open_database(path)
             if renamed is not None:
                 restore(database, renamed)

@@ -38,7 +38,7 @@ _ENVIRONMENT = (
     sqlite3.SQLITE_FULL,
     sqlite3.SQLITE_NOLFS,
 )
-"""Errors that another file in the same place would have too."""
+"""Errors that another file in the same place would cause too."""
 
 
 class NewerVersion(ConfigError):
@@ -46,9 +46,10 @@ class NewerVersion(ConfigError):
 
 
 DescribeStored = Callable[[str, str, str | None, str | None], str]
-"""(format name, settings, payload of `game_end`, metadata) to the summary of a game from an older index.
+"""Summarises a game from an older index.
 
-All but the format name are JSON; `None` if not known.
+The parameters are the format name, settings, payload of `game_end` and metadata. All but the format name are JSON;
+`None` if not known.
 """
 
 
@@ -59,7 +60,7 @@ def _describe_nothing(*_: str | None) -> str:
 def open_database(
     path: Path,
     *,
-    on_damage: Callable[[Path, str], None] = lambda aside, what: None,
+    on_damage: Callable[[Path, str], None] = lambda renamed, problem: None,
     migrations: tuple[tuple[str, ...], ...] = MIGRATIONS,
     describe: DescribeStored = _describe_nothing,
 ) -> Database:
@@ -67,21 +68,21 @@ def open_database(
 
     Blocks, possibly for a while.
 
-    `on_damage` is called with the new path of a damaged database and what was wrong with it. `describe` summarises the
-    games of a database that is older than summaries. Raises `NewerVersion` for a database of a newer version, and
-    `OSError` or `sqlite3.OperationalError` if the folder is not writable.
+    `on_damage` is called with the new path of a damaged database and the problem. `describe` summarises the games of a
+    database from before summaries existed. Raises `NewerVersion` for a database of a newer version, and `OSError` or
+    `sqlite3.OperationalError` if the folder is not writable.
     """
     damaged: list[Path] = []
 
-    def note(aside: Path, what: str) -> None:
-        damaged.append(aside)
-        on_damage(aside, what)
+    def note(renamed: Path, problem: str) -> None:
+        damaged.append(renamed)
+        on_damage(renamed, problem)
 
     prepare(path, migrations, on_damage=note, describe=describe)
     database = Database(path)
     try:
-        for aside in damaged:
-            restore(database, aside)
+        for renamed in damaged:
+            restore(database, renamed)
     except BaseException:
         database.close()
         raise
@@ -95,10 +96,10 @@ def prepare(
     on_damage: Callable[[Path, str], None],
     describe: DescribeStored = _describe_nothing,
 ) -> None:
-    """Create the database at a path or migrate it to the newest version. See `open_database`.
+    """Create the database at a path or migrate it to the newest version, as `open_database` does. Only the owner can
+    read the file, because it has the names of players.
 
-    Only the owner of the file may read it: it has the names of players. Whatever is in its place and is no database,
-    or a damaged one, is set aside.
+    A file that is not a database, or is a damaged one, is renamed.
     """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     for part in _parts(path):
@@ -111,22 +112,23 @@ def prepare(
     except (sqlite3.Error, ValueError, OverflowError) as error:
         if not _is_unusable(path, error):
             raise
-        _prepare(Path(":memory:"), migrations, describe)  # a bug in a migration must not set a good database aside
-        on_damage(set_aside(path), str(error))
+        # Raises for a bug in a migration, so that a good database is not renamed.
+        _prepare(Path(":memory:"), migrations, describe)
+        on_damage(rename_damaged(path), str(error))
         _create(path)
         _prepare(path, migrations, describe)
 
 
 def _create(path: Path) -> None:
-    """Create an empty file, unless there is one. SQLite would let others read it."""
+    """Create an empty file unless it exists. A file created by SQLite would be readable by others."""
     with contextlib.suppress(FileExistsError):
         os.close(create_private_file(path))
 
 
 def _is_unusable(path: Path, error: Exception) -> bool:
-    """Whether the fault is in the file, and not in the disk, the folder, or another process.
+    """Whether the fault is in the file, and not in the disk, the folder or another process.
 
-    Damage shows in many ways, also as a wrong statement in the schema or as a text that is not UTF-8.
+    Damage has many symptoms, such as a wrong statement in the schema or text that is not UTF-8.
     """
     code = primary_code(error)
     if code in _NO_ACCESS:
@@ -158,18 +160,18 @@ def _readable(path: Path, statement: str) -> dict[str, bytes]:
 
 
 def _parts(path: Path) -> list[Path]:
-    """A database and the files that belong to it."""
+    """The files of a database."""
     return [path.with_name(path.name + suffix) for suffix in ("-wal", "-shm", "-journal", "")]
 
 
-def set_aside(path: Path) -> Path:
-    """Rename a damaged database and the files that belong to it. Returns the new path."""
+def rename_damaged(path: Path) -> Path:
+    """Rename a damaged database with all of its files. Returns the new path."""
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
-    aside = path.with_name(f"{path.name}.damaged-{stamp}")
-    for part, target in zip(_parts(path), _parts(aside), strict=True):
+    renamed = path.with_name(f"{path.name}.damaged-{stamp}")
+    for part, target in zip(_parts(path), _parts(renamed), strict=True):
         with contextlib.suppress(FileNotFoundError):  # SQLite removes -wal and -shm when the database is closed
             part.rename(target)
-    return aside
+    return renamed
 
 
 def _prepare(path: Path, migrations: tuple[tuple[str, ...], ...], describe: DescribeStored) -> None:
@@ -196,7 +198,7 @@ def _prepare(path: Path, migrations: tuple[tuple[str, ...], ...], describe: Desc
                 raise _Damaged(damage)
         for number in range(version, len(migrations)):
             _migrate(connection, number, migrations)
-        # A database on a full or read-only disk can be opened; only writing shows that nothing can be kept in it.
+        # A database on a full or read-only disk can be opened. Only a write shows that it is useless.
         connection.execute(f"PRAGMA user_version = {len(migrations)}")
     finally:
         connection.close()
@@ -218,6 +220,6 @@ def _migrate(connection: sqlite3.Connection, number: int, migrations: tuple[tupl
 
 
 class _Damaged(sqlite3.DatabaseError):
-    """The damage that `quick_check` has found."""
+    """Damage that was found when the database was opened."""
 
     sqlite_errorcode = sqlite3.SQLITE_CORRUPT

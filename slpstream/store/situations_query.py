@@ -1,4 +1,4 @@
-"""The query of `/v1/situations`, and the situations that it finds."""
+"""The query of `/v1/situations`, and the rows of its result."""
 
 from __future__ import annotations
 
@@ -52,17 +52,17 @@ class FoundSituation(NamedTuple):
     payload: Mapping[str, Any]
     found_at_ms: int
     score: float | None = None
-    """Its score as a highlight; `None` if it is none."""
+    """The score as a highlight; `None` if the situation is not a highlight."""
 
     @property
     def game_id(self) -> str:
-        """The game in which it was found."""
+        """The id of the game in which the situation was found."""
         game_id: str = self.payload["gameId"]
         return game_id
 
     @property
     def key(self) -> tuple[str, str, str, int]:
-        """What tells it from all others."""
+        """The key that identifies the situation."""
         return self.game_id, self.payload["name"], self.payload["query"], self.payload["number"]
 
 
@@ -74,7 +74,7 @@ class SituationRow(NamedTuple):
     station: str
     found_at_ms: int
     document: str
-    """Its payload, as JSON."""
+    """The payload, as JSON."""
 
 
 class SituationPage(NamedTuple):

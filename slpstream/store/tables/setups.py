@@ -1,4 +1,4 @@
-"""The facts that games reveal about their setups beyond their settings: codes, and the pacing of frames."""
+"""The facts about the setups of games beyond their settings: codes, and the pacing of frames."""
 
 from __future__ import annotations
 
