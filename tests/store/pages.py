@@ -1,4 +1,4 @@
-"""Everything that a query finds, page after page."""
+"""All results of a query, page by page."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from slpstream.store import Database, HighlightsQuery
 
 
 def every(row: str, page_of: Callable[[Any], Any], query: Any) -> Iterator[Any]:
-    """The rows of all pages, which the pages have under the name `row`. None has more rows than it may."""
+    """The rows of all pages, from the attribute `row` of the pages. Asserts that no page exceeds the limit."""
     while True:
         page = page_of(query)
         rows = getattr(page, row)

@@ -1,6 +1,6 @@
-"""Damaged state: whatever is in the place of a database, the next start has one that works, and says so once.
+"""Damaged databases are replaced by working ones, and the replacement is reported once.
 
-The damages come from seeds. Damage that SQLite does not find is planted with SQL.
+The damage is random, from seeds. Damage that SQLite does not detect is written with SQL.
 """
 
 from __future__ import annotations
@@ -207,7 +207,7 @@ def test_only_the_owner_may_read(store: str, tmp_path: Path) -> None:
     ],
     ids=["no text", "string that is no text", "no value", "deep", "correction that is no text", "no correction"],
 )
-def test_what_no_file_can_restore_is_kept(damaged: str, tmp_path: Path) -> None:
+def test_corrections_and_remembered_values_survive_damage(damaged: str, tmp_path: Path) -> None:
     path = tmp_path / FILE_NAME
     fill_index(path)
     with closing(sqlite3.connect(path)) as connection:
@@ -240,7 +240,7 @@ async def running_index(path: Path) -> AsyncIterator[tuple[GameIndex, list[str]]
 
 
 async def read_all(index: GameIndex) -> None:
-    """Ask the index everything that it knows. Nothing raises."""
+    """Make every kind of query. None raises."""
     for query in (
         GamesQuery(limit=100),
         GamesQuery(limit=100, order="ended"),
@@ -261,7 +261,7 @@ async def read_all(index: GameIndex) -> None:
 
 
 def text_columns() -> list[tuple[str, str]]:
-    """The tables and columns with texts that the index reads."""
+    """The tables and columns with text that the index reads."""
     return [
         *(("games", name) for name in ("format", "station", "summary", "settings", "game_end", "standings")),
         *(("games", name) for name in ("metadata", "rate", "stats", "highlights", "reason", "game_id")),
@@ -312,8 +312,10 @@ async def test_index_that_is_damaged_anywhere_works_again(seed: int, filled: dic
 
 
 @pytest.mark.trio
-async def test_content_that_is_wrong_again_is_no_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A bug that writes wrong values must not have the index replaced again and again."""
+async def test_repeated_wrong_content_does_not_replace_the_database(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A bug that writes wrong values does not cause endless replacements."""
     path = tmp_path / FILE_NAME
     fill_index(path)
 
@@ -328,7 +330,7 @@ async def test_content_that_is_wrong_again_is_no_damage(tmp_path: Path, monkeypa
         assert index.trouble is not None
 
 
-def test_queue_of_a_newer_version_is_set_aside(tmp_path: Path) -> None:
+def test_queue_of_a_newer_version_is_replaced(tmp_path: Path) -> None:
     path = tmp_path / "reports.sqlite3"
     reports(path)
     statement("PRAGMA user_version = 9")(path)

@@ -1,4 +1,4 @@
-"""The database returns what was stored: ordered pages of games, and single games with their files."""
+"""The database returns the stored games: in ordered pages, and single games with their files."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ALL = GamesQuery()
 
 
 def ids(database: Database, query: GamesQuery = ALL, limit: int = 100) -> list[int]:
-    """The numbers of the games that match a query, page after page."""
+    """The numbers of the games that match a query, page by page."""
     found = every("games", database.games.page, msgspec.structs.replace(query, limit=limit))
     return [int(game.game_id, 16) for game in found]
 
@@ -72,7 +72,7 @@ def test_start_time_in_the_metadata_takes_precedence(database: Database) -> None
 
 
 def arrived(number: int, second: int, **values: Any) -> Entry:
-    """The entry of a game that arrived this many seconds after game 0 was played; its console's clock is wrong."""
+    """The entry of a game that arrived `second` seconds after game 0 was played. The console's clock is wrong."""
     events = (samples.start(number), samples.end(), samples.metadata(f"20{40 - number}-01-01T00:00:00Z"))
     entry = samples.entry(number, events=events, **values)
     entry.arrived_at_ms = 1000 * (samples.DAY_ONE + second)
@@ -123,7 +123,7 @@ ENDED = GamesQuery(order="ended")
 
 
 def test_games_are_listed_by_their_end_as_the_daemon_saw_it(database: Database) -> None:
-    """Independent of the consoles' clocks and of when the games began; games that are played are left out."""
+    """The order does not depend on the consoles' clocks or the beginnings of games. Games in progress are left out."""
     played = samples.entry(7, at=samples.DAY_ONE + 10_000, events=(samples.start(7),))
     entries = [arrived(number, 100 * number) for number in range(4)]
     for entry, second in zip(entries, (900, 400, 500, 450), strict=True):
@@ -140,7 +140,7 @@ def test_games_are_listed_by_their_end_as_the_daemon_saw_it(database: Database) 
     assert shown[5] == 1000 * (samples.DAY_ONE + 480), "the last write to its file"
 
 
-def test_end_of_a_game_is_kept_and_leaves_with_it(database: Database) -> None:
+def test_end_of_a_game_is_kept_until_the_game_is_removed(database: Database) -> None:
     first = arrived(1, 100)
     first.ended_at_ms = 1000 * (samples.DAY_ONE + 400)
     again = msgspec.structs.replace(first, ended_at_ms=None, mtime_ns=first.mtime_ns + samples.SECOND)
@@ -155,7 +155,7 @@ def test_end_of_a_game_is_kept_and_leaves_with_it(database: Database) -> None:
     assert ids(database, ENDED) == []
 
 
-def test_end_of_a_file_of_the_future_is_not_in_the_future(database: Database) -> None:
+def test_end_is_never_in_the_future(database: Database) -> None:
     database.games.add([samples.entry(1, at=samples.DAY_ONE + 10**9)])
     [game] = database.games.page(ENDED).games
     assert game.ended_at_ms is not None
@@ -308,7 +308,7 @@ def test_newer_copy_that_was_cut_off_does_not_hide_the_whole_file(database: Data
     assert (listed.reason, listed.mtime_ns) == ("game_end", whole.mtime_ns)
 
 
-def test_of_two_unfinished_files_the_larger_one_counts(database: Database) -> None:
+def test_larger_of_two_unfinished_files_counts(database: Database) -> None:
     more = samples.entry(1, path="/a/more.slp", events=CUT_OFF)
     less = samples.entry(1, path="/a/less.slp", at=samples.DAY_ONE + 500, events=CUT_OFF)
     less.size_bytes = more.size_bytes - 1

@@ -1,4 +1,4 @@
-"""Highlights in the index: pages in both orders, filters, and games that come, change and go."""
+"""Highlights in the index: pages in both orders, filters, and games that are added, changed and removed."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_orders_and_filters(database: Database) -> None:
     assert row.highlight == samples.highlight(70.5, 0)
 
 
-def test_none_are_told_from_unknown_ones(database: Database) -> None:
+def test_empty_highlights_differ_from_unknown_ones(database: Database) -> None:
     database.games.add([with_highlights(0, []), with_highlights(1, None)])
     details = [database.games.get(f"{number:032x}").details for number in (0, 1)]  # type: ignore[union-attr]
     assert [each.highlights for each in details] == ["[]", None]
@@ -60,7 +60,7 @@ def test_later_reads_of_a_game(database: Database) -> None:
     assert highlights(database) == [(0, 1), (0, 0)], "a read without stats does not take them away"
 
 
-def test_highlights_go_with_their_game(database: Database) -> None:
+def test_highlights_are_removed_with_their_game(database: Database) -> None:
     database.games.add([with_highlights(0, [50]), with_highlights(1, [60])])
     database.games.remove_files([with_highlights(0, None).path])
     assert highlights(database) == [(1, 0)]

@@ -230,7 +230,7 @@ async def fill(folder: Path) -> None:
         await index.written()
 
 
-async def test_game_whose_writing_finds_the_damage_is_in_the_new_database(tmp_path: Path) -> None:
+async def test_game_whose_write_finds_damage_is_in_the_new_database(tmp_path: Path) -> None:
     await fill(tmp_path)
     async with indexed(tmp_path) as (index, errors):
         spoil(tmp_path / FILE_NAME)
@@ -245,7 +245,7 @@ def spoil(path: Path) -> None:
     path.write_bytes(data[:100] + bytes(len(data) - 100))
 
 
-async def test_damage_seen_by_many_calls_begins_one_new_database(tmp_path: Path) -> None:
+async def test_damage_found_by_many_calls_creates_one_new_database(tmp_path: Path) -> None:
     for attempt in range(5):
         folder = tmp_path / str(attempt)
         folder.mkdir()

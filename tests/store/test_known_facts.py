@@ -1,4 +1,4 @@
-"""What the index knows about all games: a query reads only those that can match, and finds the same ones."""
+"""With the terms and lines of all games, a query reads fewer games and finds the same ones."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_games_of_few_players_are_the_games_that_match(database: Database, query
     assert len(found) == count
 
 
-def test_a_query_that_no_game_can_match_reads_no_game(database: Database) -> None:
+def test_impossible_query_reads_no_game(database: Database) -> None:
     filters: list[Filter] = []
 
     def only(known: KnownFacts) -> Filter:

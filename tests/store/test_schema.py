@@ -1,4 +1,4 @@
-"""Databases are created, migrated to the newest version, or set aside if they are damaged."""
+"""Databases are created, migrated to the newest version, or renamed if they are damaged."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ def test_new_database(tmp_path: Path) -> None:
 
 
 RELEASED = 14
-"""The version of the databases that exist."""
+"""The newest version of released databases."""
 
 
 def test_released_migrations_never_change() -> None:
-    """Databases of users were made by these statements, in this order."""
+    """Users' databases were created by these statements, in this order."""
     text = "\n".join(
         f"{version} {statement}" for version, each in enumerate(MIGRATIONS[:RELEASED]) for statement in each
     )
@@ -103,7 +103,7 @@ SUMMARIES = 3
 
 
 def old_database(path: Path, version: int, rows: Mapping[str, Mapping[str, Any]]) -> None:
-    """Make a database as an older version left it, with one game per format; `rows` has further columns of each."""
+    """Make a database of an older version, with one game per format. `rows` has further columns of each game."""
     open_database(path, migrations=MIGRATIONS[:version]).close()
     with closing(sqlite3.connect(path)) as connection:
         for number, (format_name, columns) in enumerate(rows.items()):
@@ -239,7 +239,7 @@ def renames_like_windows(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("renames_like_windows")
 @pytest.mark.parametrize("damage", ["text", "cut", "overwritten"])
-def test_damaged_database_is_set_aside(tmp_path: Path, damage: str) -> None:
+def test_damaged_database_is_renamed(tmp_path: Path, damage: str) -> None:
     path = tmp_path / FILE_NAME
     with closing(open_database(path)) as database:
         database.games.add([samples.entry(number) for number in range(200)])

@@ -52,13 +52,13 @@ def test_codes_that_were_not_read_yet_are_not_known(database: Database) -> None:
     assert lists(database) == 0
 
 
-def test_codes_survive_another_look_at_the_file(database: Database) -> None:
+def test_codes_survive_another_read_of_the_file(database: Database) -> None:
     database.setups.keep_codes(samples.game_id(0), CODES)
     database.games.add([samples.entry(0)])
     assert database.setups.newest("main", 5)[-1].codes == CODES.fingerprint
 
 
-def test_pacing_is_kept_beside_the_codes(database: Database) -> None:
+def test_pacing_is_kept_with_the_codes(database: Database) -> None:
     entry = samples.entry(1)
     entry.pacing = PACING
     database.games.add([entry])
@@ -68,7 +68,7 @@ def test_pacing_is_kept_beside_the_codes(database: Database) -> None:
     assert (row.codes, msgspec.json.decode(row.pacing or "", type=Pacing)) == (CODES.fingerprint, PACING)
 
 
-def test_lists_go_with_their_last_game(database: Database) -> None:
+def test_lists_are_removed_with_their_last_game(database: Database) -> None:
     database.setups.keep_codes(samples.game_id(0), CODES)
     database.setups.keep_codes(samples.game_id(1), CODES)
     database.setups.keep_codes(samples.game_id(2), OTHER)

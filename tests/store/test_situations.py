@@ -1,4 +1,4 @@
-"""Situations in the index: each once, in pages, among the highlights, and gone with their games."""
+"""Situations in the index: stored once, listed in pages and among the highlights, and removed with their games."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def listed(database: Database, limit: int = 200, **values: Any) -> list[tuple[in
 
 
 @pytest.mark.parametrize("limit", [1, 2, 200])
-def test_each_is_listed_once_with_the_last_one_first(database: Database, limit: int) -> None:
+def test_situations_are_listed_once_newest_first(database: Database, limit: int) -> None:
     first = [found(0, 1), found(0, 1, "hit"), found(1, 1, station="side"), found(0, 2)]
     assert [database.situations.add([each]) for each in first] == [1, 1, 1, 1]
     assert database.situations.add([*first, found(0, 3)]) == 1, "the others are known"
@@ -70,7 +70,7 @@ def test_situations_of_a_game_at_two_stations_belong_to_both(database: Database)
     assert listed(database, station="elsewhere") == []
 
 
-def test_another_query_of_the_same_name_replaces_what_was_found(database: Database) -> None:
+def test_changed_query_replaces_its_situations(database: Database) -> None:
     database.games.add([with_highlights(0, [])])
     database.situations.add([found(0, 1, score=50), found(0, 2, score=50), found(0, 1, "hit"), found(1, 1)])
     assert database.situations.add([found(0, 1, query="kill, air", score=60)]) == 1
@@ -78,7 +78,7 @@ def test_another_query_of_the_same_name_replaces_what_was_found(database: Databa
     assert highlights(database) == [(0, 100_000)]
 
 
-def test_situations_are_highlights_beside_those_of_the_log(database: Database) -> None:
+def test_situations_are_listed_among_logged_highlights(database: Database) -> None:
     database.situations.add([found(0, 1, score=70.5), found(0, 1, "hit"), found(0, 2, score=60)])
     assert highlights(database) == [], "the index does not have the game yet"
     database.games.add([with_highlights(0, [65.0]), with_highlights(1, None)])
@@ -102,7 +102,7 @@ def test_a_situation_can_become_a_highlight_later(database: Database) -> None:
     assert highlights(database) == [(0, 100_000)]
 
 
-def test_they_go_with_their_game(database: Database) -> None:
+def test_situations_are_removed_with_their_game(database: Database) -> None:
     database.games.add([with_highlights(number, []) for number in range(2)])
     database.situations.add([found(0, 1, score=50), found(1, 1, score=50)])
     database.games.remove_files([with_highlights(0, None).path])
@@ -114,7 +114,7 @@ def test_they_go_with_their_game(database: Database) -> None:
 
 
 @pytest.mark.trio
-async def test_what_cannot_be_stored_is_stored_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_situations_are_stored_after_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     database = open_database(tmp_path / FILE_NAME)
     index = GameIndex(database, None)
     store = Situations.add
