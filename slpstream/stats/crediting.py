@@ -116,7 +116,7 @@ class Crediting:
         """Credit damage to the move of a hitter."""
         self._any_hit = True
         index, conversions, combos = player.index, player.conversions, player.combos
-        new_move = player.hit_by != hitter.index
+        new_move = player.last_hit is None or player.last_hit[0] != hitter.index
         credited = damage
         move_id = hitter.post.last_attack_landed
         if new_move or (self.counts_all_damage and not conversions.has_move):
@@ -131,8 +131,7 @@ class Crediting:
         if conversions.open is None and player in self._roster.opponents[hitter.index]:
             hitter.hits.outside_damage += damage
         hitter.forms.add_damage(credited)
-        player.hit_by = hitter.index
-        player.hit_state = hitter.prev.action_state_id
+        player.last_hit = hitter.index, hitter.prev.action_state_id
 
     def _hitter(self, player: Player) -> Player | None:
         """The player that `last_hit_by` refers to; `None` if there is no such player."""
@@ -154,9 +153,9 @@ class Crediting:
             if by is not None:
                 by.hits.add_kill(index)
             elif self.crew and not self._any_hit:
-                player.given_up += 1
+                player.stocks.given_up += 1
             else:
-                player.self_destructs += 1
+                player.stocks.self_destructs += 1
             self._note_last_stock(index, number)
         if combos.open is not None and (dies or combos.counter > RESET_FRAMES):
             combo = combos.end(number, now, before, killed=dies)

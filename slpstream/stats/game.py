@@ -275,10 +275,11 @@ class SlippiStats:
             post, prev = player.post, player.prev
             state = post.action_state_id
             flags = FLAGS[state]
-            if player.hit_by is not None:
-                hitter = roster.by_index[player.hit_by]
-                if hitter.restarted or hitter.post.action_state_id != player.hit_state:
-                    player.hit_by = None
+            if player.last_hit is not None:
+                hitter_index, hit_state = player.last_hit
+                hitter = roster.by_index[hitter_index]
+                if hitter.restarted or hitter.post.action_state_id != hit_state:
+                    player.last_hit = None
             damage = post.percent - prev.percent
             if damage:
                 values = {"playerIndex": player.index, "percent": post.percent, "change": damage}
@@ -366,7 +367,7 @@ class SlippiStats:
         return PlayerExtra(
             player_index=player.index,
             kill_moves=list(player.hits.kill_moves),
-            self_destructs=player.self_destructs,
+            self_destructs=player.stocks.self_destructs,
             exchanges=player.hits.totals(),
             characters=[] if player.post is None else player.forms.totals(player.post.frame),
             shield_frames=positions.shield_frames,
@@ -375,5 +376,5 @@ class SlippiStats:
             recoveries=ratio(positions.recovered, positions.recoveries) if known else UNSET,
             stage_control=ratio(positions.control_frames, positions.contested_frames),
             live_inputs_per_minute=UNSET if gauge is None else gauge,
-            stocks_given_up=player.given_up if self.crediting.crew else UNSET,
+            stocks_given_up=player.stocks.given_up if self.crediting.crew else UNSET,
         )
