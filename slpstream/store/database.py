@@ -1,16 +1,34 @@
-"""The database of the index: one file, and an object for each family of tables in it."""
+"""The database of the index: one file, with an object for each family of tables. Opens, migrates and restores it."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from slpstream.store.database_file import DatabaseFile
+from slpstream.store.opening import SqlFunction, prepare, readable_rows
+from slpstream.store.schema import MIGRATIONS
+from slpstream.store.tables import corrections, remembered
 from slpstream.store.tables.corrections import Corrections
 from slpstream.store.tables.games import Games
 from slpstream.store.tables.highlights import Highlights
 from slpstream.store.tables.remembered import RememberedValues
+from slpstream.store.tables.search import stored_facts, stored_lines, stored_terms
 from slpstream.store.tables.setups import Setups
 from slpstream.store.tables.situations import Situations
+
+FILE_NAME = "games.sqlite3"
+
+DescribeStored = Callable[[str, str, str | None, str | None], str]
+"""Summarises a game from an older index.
+
+The parameters are the format name, settings, payload of `game_end` and metadata. All but the format name are JSON;
+`None` if not known.
+"""
+
+
+def _describe_nothing(*_: str | None) -> str:
+    return "{}"
 
 
 class Database(DatabaseFile):
@@ -24,3 +42,51 @@ class Database(DatabaseFile):
         self.games = Games(self, (self.highlights, self.situations, self.setups))
         self.corrections = Corrections(self)
         self.remembered = RememberedValues(self)
+
+
+def open_database(
+    path: Path,
+    *,
+    on_damage: Callable[[Path, str], None] = lambda renamed, problem: None,
+    migrations: tuple[tuple[str, ...], ...] = MIGRATIONS,
+    describe: DescribeStored = _describe_nothing,
+) -> Database:
+    """Open the database at a path, after creating it or migrating it to the newest version.
+
+    Blocks, possibly for a while.
+
+    `on_damage` is called with the new path of a damaged database and the problem. `describe` summarises the games of a
+    database from before summaries existed. Raises `NewerVersion` for a database of a newer version, and `OSError` or
+    `sqlite3.OperationalError` if the folder is not writable.
+    """
+    damaged: list[Path] = []
+
+    def note(renamed: Path, problem: str) -> None:
+        damaged.append(renamed)
+        on_damage(renamed, problem)
+
+    functions: tuple[SqlFunction, ...] = (
+        ("describe", 4, describe),
+        ("search_facts", 6, stored_facts),
+        ("search_term_list", 1, stored_terms),
+        ("search_line_list", 1, stored_lines),
+    )
+    prepare(path, migrations, on_damage=note, functions=functions)
+    database = Database(path)
+    try:
+        for renamed in damaged:
+            restore(database, renamed)
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def restore(database: Database, damaged: Path) -> None:
+    """Copy the corrections and remembered values that are readable in a damaged database into a new one.
+
+    No replay file can restore them.
+    """
+    for station, document in readable_rows(damaged, corrections.RAW_ROWS).items():
+        database.corrections.keep(station, document)
+    database.remembered.keep(readable_rows(damaged, remembered.RAW_ROWS))

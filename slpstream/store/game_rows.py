@@ -7,6 +7,10 @@ from typing import NamedTuple
 
 from slpstream.store.games_query import GameKey
 
+MOST_FIRST = "ORDER BY completeness DESC, size_bytes DESC, mtime_ns DESC"
+"""The order of the files that hold the same game. The first file counts: a copy that was cut off or is damaged does not
+hide the whole file, however new it is."""
+
 
 class GameRow(NamedTuple):
     """One game in a list."""

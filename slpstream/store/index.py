@@ -76,7 +76,9 @@ class GameIndex:
         self._database = LiveDatabase(database, on_error, on_replaced)
         self._pending = PendingEntries(on_change)
         self._old_files = (
-            None if read is None else OldFiles(read, read_archive, self._database, self._pending, self._errors)
+            None
+            if read is None
+            else OldFiles(read, read_archive, self._known_files, self._stale_members, self._pending, self._errors)
         )
         self._to_remember: set[str] = set()
         """The keys of remembered values that are not in the database yet."""
@@ -260,6 +262,12 @@ class GameIndex:
             self._database.remembered.setdefault(key, *found)  # keeps a newer value that was set meanwhile
         value = self._database.remembered[key]
         return None if value is None else json_or_none(value, object)
+
+    async def _known_files(self, station: str) -> Mapping[bytes, tuple[int, int]]:
+        return await self._database.call(lambda database: database.games.known_files(station)) or {}
+
+    async def _stale_members(self, archive: bytes, mtime_ns: int) -> Sequence[bytes]:
+        return await self._database.call(lambda database: database.games.stale_members(archive, mtime_ns)) or ()
 
     async def written(self) -> None:
         """Wait until everything reported so far is in the database."""

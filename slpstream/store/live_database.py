@@ -10,9 +10,9 @@ from typing import TypeVar
 import trio
 
 from slpstream.model.errors import ConfigError
-from slpstream.store.database import Database
+from slpstream.store.database import Database, open_database, restore
 from slpstream.store.database_file import is_damage, is_wrong_content, release_cursors
-from slpstream.store.opening import open_database, rename_damaged, restore
+from slpstream.store.opening import rename_damaged
 from slpstream.system.logs import get_logger
 
 _THREADS = 4

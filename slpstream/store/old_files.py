@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import trio
@@ -19,7 +19,6 @@ from slpstream.store.backfill import (
     path_key,
     read_entry,
 )
-from slpstream.store.live_database import LiveDatabase
 from slpstream.store.pending_entries import PendingEntries
 from slpstream.system.files import is_placeholder
 from slpstream.system.internal_errors import InternalErrors
@@ -33,6 +32,12 @@ _MAX_LOGGED_MEMBERS = 20
 """Maximum number of logged problems per archive. The index has all of them."""
 
 
+KnownFiles = Callable[[str], Awaitable[Mapping[bytes, tuple[int, int]]]]
+"""Returns the files of a station that are in the index, as `Games.known_files` does."""
+StaleMembers = Callable[[bytes, int], Awaitable[Sequence[bytes]]]
+"""Returns the members of an archive that were read from an earlier version of it, as `Games.stale_members` does."""
+
+
 class OldFiles:
     """The old files that wait to be read."""
 
@@ -40,14 +45,16 @@ class OldFiles:
         self,
         read: Read,
         read_archive: ReadArchive | None,
-        database: LiveDatabase,
+        known_files: KnownFiles,
+        stale_members: StaleMembers,
         pending: PendingEntries,
         errors: InternalErrors,
     ) -> None:
         """Archives are not read if `read_archive` is `None`."""
         self._read = read
         self._read_games = read_archive
-        self._database = database
+        self._known_files = known_files
+        self._stale_members = stale_members
         self._pending = pending
         self._errors = errors
         self._listed: dict[str, list[OldFile]] = {}
@@ -145,7 +152,7 @@ class OldFiles:
                     await trio.to_thread.run_sync(close)
         await self._pending.written()
         path = path_key(archive.path)
-        stale = await self._database.call(lambda database: database.games.stale_members(path, archive.mtime_ns))
+        stale = await self._stale_members(path, archive.mtime_ns)
         if stale:
             self._pending.remove(stale)
         self._pending.put(archive_entry(station, archive))
@@ -155,7 +162,7 @@ class OldFiles:
 
     async def _unknown(self, station: str, files: Sequence[OldFile]) -> list[OldFile]:
         """The files that are new or have changed, newest first. Removes files that no longer exist from the index."""
-        known = await self._database.call(lambda database: database.games.known_files(station)) or {}
+        known = await self._known_files(station)
         gone, unknown = await trio.to_thread.run_sync(_compare, known, files)
         for count, path in enumerate(gone):
             self._pending.remove([path])

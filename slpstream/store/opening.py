@@ -9,22 +9,18 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 from slpstream.model.errors import ConfigError
 from slpstream.model.foreign_data import json_or_none
-from slpstream.store.database import Database
 from slpstream.store.database_file import connect, primary_code
-from slpstream.store.schema import MIGRATIONS
-from slpstream.store.tables import corrections, remembered
-from slpstream.store.tables.search import stored_facts, stored_lines, stored_terms
 from slpstream.system.private_files import create_private_file, private_file
 
-FILE_NAME = "games.sqlite3"
 _MAX_VERSION = 100
 """A higher version is damage, not a newer slpstream."""
 _NO_ACCESS = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM)
@@ -41,52 +37,12 @@ _ENVIRONMENT = (
 """Errors that another file in the same place would cause too."""
 
 
+SqlFunction = tuple[str, int, Callable[..., Any]]
+"""The name of a function in SQL, its number of parameters, and the function."""
+
+
 class NewerVersion(ConfigError):
     """The database belongs to a newer slpstream."""
-
-
-DescribeStored = Callable[[str, str, str | None, str | None], str]
-"""Summarises a game from an older index.
-
-The parameters are the format name, settings, payload of `game_end` and metadata. All but the format name are JSON;
-`None` if not known.
-"""
-
-
-def _describe_nothing(*_: str | None) -> str:
-    return "{}"
-
-
-def open_database(
-    path: Path,
-    *,
-    on_damage: Callable[[Path, str], None] = lambda renamed, problem: None,
-    migrations: tuple[tuple[str, ...], ...] = MIGRATIONS,
-    describe: DescribeStored = _describe_nothing,
-) -> Database:
-    """Open the database at a path, after creating it or migrating it to the newest version.
-
-    Blocks, possibly for a while.
-
-    `on_damage` is called with the new path of a damaged database and the problem. `describe` summarises the games of a
-    database from before summaries existed. Raises `NewerVersion` for a database of a newer version, and `OSError` or
-    `sqlite3.OperationalError` if the folder is not writable.
-    """
-    damaged: list[Path] = []
-
-    def note(renamed: Path, problem: str) -> None:
-        damaged.append(renamed)
-        on_damage(renamed, problem)
-
-    prepare(path, migrations, on_damage=note, describe=describe)
-    database = Database(path)
-    try:
-        for renamed in damaged:
-            restore(database, renamed)
-    except BaseException:
-        database.close()
-        raise
-    return database
 
 
 def prepare(
@@ -94,12 +50,16 @@ def prepare(
     migrations: tuple[tuple[str, ...], ...],
     *,
     on_damage: Callable[[Path, str], None],
-    describe: DescribeStored = _describe_nothing,
+    functions: Sequence[SqlFunction] = (),
 ) -> None:
-    """Create the database at a path or migrate it to the newest version, as `open_database` does. Only the owner can
-    read the file, because it has the names of players.
+    """Create the database at a path or migrate it to the newest version.
 
-    A file that is not a database, or is a damaged one, is renamed.
+    `on_damage` is called with the new path of a damaged database and the problem. The migrations may call the
+    `functions`. Raises `NewerVersion` for a database of a newer version, and `OSError` or `sqlite3.OperationalError` if
+    the folder is not writable.
+
+    Only the owner can read the file, because it has the names of players. A file that is not a database, or is a
+    damaged one, is renamed.
     """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     for part in _parts(path):
@@ -108,15 +68,15 @@ def prepare(
         if not all(part.is_file() or not os.path.lexists(part) for part in _parts(path)):
             raise _Damaged("it is not a file")
         _create(path)
-        _prepare(path, migrations, describe)
+        _prepare(path, migrations, functions)
     except (sqlite3.Error, ValueError, OverflowError) as error:
         if not _is_unusable(path, error):
             raise
         # Raises for a bug in a migration, so that a good database is not renamed.
-        _prepare(Path(":memory:"), migrations, describe)
+        _prepare(Path(":memory:"), migrations, functions)
         on_damage(rename_damaged(path), str(error))
         _create(path)
-        _prepare(path, migrations, describe)
+        _prepare(path, migrations, functions)
 
 
 def _create(path: Path) -> None:
@@ -136,17 +96,7 @@ def _is_unusable(path: Path, error: Exception) -> bool:
     return code not in _ENVIRONMENT
 
 
-def restore(database: Database, damaged: Path) -> None:
-    """Copy the corrections and remembered values that are readable in a damaged database into a new one.
-
-    No replay file can restore them.
-    """
-    for station, document in _readable(damaged, corrections.RAW_ROWS).items():
-        database.corrections.keep(station, document)
-    database.remembered.keep(_readable(damaged, remembered.RAW_ROWS))
-
-
-def _readable(path: Path, statement: str) -> dict[str, bytes]:
+def readable_rows(path: Path, statement: str) -> dict[str, bytes]:
     """The keys and JSON documents that a statement selects in a damaged database, up to the first error."""
     found: dict[str, bytes] = {}
     file = f"file:{quote(os.fsencode(path.absolute()))}?immutable=1"
@@ -174,13 +124,11 @@ def rename_damaged(path: Path) -> Path:
     return renamed
 
 
-def _prepare(path: Path, migrations: tuple[tuple[str, ...], ...], describe: DescribeStored) -> None:
+def _prepare(path: Path, migrations: tuple[tuple[str, ...], ...], functions: Sequence[SqlFunction]) -> None:
     connection = connect(path)
     try:
-        connection.create_function("describe", 4, describe)
-        connection.create_function("search_facts", 6, stored_facts)
-        connection.create_function("search_term_list", 1, stored_terms)
-        connection.create_function("search_line_list", 1, stored_lines)
+        for function in functions:
+            connection.create_function(*function)
         connection.execute("PRAGMA journal_mode = WAL")
         version: int = connection.execute("PRAGMA user_version").fetchone()[0]
         if not 0 <= version <= _MAX_VERSION:

@@ -54,7 +54,7 @@ from slpstream.sources.tail import (
     TailEvent,
     Touched,
 )
-from slpstream.store import GameIndex
+from slpstream.store.index import GameIndex
 from slpstream.stream import Channel, Game, StationState
 from slpstream.system.files import printable, read_regular
 from slpstream.system.internal_errors import InternalErrors

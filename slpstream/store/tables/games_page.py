@@ -13,15 +13,11 @@ from typing import Any
 from msgspec import UNSET
 
 from slpstream.store.game_record import folded
-from slpstream.store.game_rows import GameRow
+from slpstream.store.game_rows import MOST_FIRST, GameRow
 from slpstream.store.games_query import GamesQuery
 from slpstream.store.known_facts import Filter, KnownFacts, games_with
 
 _SEPARATOR = os.sep.encode()
-MOST_FIRST = "ORDER BY completeness DESC, size_bytes DESC, mtime_ns DESC"
-"""The order of the files that hold the same game. The first file counts: a copy that was cut off or is damaged does not
-hide the whole file, however new it is."""
-
 _COMPUTED = {
     "ended_at_ms": "e.ended_at_ms",
     "stations": "(SELECT json_group_array(station) FROM"  # noqa: S608 -- a constant

@@ -14,7 +14,6 @@ from slpstream.model.prepared import prepared
 from slpstream.store.database_file import DatabaseFile
 from slpstream.store.game_record import Entry, GameRecord
 from slpstream.store.highlights_query import HighlightKey, HighlightPage, HighlightRow, HighlightsQuery, tenths
-from slpstream.store.tables.game_tables import GameTables
 
 MIGRATIONS: Mapping[int, tuple[str, ...]] = {
     9: (
@@ -32,7 +31,7 @@ MIGRATIONS: Mapping[int, tuple[str, ...]] = {
 }
 
 
-class Highlights(GameTables):
+class Highlights:
     """The table of highlights."""
 
     def __init__(self, file: DatabaseFile) -> None:

@@ -12,7 +12,6 @@ from slpstream.model.setup import CodeList
 from slpstream.store.database_file import DatabaseFile
 from slpstream.store.documents import check_json, decode_codes, decode_summary
 from slpstream.store.game_record import Entry, GameRecord
-from slpstream.store.tables.game_tables import GameTables
 
 MIGRATIONS: Mapping[int, tuple[str, ...]] = {
     10: (
@@ -52,7 +51,7 @@ class SetupRow(NamedTuple):
 _COLUMNS = ", ".join(f"s.{name}" if name in ("codes", "pacing") else f"g.{name}" for name in SetupRow._fields)
 
 
-class Setups(GameTables):
+class Setups:
     """The tables of setups and of lists of codes."""
 
     def __init__(self, file: DatabaseFile) -> None:

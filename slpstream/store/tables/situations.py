@@ -11,9 +11,9 @@ from msgspec import UNSET
 
 from slpstream.store.database_file import DatabaseFile
 from slpstream.store.documents import check_json
+from slpstream.store.game_record import Entry, GameRecord
 from slpstream.store.highlights_query import SITUATIONS, tenths
 from slpstream.store.situations_query import FoundSituation, SituationKey, SituationPage, SituationRow, SituationsQuery
-from slpstream.store.tables.game_tables import GameTables
 
 MIGRATIONS: Mapping[int, tuple[str, ...]] = {
     13: (
@@ -38,7 +38,7 @@ MIGRATIONS: Mapping[int, tuple[str, ...]] = {
 }
 
 
-class Situations(GameTables):
+class Situations:
     """The table of situations."""
 
     def __init__(self, file: DatabaseFile) -> None:
@@ -64,6 +64,9 @@ class Situations(GameTables):
         if len(rows) <= query.limit:
             return SituationPage(rows, None)
         return SituationPage(rows[: query.limit], SituationKey(rows[query.limit - 1].id))
+
+    def add_game(self, writer: sqlite3.Connection, entry: Entry, record: GameRecord, *, counts: bool) -> None:
+        """Do nothing: the record of a game has no situations."""
 
     def delete_game(self, writer: sqlite3.Connection, game_id: str) -> None:
         """Delete the situations of a game."""
