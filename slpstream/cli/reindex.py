@@ -86,8 +86,8 @@ def _reindex(database: Database, config: Config, folders: tuple[Path, ...], *, s
         found = list(_files(folder))
         files += [Job(station.id, file) for file in found]
         found_paths = {path_key(file.path) for file in found}
-        missing_paths += [path for path in database.known_files(station.id) if path not in found_paths]
-    database.remove(missing(missing_paths))
+        missing_paths += [path for path in database.games.known_files(station.id) if path not in found_paths]
+    database.games.remove_files(missing(missing_paths))
     games = broken = 0
     stale: list[bytes] = []
     reading = closing(_read_all(files, stats=stats, idle_seconds=config.watch.idle_seconds, jobs=jobs))
@@ -96,15 +96,15 @@ def _reindex(database: Database, config: Config, folders: tuple[Path, ...], *, s
         while batch := list(islice(entries, _FILES_PER_TRANSACTION)):
             for entry in batch:
                 if entry.problem == ARCHIVE:
-                    stale += database.stale_members(entry.path, entry.mtime_ns)
+                    stale += database.games.stale_members(entry.path, entry.mtime_ns)
                 elif entry.problem is not None:
                     broken += 1
                     report(_problem_text(entry))
                 else:
                     games += 1
-            database.put(batch)
+            database.games.add(batch)
             update(games + broken)
-    database.remove(stale)
+    database.games.remove_files(stale)
     seconds = time.perf_counter() - began
     rate = (games + broken) / seconds
     counts = f"{games + broken:,} files: {games:,} games, {broken:,} broken"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from slpstream.game.described import DescribedGame
-from slpstream.store import GameRecord
+from slpstream.store.game_record import GameRecord
 
 
 def record_of(game: DescribedGame) -> GameRecord:

@@ -1,7 +1,7 @@
-"""The parts of a frame that the computers read, and how they are read from frames that are not decoded.
+"""The parts of a frame that the computers read, also from frames that are not decoded.
 
-Most frames of the live path are their bytes (`PackedFrame`). Decoding all of their fields would take most of the time
-that stats take, so only these fields are read.
+Most frames of the live path are undecoded bytes (`PackedFrame`). Decoding all of their fields would take most of the
+time of the stats, so only these fields are read.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class SelectedEntry(msgspec.Struct, gc=False):
 
 
 class _Readers(NamedTuple):
-    """How the frames of one layout are read."""
+    """The readers for the frames of one layout."""
 
     start: FieldReader | None
     players: list[tuple[int, int, int, FieldReader, FieldReader]]
@@ -123,7 +123,7 @@ class Selection:
         return frame.entry
 
     def _learn(self, decoder: FrameDecoder) -> _Readers | None:
-        """How the frames of a layout are read; `None` if a field that every version has is missing."""
+        """Return the readers for the frames of a layout; `None` if a field that all versions have is missing."""
         if len(self._readers) >= _MAX_READERS:
             self._readers.clear()
         players = []

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from slpstream.search.problem import QueryProblem
-from slpstream.store import GamesQuery
+from slpstream.store.games_query import GamesQuery
 from slpstream.web import schemas
 from slpstream.web.endpoint import Endpoint, NoParameters, json_response
 from slpstream.web.file_response import OpenFileResponse, disposition

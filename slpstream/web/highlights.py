@@ -9,7 +9,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from slpstream.store import HighlightsQuery
+from slpstream.store.highlights_query import HighlightsQuery
 from slpstream.web import schemas
 from slpstream.web.endpoint import JSON, Endpoint, json_response
 from slpstream.web.file_response import disposition

@@ -79,7 +79,7 @@ def fill(path: Path, games: int) -> None:
     with closing(open_database(path)) as database:
         for first in range(0, games, _GAMES_PER_TRANSACTION):
             numbers = range(first, min(first + _GAMES_PER_TRANSACTION, games))
-            database.put([_entry(n, first_ms + 60_000 * _MINUTES_BETWEEN_GAMES * n, chance) for n in numbers])
+            database.games.add([_entry(n, first_ms + 60_000 * _MINUTES_BETWEEN_GAMES * n, chance) for n in numbers])
 
 
 def _entry(number: int, began_ms: int, chance: random.Random) -> Entry:

@@ -45,7 +45,7 @@ def lists(form: Form) -> list[Figure]:
     with tempfile.TemporaryDirectory() as state, tempfile.TemporaryDirectory() as folder:
         with closing(open_database(Path(state) / FILE_NAME)) as database:
             for first in range(0, games, 500):
-                database.put(_entry(number) for number in range(first, min(first + 500, games)))
+                database.games.add(_entry(number) for number in range(first, min(first + 500, games)))
         with (
             running(Path(folder), state=Path(state)) as daemon,
             closing(http.client.HTTPConnection(urlsplit(daemon.url).netloc, timeout=10)) as connection,

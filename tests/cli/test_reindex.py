@@ -42,8 +42,8 @@ def setup(tmp_path: Path) -> Path:
 def stations(state: Path) -> list[tuple[str, str | None, bool]]:
     """Station, end reason, and whether there are stats, for each game."""
     with closing(open_database(state / FILE_NAME)) as database:
-        rows = database.page(GamesQuery(limit=100)).games
-        games = [database.game(row.game_id) for row in rows]
+        rows = database.games.page(GamesQuery(limit=100)).games
+        games = [database.games.get(row.game_id) for row in rows]
         return [(g.row.station, g.row.reason, g.details.stats is not None) for g in games if g is not None]
 
 
@@ -82,16 +82,16 @@ def test_arrival_times_operator_decisions_and_remembered_values_are_kept(setup: 
         arrived_at_ms=1_800_000_000_000,
     )  # fmt: skip
     with closing(open_database(state / FILE_NAME)) as database:
-        database.put([entry])
-        database.keep_corrections("setup", b"{}")
-        database.remember({"on_air": b"{}"})
+        database.games.add([entry])
+        database.corrections.keep("setup", b"{}")
+        database.remembered.keep({"on_air": b"{}"})
     reindex(state, setup)
     with closing(open_database(state / FILE_NAME)) as database:
-        [newest, *others] = database.page(GamesQuery()).games
+        [newest, *others] = database.games.page(GamesQuery()).games
         assert (newest.game_id, newest.arrived_at_ms) == (record.game_id, 1_800_000_000_000)
         assert [game.arrived_at_ms for game in others] == [None, None]
-        assert database.corrections() == {"setup": b"{}"}
-        assert database.remembered("on_air") == b"{}"
+        assert database.corrections.all() == {"setup": b"{}"}
+        assert database.remembered.get("on_air") == b"{}"
 
 
 def test_stations_of_a_configuration_are_indexed(setup: Path, tmp_path: Path) -> None:

@@ -116,31 +116,31 @@ def database(tmp_path: Path) -> Database:
 
 
 def test_old_games_expire_and_their_files_stay_known(database: Database) -> None:
-    database.put(entry(number) for number in range(10))
-    before = database.known_files("main")
-    assert database.expire(before_ms=1000 * (DAY_ONE + 60 * 4), max_bytes=None, spared=[game_id(1)]) == 4
-    assert database.count() == 6
-    assert database.game(game_id(0)) is None
-    assert database.game(game_id(1)) is not None, "a running game stays"
-    assert database.game(game_id(9)) is not None
-    assert database.known_files("main") == before, "known files are not read again"
-    database.put([entry(0, at=DAY_ONE + 10_000)])
-    assert database.game(game_id(0)) is not None, "its file was written to since"
+    database.games.add(entry(number) for number in range(10))
+    before = database.games.known_files("main")
+    assert database.games.expire(before_ms=1000 * (DAY_ONE + 60 * 4), max_bytes=None, spared=[game_id(1)]) == 4
+    assert database.games.count() == 6
+    assert database.games.get(game_id(0)) is None
+    assert database.games.get(game_id(1)) is not None, "a running game stays"
+    assert database.games.get(game_id(9)) is not None
+    assert database.games.known_files("main") == before, "known files are not read again"
+    database.games.add([entry(0, at=DAY_ONE + 10_000)])
+    assert database.games.get(game_id(0)) is not None, "its file was written to since"
     database.close()
 
 
 def test_oldest_games_expire_by_size(database: Database) -> None:
-    database.put(entry(number, f"player{number}") for number in range(600))
+    database.games.add(entry(number, f"player{number}") for number in range(600))
     full_bytes, min_count = database.used_bytes(), 100
-    assert database.expire(before_ms=None, max_bytes=full_bytes, spared=()) == 0
+    assert database.games.expire(before_ms=None, max_bytes=full_bytes, spared=()) == 0
     max_bytes = full_bytes // 2
-    expired = database.expire(before_ms=None, max_bytes=max_bytes)
+    expired = database.games.expire(before_ms=None, max_bytes=max_bytes)
     assert database.used_bytes() <= max_bytes
     assert min_count < expired < 600 - min_count, "hardly more than necessary"
-    assert database.game(game_id(expired - 1)) is None
-    assert database.game(game_id(expired)) is not None
-    assert database.expire(before_ms=None, max_bytes=1) == 600 - expired, "it ends when no games are left"
-    assert len(database.known_files("main")) == 600
+    assert database.games.get(game_id(expired - 1)) is None
+    assert database.games.get(game_id(expired)) is not None
+    assert database.games.expire(before_ms=None, max_bytes=1) == 600 - expired, "it ends when no games are left"
+    assert len(database.games.known_files("main")) == 600
     database.close()
 
 
@@ -158,7 +158,7 @@ async def test_files_of_expired_games_are_not_read_again(tmp_path: Path) -> None
     for number, (path, status) in enumerate(zip(paths, stats, strict=True)):
         indexed = entry(number, path=str(path))
         indexed.mtime_ns, indexed.size_bytes = status.st_mtime_ns, status.st_size
-        database.put([indexed])
+        database.games.add([indexed])
     index = GameIndex(database, read_record)
     hub, metrics = Hub(), Metrics()
     station = FakeStation("wii")

@@ -134,7 +134,7 @@ async def test_names_of_a_game_at_two_stations_are_those_of_the_station_asked(tm
 async def test_changes_survive_a_restart(tmp_path: Path) -> None:
     """Documents of 1.0 have only corrections, and 1.0 ignores unknown members in documents of later versions."""
     database = open_database(tmp_path / FILE_NAME)
-    database.keep_corrections("main", b'{"people":{"connect_code:ann#0":"Anna"},"after":{"":{"bestOf":5}}}')
+    database.corrections.keep("main", b'{"people":{"connect_code:ann#0":"Anna"},"after":{"":{"bestOf":5}}}')
     database.close()
     async with running_sets(tmp_path) as sets:
         score = await sets.board.score("main")

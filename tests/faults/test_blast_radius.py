@@ -56,8 +56,8 @@ from slpstream.sources.tail import (
     TailEvent,
     Touched,
 )
-from slpstream.store import Database, GameIndex
-from slpstream.store import index as index_module
+from slpstream.store import GameIndex, old_files
+from slpstream.store.tables.games import Games
 from slpstream.stream import Channel, Outbox, Subscriber
 from slpstream.stream.view import View
 from slpstream.system.internal_errors import CORE_LABELS
@@ -336,7 +336,7 @@ SHARED_TASKS: list[tuple[str, Any, str]] = [
     ("playback", Playback, "set_changed"),
     ("bracket", DaemonBracket, "set_changed"),
     ("situations", LiveSituations, "feed"),
-    ("index", Database, "put"),
+    ("index", Games, "add"),
     ("replay_check", replay_check, "of_name"),
     ("audit", GameIndex, "setups"),
     ("controllers", ControllerCheck, "take"),
@@ -362,7 +362,7 @@ async def test_bug_in_any_output_and_shared_task(tmp_path: Path) -> None:
             os.utime(old, (1e9, 1e9))
             assert await here.daemon.running.add(StationConfig(id="old", folder=str(old.parent)))
 
-        await here.play("index.read_entry", "index", partial(once, index_module, "read_entry"), add_old_file)
+        await here.play("old_files.read_entry", "index", partial(once, old_files, "read_entry"), add_old_file)
         for player in here.players:
             jsonl = tmp_path / "jsonl" / player.station / f"{player.game_id}.jsonl"
             state, hook = tmp_path / "obs" / player.station / "state.json", here.receiver.received["/hook"]

@@ -240,6 +240,8 @@ def test_drivers_are_players_in_every_output(venue: Venue, browser: Browser) -> 
     code = daemon.terminate()
     assert code == 0
     with closing(open_database(venue.state / FILE_NAME)) as database:
-        assert [row.game_id for row in database.page(GamesQuery(player="ANA", limit=10)).games] == [game["gameId"]]
-        [indexed] = database.played("setup", 10)
+        assert [row.game_id for row in database.games.page(GamesQuery(player="ANA", limit=10)).games] == [
+            game["gameId"]
+        ]
+        [indexed] = database.games.played("setup", 10)
     assert [player.name for player in indexed.summary.players] == ["Ana", "Bob"]

@@ -239,8 +239,8 @@ def test_unusable_configurations_are_refused(tmp_path: Path) -> None:
 def test_locked_database_of_deliveries_is_a_configuration_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Another daemon that uses the database locks it, for instance."""
-    monkeypatch.setattr("slpstream.store.database.BUSY_MILLISECONDS", 10)
+    """The database is locked if another daemon uses it, for instance."""
+    monkeypatch.setattr("slpstream.store.database_file.BUSY_MILLISECONDS", 10)
     (tmp_path / "key").write_bytes(SECRET)
     hook = Webhook(url="https://example.org/", secret_file=str(tmp_path / "key"))
     host = host_of(Config(parts={"webhooks": [hook]}))

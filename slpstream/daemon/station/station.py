@@ -55,7 +55,7 @@ from slpstream.sources.tail import (
     TailEvent,
     Touched,
 )
-from slpstream.store import GameIndex
+from slpstream.store.index import GameIndex
 from slpstream.stream import Channel, Game, Role, StationState
 from slpstream.system.files import printable, read_regular
 from slpstream.system.internal_errors import InternalErrors

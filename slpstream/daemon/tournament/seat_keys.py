@@ -11,7 +11,7 @@ import msgspec
 
 from slpstream.model.foreign_data import read_json
 from slpstream.model.prepared import prepared
-from slpstream.store import set_aside
+from slpstream.store import rename_damaged
 from slpstream.system.files import read_regular
 from slpstream.system.logs import get_logger
 from slpstream.system.private_files import create_private_file, private_file, private_folder
@@ -60,7 +60,7 @@ class KeyFile:
             what = str(error)
         aside: str | None = None
         with contextlib.suppress(OSError):
-            aside = str(set_aside(self._path))
+            aside = str(rename_damaged(self._path))
         self._log.error(
             "codes of seats cannot be read; all codes are replaced", file=str(self._path), damaged=aside, what=what
         )

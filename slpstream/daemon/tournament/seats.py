@@ -19,7 +19,7 @@ from slpstream.daemon.sets import StationSets
 from slpstream.daemon.tournament.seat_keys import KeyFile
 from slpstream.model.errors import StoreError
 from slpstream.sets import ImpossibleCorrection, SetPatch
-from slpstream.store import GameIndex
+from slpstream.store.index import GameIndex
 from slpstream.system.lan_address import lan_address
 from slpstream.system.logs import get_logger
 from slpstream.system.metrics import Metrics

@@ -1,6 +1,6 @@
 """The part of a frame that situations need: a few fields of each player's Post-Frame Update.
 
-Most frames of the live path are their bytes (`PackedFrame`), of which only these fields are read.
+Most frames of the live path are undecoded bytes (`PackedFrame`). Only these fields are read from them.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class RowReader:
         return Row(frame.number, {index: _selected(post) for index, post in posts.items()})
 
     def _learn(self, decoder: FrameDecoder) -> list[tuple[int, FieldReader]] | None:
-        """How the frames of a layout are read; `None` if a field that every version has is missing."""
+        """Return the readers for the frames of a layout; `None` if a field that all versions have is missing."""
         if len(self._readers) >= _MAX_READERS:
             self._readers.clear()
         found: list[tuple[int, FieldReader]] | None = []
