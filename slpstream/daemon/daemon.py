@@ -84,8 +84,8 @@ if TYPE_CHECKING:
     from slpstream.daemon.tournament.bracket import DaemonBracket
     from slpstream.daemon.tournament.controllers import DaemonControllers
     from slpstream.daemon.tournament.seats import DaemonSeats
+    from slpstream.model.bracket_facts import ExpectedPlayer
     from slpstream.outputs.obs_websocket import ObsControl
-    from slpstream.tournament.expected_player import ExpectedPlayer
 
 _READER_THREADS = 4
 _SUBFOLDERS_SECONDS = 5.0

@@ -14,12 +14,12 @@ from slpstream.formats.registry import describe_setup
 from slpstream.model.prepared import prepared
 from slpstream.model.setup import CodeList, Pacing
 from slpstream.model.summary import GameSummary, IndexedGame
+from slpstream.sets.clock_skew import clock_skew
 from slpstream.store import GameIndex, SetupRow
 from slpstream.tournament.audit.clock import said_ms
 from slpstream.tournament.audit.compare import Limits, audit
 from slpstream.tournament.audit.findings import Audit
 from slpstream.tournament.audit.played_games import PlayedGame
-from slpstream.tournament.clock_skew import clock_skew
 
 _GAMES = 20
 """How many games of a station are looked through for comparable ones."""

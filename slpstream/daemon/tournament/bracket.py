@@ -17,6 +17,7 @@ from slpstream.config import Bracket as BracketConfig
 from slpstream.config import read_secret
 from slpstream.config.bracket import event_slug
 from slpstream.daemon.sets import StationSets
+from slpstream.model.bracket_facts import ExpectedPlayer, SetContext
 from slpstream.model.errors import ActRefused, ConfigError, SinkError, StoreError
 from slpstream.outputs.delivery import signature
 from slpstream.outputs.post import request, target_of
@@ -33,12 +34,10 @@ from slpstream.tournament.bracket.interface import (
     Headers,
     HttpAnswer,
     Refused,
-    SetContext,
 )
 from slpstream.tournament.bracket.kinds import kind_called
 from slpstream.tournament.bracket.played import Played
 from slpstream.tournament.bracket.queue import WAITING, Entry, Rules
-from slpstream.tournament.expected_player import ExpectedPlayer
 from slpstream.web.bracket import BracketEntrant, BracketState, Decision, ListedSet, QueuedSet, SetChange
 
 _MAX_ANSWER_BYTES = 8 << 20

@@ -20,18 +20,18 @@ import trio
 
 from slpstream.config import Handover as HandoverConfig
 from slpstream.daemon.sets import StationSets
+from slpstream.model.bracket_facts import SetContext
 from slpstream.model.errors import StoreError
 from slpstream.model.prepared import prepared
 from slpstream.model.summary import GameSummary, IndexedGame
 from slpstream.sets import SetScore
+from slpstream.sets.clock_skew import ClockSkew, skew_of_set
 from slpstream.sources.archives.packed import open_replay_file, replay_name
 from slpstream.store import GameIndex, StoredGame
 from slpstream.system.internal_errors import InternalErrors
 from slpstream.system.logs import get_logger
 from slpstream.system.member_paths import SEPARATOR
 from slpstream.system.metrics import Metrics
-from slpstream.tournament.bracket.interface import SetContext
-from slpstream.tournament.clock_skew import ClockSkew, skew_of_set
 from slpstream.tournament.handover.handed_set import HandedSet, ReplayFile, Templates, handed_set
 
 _KEY = "handover"

@@ -17,13 +17,13 @@ from slpstream.config import Seats as SeatsConfig
 from slpstream.config import is_loopback
 from slpstream.daemon.sets import StationSets
 from slpstream.daemon.tournament.seat_keys import KeyFile
+from slpstream.model.bracket_facts import ExpectedPlayer
 from slpstream.model.errors import StoreError
 from slpstream.sets import ImpossibleCorrection, SetPatch
 from slpstream.store import GameIndex
 from slpstream.system.lan_address import lan_address
 from slpstream.system.logs import get_logger
 from slpstream.system.metrics import Metrics
-from slpstream.tournament.expected_player import ExpectedPlayer
 from slpstream.tournament.seats import claims, people, tokens
 from slpstream.tournament.seats.claims import Claim, Person, Seats, SetNow, Step
 from slpstream.tournament.seats.people import RecentPerson

@@ -116,15 +116,6 @@ class BracketSet(msgspec.Struct, frozen=True, kw_only=True):
         return None not in self.entrants
 
 
-class SetContext(NamedTuple):
-    """The facts of a bracket about a played set, for those who get its replays."""
-
-    members: Mapping[str, Mapping[str, Any]] = {}
-    """As `BracketSet.context`."""
-    swapped: bool = False
-    """Whether the first side of the played set is the bracket's second entrant."""
-
-
 class ReportedGame(msgspec.Struct, frozen=True):
     """A game of a report. Sides are places in the bracket's order."""
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from slpstream.tournament.expected_player import ExpectedPlayer
+from slpstream.model.bracket_facts import ExpectedPlayer
 from slpstream.tournament.seats.claims import Person, folded
 
 MAX_TYPED_NAME = 30

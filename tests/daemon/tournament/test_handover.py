@@ -21,13 +21,13 @@ from slpstream.config import Handover as HandoverConfig
 from slpstream.daemon.sets import StationSets
 from slpstream.daemon.tournament.handover import Handover
 from slpstream.game.record import record_of
+from slpstream.model.bracket_facts import SetContext
 from slpstream.sets import Rules, SetPatch
 from slpstream.store import FILE_NAME, GameIndex, open_database
 from slpstream.stream import Channel, Hub
 from slpstream.system.internal_errors import InternalErrors
 from slpstream.system.member_paths import member_path
 from slpstream.system.metrics import Metrics
-from slpstream.tournament.bracket.interface import SetContext
 from slpstream.tournament.handover import archive
 from slpstream.tournament.handover.handed_set import HandedSet
 from tests.daemons.sets import no_archive

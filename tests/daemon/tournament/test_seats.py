@@ -15,9 +15,9 @@ from slpstream.config import Seats as SeatsConfig
 from slpstream.daemon.tournament import seats
 from slpstream.daemon.tournament.seat_keys import KeyFile
 from slpstream.daemon.tournament.seats import DaemonSeats
+from slpstream.model.bracket_facts import ExpectedPlayer
 from slpstream.sets import SetPatch
 from slpstream.system.metrics import Metrics
-from slpstream.tournament.expected_player import ExpectedPlayer
 from slpstream.web.seats import MAX_NAME as MAX_SENT_NAME
 from slpstream.web.seats import SeatAct, StationSeats
 from tests.daemons.sets import Sets, running_sets

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slpstream.tournament.expected_player import ExpectedPlayer
+from slpstream.model.bracket_facts import ExpectedPlayer
 from slpstream.tournament.seats.claims import Person
 from slpstream.tournament.seats.people import (
     MAX_CLAIMED,

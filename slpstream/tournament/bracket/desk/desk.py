@@ -13,6 +13,7 @@ from typing import Any, Final, Literal, NamedTuple
 import msgspec
 import trio
 
+from slpstream.model.bracket_facts import ExpectedPlayer, SetContext
 from slpstream.model.errors import ActRefused
 from slpstream.store.reports import ReportStore
 from slpstream.system.backoff import backoff_seconds
@@ -29,12 +30,10 @@ from slpstream.tournament.bracket.interface import (
     Refused,
     Report,
     Results,
-    SetContext,
 )
 from slpstream.tournament.bracket.matching import Match, match, names_in
 from slpstream.tournament.bracket.played import Played, played_set
 from slpstream.tournament.bracket.queue import WAITING, Entry, State
-from slpstream.tournament.expected_player import ExpectedPlayer
 
 ReportOutcome = Literal["reported", "corrected", "already_there", "conflict", "tried_again"]
 StationSet = tuple[str, Mapping[str, Any]]
