@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
+from enum import StrEnum
 from typing import Any, Literal, NamedTuple
 
 import msgspec
@@ -18,18 +19,30 @@ from slpstream.tournament.bracket.interface import BracketSet, Entrant, Report
 from slpstream.tournament.bracket.matching import Match, sides_of
 from slpstream.tournament.bracket.played import Played
 
-State = Literal["aside", "ask", "following", "confirm", "due", "conflict", "done", "dropped"]
-"""- `aside`: it is no set of the bracket, as far as is known.
-- `ask`: a person has to say which set of the bracket it is, or how it ended.
-- `following`: it is being played, and nothing has to be sent now.
-- `confirm`: a person has to confirm the report.
-- `due`: the report is sent as soon as the bracket accepts it.
-- `conflict`: the bracket has another result. A person decides.
-- `done`: the bracket has the result.
-- `dropped`: a person has decided that it is not reported.
-"""
-WAITING: frozenset[State] = frozenset({"ask", "confirm", "due", "conflict"})
-"""States in which something has still to happen."""
+
+class State(StrEnum):
+    """The state of an entry. Stored, and shown by the HTTP interface."""
+
+    UNMATCHED = "aside"
+    """No set of the bracket is known for it."""
+    ASK = "ask"
+    """A person has to decide which set of the bracket it is, or how it ended."""
+    FOLLOWING = "following"
+    """It is being played, and there is nothing to send now."""
+    CONFIRM = "confirm"
+    """A person has to confirm the report."""
+    DUE = "due"
+    """The report is sent as soon as the bracket accepts it."""
+    CONFLICT = "conflict"
+    """The bracket has another result. A person decides."""
+    DONE = "done"
+    """The bracket has the result."""
+    DROPPED = "dropped"
+    """A person has decided that it is not reported."""
+
+
+WAITING = frozenset({State.ASK, State.CONFIRM, State.DUE, State.CONFLICT})
+"""States of pending entries: a person or the bracket has to act."""
 Naming = Literal["", "unclear", "others"]
 """The names of the players since they changed: they decide who is who, decide nothing, or are those of others."""
 _KEPT_SENT = 6
@@ -51,7 +64,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     station: str
     played_id: str
     played: Played
-    state: State = "aside"
+    state: State = State.UNMATCHED
     why: str = ""
     """For people: why nothing is sent, or what differs."""
     candidates: tuple[str, ...] = ()
@@ -177,7 +190,7 @@ def with_match(entry: Entry, match: Match, rules: Rules) -> Entry:
     """The entry after a set of the bracket was looked for."""
     if match.found is not None:
         return assigned(entry, match.found, rules, swapped=match.swapped)
-    state: State = "ask" if match.candidates else "aside"
+    state: State = State.ASK if match.candidates else State.UNMATCHED
     return msgspec.structs.replace(entry, state=state, why=match.why, candidates=match.candidates)
 
 
@@ -188,7 +201,7 @@ def assigned(entry: Entry, found: BracketSet, rules: Rules, *, swapped: bool, by
         entry = unassigned(entry)
     entry = msgspec.structs.replace(
         entry,
-        state="following",
+        state=State.FOLLOWING,
         candidates=(),
         set_id=found.id,
         place=found.place,
@@ -224,7 +237,7 @@ def taken_as_result(entry: Entry, rules: Rules) -> Entry:
     if entry.set_id:
         return entry
     entry = msgspec.structs.replace(
-        entry, set_id=entry.played_id, names=entry.played.names, entrants=("0", "1"), state="following"
+        entry, set_id=entry.played_id, names=entry.played.names, entrants=("0", "1"), state=State.FOLLOWING
     )
     return planned(entry, rules)
 
@@ -238,31 +251,31 @@ def left_behind(entry: Entry, rules: Rules) -> Entry:
 
 def planned(entry: Entry, rules: Rules) -> Entry:
     """The entry in the state that follows from what was played, confirmed and reported."""
-    if entry.state == "dropped" or not entry.set_id:
+    if entry.state == State.DROPPED or not entry.set_id:
         return entry
     report = report_of(entry)
     digest = digest_of(report)
     if entry.accepted_winner is not None:  # the set is complete in the bracket: only a person changes it now
         if entry.overrules and digest == entry.confirmed:
-            return _in(entry, "due", "a correction is to be sent")
+            return _in(entry, State.DUE, "a correction is to be sent")
         if entry.naming:
-            return _in(entry, "done", "the names have changed since it was reported", changed=True)
+            return _in(entry, State.DONE, "the names have changed since it was reported", changed=True)
         if report.winner in (None, entry.accepted_winner) and _winners(report) == entry.accepted_games:
-            return _in(entry, "done", "", changed=False)
-        return _in(entry, "done", "the set has changed since it was reported", changed=True)
+            return _in(entry, State.DONE, "", changed=False)
+        return _in(entry, State.DONE, "the set has changed since it was reported", changed=True)
     if entry.naming == "others":
-        return _in(entry, "ask", "the names have changed since, to those of other players")
-    if entry.state == "conflict" and digest != entry.confirmed:
+        return _in(entry, State.ASK, "the names have changed since, to those of other players")
+    if entry.state == State.CONFLICT and digest != entry.confirmed:
         return entry
     if report.winner is None:
         if entry.played.over or entry.left_behind:
-            return _in(entry, "ask", "the set ended without a winner")
+            return _in(entry, State.ASK, "the set ended without a winner")
         wanted = rules.games and not rules.confirm and bool(report.games) and not (entry.naming or entry.doubt)
-        return _in(entry, "due" if wanted and digest != entry.accepted else "following", "")
+        return _in(entry, State.DUE if wanted and digest != entry.accepted else State.FOLLOWING, "")
     doubt = _doubt(entry, report)
     if (rules.confirm or doubt) and digest != entry.confirmed:
-        return _in(entry, "confirm", doubt or "a person has to confirm it")
-    return _in(entry, "due", "")
+        return _in(entry, State.CONFIRM, doubt or "a person has to confirm it")
+    return _in(entry, State.DUE, "")
 
 
 def _doubt(entry: Entry, report: Report) -> str:
@@ -290,7 +303,7 @@ def confirmed(entry: Entry, rules: Rules) -> Entry:
 
 def dropped(entry: Entry) -> Entry:
     """The entry after a person has decided that it is not reported."""
-    return _in(entry, "dropped", "")
+    return _in(entry, State.DROPPED, "")
 
 
 def to_correct(entry: Entry, found: BracketSet | None, rules: Rules, *, reset_dependents: bool) -> Entry:
@@ -300,7 +313,7 @@ def to_correct(entry: Entry, found: BracketSet | None, rules: Rules, *, reset_de
         confirmed=digest_of(report_of(entry)),
         overrules=ANY_RESULT if found is None else seen_digest(found),
         reset_dependents=reset_dependents,
-        state="due",
+        state=State.DUE,
         naming="",
     )
     return planned(entry, rules)
@@ -323,17 +336,17 @@ def next_step(entry: Entry, found: BracketSet) -> Step:
     if found.entrant_ids == entry.entrants[::-1]:
         entry = _turned(entry)
     if found.entrant_ids != entry.entrants:
-        return Step("nothing", _in(entry, "ask", "the set of the bracket has other entrants now"))
+        return Step("nothing", _in(entry, State.ASK, "the set of the bracket has other entrants now"))
     report = report_of(entry)
     if found.state == "done":
         if is_same(report, found, entry.played.leader, swapped=entry.swapped):
             return Step("nothing", accepted(entry, report, found.winner))
         if entry.overrules and entry.overrules == seen_digest(found):
             return Step("correct", _sending(entry, report))
-        state: State = "following" if report.winner is None else "conflict"
+        state: State = State.FOLLOWING if report.winner is None else State.CONFLICT
         return Step("nothing", _in(entry, state, f"the bracket has another result: {result_text(found)}"))
     if found.games and not entry.overrules and not _is_ours(entry, report, found.games):
-        return Step("nothing", _in(entry, "conflict", "somebody else has entered other games in the bracket"))
+        return Step("nothing", _in(entry, State.CONFLICT, "somebody else has entered other games in the bracket"))
     return Step("report", _sending(entry, report))
 
 
@@ -355,7 +368,7 @@ def accepted(entry: Entry, report: Report, winner: int | None) -> Entry:
     """The entry after a report has reached the bracket, which has this winner if the set is complete there."""
     return msgspec.structs.replace(
         entry,
-        state="following" if winner is None else "done",
+        state=State.FOLLOWING if winner is None else State.DONE,
         why="",
         changed=False,
         accepted=digest_of(report),
@@ -388,7 +401,7 @@ def found_again(entry: Entry, sets: Iterable[BracketSet]) -> Entry | None:
 
 def lost(entry: Entry) -> Entry:
     """The entry after its set was not found again."""
-    return _in(entry, "ask", "the set is not in the bracket any more")
+    return _in(entry, State.ASK, "the set is not in the bracket any more")
 
 
 def taken_over(entry: Entry, other: Entry, rules: Rules) -> Entry:

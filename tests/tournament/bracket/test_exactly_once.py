@@ -55,7 +55,7 @@ async def daemon(venue: Venue, folder: Path) -> AsyncIterator[BracketDesk]:
         "hold_seconds": 20.0,
     }
     async with running(venue.double, folder, start=True, assign=True, **options) as desk:
-        venue.listener = desk.set_changed
+        venue.listener = desk.intake.set_changed
         venue.tell_newest()
         yield desk
         venue.listener = None

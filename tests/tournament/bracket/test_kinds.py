@@ -51,13 +51,13 @@ async def test_a_webhook_gets_each_result_once(tmp_path: Path) -> None:
     results = WebhookResults(receiver.connection(), wall_clock=now)
     async with at_work("webhook", results, None, tmp_path) as desk:
         for winners in ("", "0", "01", "011"):
-            desk.set_changed("setup-1", played(winners))
+            desk.intake.set_changed("setup-1", played(winners))
             await trio.sleep(30)
         await until(lambda: [entry.state for entry in desk.entries] == ["done"])
-        desk.set_changed("setup-1", played("010"))
+        desk.intake.set_changed("setup-1", played("010"))
         await trio.sleep(300)
         assert len(receiver.posts) == 4, "only a person corrects"
-        await desk.correct(next(iter(desk.entries)).key, reset_dependents=False)
+        await desk.decisions.correct(next(iter(desk.entries)).key, reset_dependents=False)
         await until(lambda: len(receiver.posts) == 5)
     keys = [headers["idempotency-key"] for headers, _ in receiver.posts]
     assert len(set(keys[:4])) == 1

@@ -24,13 +24,13 @@ async def test_a_score_that_contradicts_games_in_the_bracket_is_for_a_person(tmp
         await play(desk, payload(ONE, ALICE, BOB, "1"), ONE[0])
         await until(lambda: len(double.sets["one"].games) == 1)
         over = payload(ONE, ALICE, BOB, "00")
-        desk.set_changed(ONE[0], {**over, "games": payload(ONE, ALICE, BOB, "1")["games"]})
+        desk.intake.set_changed(ONE[0], {**over, "games": payload(ONE, ALICE, BOB, "1")["games"]})
         await until(lambda: at(desk, ONE).state == "confirm")
         why = "the score was changed to 2–0, and the bracket keeps the games reported before: 1 won by Bob"
         assert at(desk, ONE).why == why
         await trio.sleep(60)
         assert double.sets["one"].state == 2
-        await desk.confirm(ONE)
+        await desk.decisions.confirm(ONE)
         await until(lambda: double.sets["one"].state == 3)
     assert double.sets["one"].winner == 0
 
@@ -40,10 +40,10 @@ async def test_a_correction_without_games_is_refused_if_the_winner_stays(tmp_pat
     async with running(double, tmp_path) as desk:
         await play(desk, payload(ONE, ALICE, BOB, "010"), ONE[0])
         await until(lambda: at(desk, ONE).state == "done")
-        desk.set_changed(ONE[0], {**payload(ONE, ALICE, BOB, "00"), "games": []})
+        desk.intake.set_changed(ONE[0], {**payload(ONE, ALICE, BOB, "00"), "games": []})
         await until(lambda: at(desk, ONE).changed)
         with pytest.raises(ActRefused, match="has this winner already"):
-            await desk.correct(ONE, reset_dependents=False)
+            await desk.decisions.correct(ONE, reset_dependents=False)
         assert at(desk, ONE).changed
 
 
@@ -111,7 +111,7 @@ async def test_odd_sets_and_stations_are_left_out_of_lists(tmp_path: Path) -> No
     async with running(double, tmp_path) as desk:
         await play(desk, payload(TWO, CARL, DORA, "00"), TWO[0])
         await until(lambda: double.sets["two"].state == 3)
-        assert desk.trouble is None
+        assert desk.link.trouble is None
         assert len(desk.here) == 3
         with pytest.raises(Refused, match="in an unknown way") as refused:
             await StartggBracket(double.connection()).read("1")
@@ -129,8 +129,8 @@ async def test_a_dropped_set_is_left_alone(tmp_path: Path) -> None:
         double.complete_by_hand("one", 1, [], [0, 2])
         del double.sets["two"]
         await trio.sleep(1000)
-        await desk.drop(ONE)
-        await desk.drop(TWO)
+        await desk.decisions.drop(ONE)
+        await desk.decisions.drop(TWO)
         double.trouble = lambda operation: ""
         await trio.sleep(1000)
         asked = len([operation for operation, _ in double.requests if operation == "Set"])
@@ -159,6 +159,6 @@ async def test_a_token_that_cannot_be_one(tmp_path: Path, token: str) -> None:
     double = event()
     async with running(double, tmp_path, token=token) as desk:
         await trio.sleep(60)
-        assert desk.trouble == "refuses the token: the token in its file has characters that no token has"
-        assert token not in desk.trouble
+        assert desk.link.trouble == "refuses the token: the token in its file has characters that no token has"
+        assert token not in desk.link.trouble
     assert double.requests == []

@@ -49,7 +49,7 @@ async def test_a_set_from_before_the_bracket_is_for_a_person(tmp_path: Path) -> 
     payload = history.add("a", "00", minutes_ago=20)
     for _ in range(3):
         async with running(double, tmp_path, history=history) as desk:
-            desk.set_changed("setup-1", payload)
+            desk.intake.set_changed("setup-1", payload)
             await trio.sleep(100)
             assert states(desk) == {"a": ("confirm", LATE)}
     assert reports(double) == []
@@ -63,7 +63,7 @@ async def test_a_set_that_ended_while_nothing_ran_is_reported(tmp_path: Path) ->
     history.add("a", "00", minutes_ago=60)
     newest = history.add("b", "")
     async with running(double, tmp_path, history=history) as desk:
-        desk.set_changed("setup-1", newest)
+        desk.intake.set_changed("setup-1", newest)
         await until(lambda: states(desk).get("a") == ("done", ""))
     assert double.sets["one"].winner == 1
 
@@ -75,16 +75,16 @@ async def test_sets_whose_games_are_read_later_do_not_damage_the_current_set(tmp
     await trio.sleep(600)
     async with running(double, tmp_path, history=history) as desk:
         newest = {**played("0"), "setId": "b" * 32}
-        desk.set_changed("setup-1", newest)
+        desk.intake.set_changed("setup-1", newest)
         await trio.sleep(60)
         older = history.add("a", "0")
         history.add("b", "0")
         older["players"] = [{**player, "name": f"{player['name']}'s friend"} for player in older["players"]]
-        await desk.take_up()
+        await desk.intake.catch_up()
         await until(lambda: len(desk.entries) == 2)
         found = {entry.played_id[0]: entry for entry in desk.entries}
         assert (found["a"].left_behind, found["b"].left_behind) == (True, False)
-        desk.set_changed("setup-1", {**played("00"), "setId": "b" * 32})
+        desk.intake.set_changed("setup-1", {**played("00"), "setId": "b" * 32})
         await until(lambda: double.sets["one"].state == 3)
 
 
@@ -107,7 +107,7 @@ async def test_after_a_damaged_queue_the_sets_of_a_day_are_for_a_person(tmp_path
         await trio.sleep(100)
         assert states(desk) == {"a": ("confirm", LATE)}
         assert reports(double) == []
-        await desk.confirm(("setup-1", "a" * 32))
+        await desk.decisions.confirm(("setup-1", "a" * 32))
         await until(lambda: double.sets["one"].state == 3)
 
 
@@ -117,7 +117,7 @@ async def test_a_result_from_a_dry_run_is_for_a_person_afterwards(tmp_path: Path
         await play(desk, played("00"))
         await until(lambda: states(desk)["a"][0] == "confirm")
     async with running(double, tmp_path, history=history) as desk:
-        desk.set_changed("setup-1", played("00"))
+        desk.intake.set_changed("setup-1", played("00"))
         await trio.sleep(100)
         assert states(desk) == {"a": ("confirm", "it was played in a dry run")}
     assert reports(double) == []
