@@ -17,7 +17,7 @@ from slpstream.web.schemas import Schema
 
 PATH = "/v1/bracket"
 
-EntryState = Literal["aside", "ask", "following", "confirm", "due", "conflict", "done", "dropped"]
+_EntryState = Literal["aside", "ask", "following", "confirm", "due", "conflict", "done", "dropped"]
 
 
 class BracketEntrant(Schema, kw_only=True):
@@ -49,7 +49,7 @@ class QueuedSet(Schema, kw_only=True):
     station: str
     set_id: Annotated[str, Meta(description="The id of the set in `set` messages.")]
     state: Annotated[
-        EntryState,
+        _EntryState,
         Meta(
             description="`aside`: no set of the bracket; `ask`: a person has to say which set it is, or how it ended; "
             "`following`: it goes on; `confirm`: a person has to confirm the result; `due`: it is sent as soon as "

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import msgspec
 import trio
@@ -38,7 +38,7 @@ from slpstream.tournament.bracket.interface import (
 from slpstream.tournament.bracket.kinds import kind_called
 from slpstream.tournament.bracket.played import Played
 from slpstream.tournament.bracket.queue import WAITING, Entry, Rules, State
-from slpstream.web.bracket import BracketEntrant, BracketState, Decision, EntryState, ListedSet, QueuedSet, SetChange
+from slpstream.web.bracket import BracketEntrant, BracketState, Decision, ListedSet, QueuedSet, SetChange
 
 _MAX_ANSWER_BYTES = 8 << 20
 _LENGTHS = range(1, 100)
@@ -348,7 +348,7 @@ def _queued(entry: Entry, desk: BracketDesk) -> QueuedSet:
     return QueuedSet(
         station=entry.station,
         set_id=entry.played_id,
-        state=cast(EntryState, entry.state.value),
+        state=entry.state.value,
         why=entry.why,
         names=list(entry.played.names),
         score=list(entry.played.score),

@@ -169,12 +169,9 @@ class BracketReader:
                     await trio.lowlevel.checkpoint()
                     await self._entries.keep([self._matcher.matched(entry)])
                 found = self._known.sets.get(entry.set_id)
-                if (
-                    found is not None
-                    and found.state == "done"
-                    and entry.state in REREAD
-                    and self._changes.is_new(found)
-                ):
+                if found is None or found.state != "done" or entry.state not in REREAD:
+                    continue
+                if self._changes.is_new(found):
                     self._changes.note(found)
                     self._changes.unread.add(entry.key)
             # After all have been matched, because a set waits for those that its players come from.
