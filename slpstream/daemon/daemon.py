@@ -613,8 +613,8 @@ class Daemon:
         config = self._config
         if not config.seats.on:
             return None
-        from slpstream.daemon.tournament.seat_keys import KeyFile  # noqa: PLC0415 -- few daemons have seats
         from slpstream.daemon.tournament.seats import DaemonSeats  # noqa: PLC0415
+        from slpstream.daemon.tournament.seats.key_file import KeyFile  # noqa: PLC0415 -- few daemons have seats
 
         return DaemonSeats(
             config.seats,

@@ -12,9 +12,8 @@ import trio
 import trio.testing
 
 from slpstream.config import Seats as SeatsConfig
-from slpstream.daemon.tournament import seats
-from slpstream.daemon.tournament.seat_keys import KeyFile
-from slpstream.daemon.tournament.seats import DaemonSeats
+from slpstream.daemon.tournament.seats import DaemonSeats, station_codes
+from slpstream.daemon.tournament.seats.key_file import KeyFile
 from slpstream.model.bracket_facts import ExpectedPlayer
 from slpstream.sets import SetPatch
 from slpstream.system.metrics import Metrics
@@ -47,7 +46,7 @@ async def test_codes_have_the_address_of_the_network_that_the_machine_is_in_now(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     address: str | None = None
-    monkeypatch.setattr(seats, "lan_address", lambda: address)
+    monkeypatch.setattr(station_codes, "lan_address", lambda: address)
     async with running_seats(tmp_path) as running:
         codes = running.codes()
         assert (codes.address, codes.address_from) == ("http://127.0.0.1:5151", "loopback")
