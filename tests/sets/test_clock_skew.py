@@ -1,4 +1,4 @@
-"""How far the clock of a console is ahead, from when its games say that they began and when they arrived."""
+"""The skew of a console's clock, from the start times in its games and their arrivals."""
 
 from __future__ import annotations
 
@@ -57,21 +57,21 @@ def test_skew_is_the_consoles_clock_minus_ours(skews: Sequence[float], seconds: 
     assert skew is not None
     assert (skew.seconds, skew.games, skew.sure) == (seconds, games, sure)
     assert skew.corrected_ms(_NOON_MS) == _NOON_MS - 1000 * seconds
-    assert clock_skew(random.Random(4).sample(played, len(played))) == skew, "whatever the order of the games"
+    assert clock_skew(random.Random(4).sample(played, len(played))) == skew, "independent of the order of the games"
 
 
-def test_unknown_without_a_game_that_was_seen_to_arrive() -> None:
+def test_skew_is_unknown_without_an_observed_arrival() -> None:
     assert clock_skew([]) is None
     assert clock_skew([_game(None, 2220.0)]) is None
     assert clock_skew([_game(0.0, None)]) is None
 
 
-def test_copies_of_old_games_that_trickle_in_are_no_arrivals() -> None:
+def test_slowly_copied_old_games_are_not_arrivals() -> None:
     copies = [_game(20.0 * n, 300.0 * n - 90_000, number=n) for n in range(8)]
     played = [_game(1000 + 300.0 * n, 1000 + 300.0 * n + 2220, number=20 + n) for n in range(3)]
     skew = clock_skew([*copies, *played])
     assert skew is not None
-    # The last copy is the one that nothing overtakes.
+    # No other copy overtakes the last one.
     assert (skew.seconds, skew.games) == (2220, 4)
 
 
@@ -90,7 +90,7 @@ def test_set_has_the_skew_of_its_time(skews: Sequence[float], own: slice, second
     assert (skew.seconds, skew.games) == (seconds, games)
 
 
-def test_set_beside_the_games_of_the_station() -> None:
+def test_set_older_than_the_games_of_the_station() -> None:
     older, *newer = _said_ahead(2220, *[0] * 20)
     skew = skew_of_set([older], newer)
     assert skew is not None

@@ -66,7 +66,7 @@ async def at_work(
 ) -> AsyncIterator[BracketDesk]:
     """A desk at work, with `settings` of its policy. `history` returns the sets of stations since a time.
 
-    The block begins after some time, in which the desk reads the bracket.
+    The block begins after `settle_seconds`, in which the desk reads the bracket.
     """
 
     async def sets_since(station: str | None, since_ms: int) -> Sequence[StationSet]:
@@ -101,7 +101,7 @@ async def until(condition: Callable[[], bool], seconds: float = 600) -> None:
 
 
 async def play(desk: BracketDesk, payload: Mapping[str, Any], station: str = "setup-1") -> None:
-    """A set whose beginning slpstream has seen."""
+    """Play a set whose beginning slpstream observes."""
     sides = [{**side, "score": 0, "won": 0} for side in payload["sides"]]
     desk.intake.set_changed(station, {**payload, "state": "running", "winner": None, "games": [], "sides": sides})
     await trio.sleep(0.5)

@@ -1,4 +1,4 @@
-"""The desk against a start.gg that does everything wrong, in virtual time."""
+"""The desk against a misbehaving start.gg, in virtual time."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ async def test_each_game_and_then_the_set_is_reported(tmp_path: Path) -> None:
     async with running(double, tmp_path) as desk:
         for winners in ("", "0", "01", "011"):
             desk.intake.set_changed("setup-1", played(winners))
-            await until(lambda: len(double.sets["one"].games) == len(winners))  # noqa: B023 -- waits at once
+            await until(lambda: len(double.sets["one"].games) == len(winners))  # noqa: B023 -- waits inside the loop
         await until(lambda: desk.entries and not desk.waiting)  # type: ignore[arg-type, return-value]
         assert [entry.state for entry in desk.entries] == ["done"]
     assert [sent.get("winnerId") for sent in reports(double)] == [None, None, "11"]
@@ -42,7 +42,7 @@ async def test_each_game_and_then_the_set_is_reported(tmp_path: Path) -> None:
     assert double.sets["final"].entrants[0] is not None
 
 
-async def test_nothing_is_sent_in_a_dry_run_and_what_would_be_is_shown(tmp_path: Path) -> None:
+async def test_dry_run_shows_requests_and_sends_none(tmp_path: Path) -> None:
     double = event(station=501, state=6)
     async with running(double, tmp_path, dry_run=True, start=True, assign=True, call=True) as desk:
         await play(desk, played("00"))
@@ -57,7 +57,7 @@ async def test_nothing_is_sent_in_a_dry_run_and_what_would_be_is_shown(tmp_path:
     assert not [operation for operation, _ in double.requests if operation in ("Report", "Call", "Start", "Assign")]
 
 
-async def test_a_person_confirms_exactly_what_is_sent(tmp_path: Path) -> None:
+async def test_confirmation_covers_only_the_confirmed_result(tmp_path: Path) -> None:
     double = event()
     async with running(double, tmp_path, confirm=True) as desk:
         desk.intake.set_changed("setup-1", played("0"))
@@ -72,14 +72,14 @@ async def test_a_person_confirms_exactly_what_is_sent(tmp_path: Path) -> None:
         await trio.sleep(60)
         double.trouble = lambda operation: ""
         await trio.sleep(300)
-        assert reports(double) == [], "the confirmed result was another one"
+        assert reports(double) == [], "the confirmed result was different"
         await desk.decisions.confirm(KEY)
         await until(lambda: double.sets["one"].state == 3)
     assert double.sets["one"].winner == 0
 
 
 @pytest.mark.parametrize("fault", ["wrong token", "no rights"])
-async def test_a_token_that_may_not(tmp_path: Path, fault: str) -> None:
+async def test_refused_token_pauses_all_requests(tmp_path: Path, fault: str) -> None:
     double = event()
     double.admin = fault != "no rights"
     token = "wrong" if fault == "wrong token" else "a-token"
@@ -95,7 +95,7 @@ async def test_a_token_that_may_not(tmp_path: Path, fault: str) -> None:
 
 
 @pytest.mark.parametrize(("winner", "state"), [(1, "done"), (0, "conflict")])
-async def test_a_set_that_somebody_else_reported(tmp_path: Path, winner: int, state: str) -> None:
+async def test_set_that_another_person_reported(tmp_path: Path, winner: int, state: str) -> None:
     double = event()
     async with running(double, tmp_path) as desk:
         desk.intake.set_changed("setup-1", played("0"))
@@ -117,7 +117,7 @@ async def test_a_set_that_somebody_else_reported(tmp_path: Path, winner: int, st
     assert (found.winner, found.resets, len(found.completions)) == (1, 1, 2)
 
 
-async def test_a_correction_that_would_reset_later_sets_asks_again(tmp_path: Path) -> None:
+async def test_correction_that_resets_later_sets_needs_a_second_decision(tmp_path: Path) -> None:
     double = event()
     async with running(double, tmp_path) as desk:
         await play(desk, played("00"))
@@ -150,7 +150,7 @@ async def test_games_of_a_reported_set_are_corrected_without_a_reset(tmp_path: P
     assert found.resets == 0
 
 
-async def test_somebody_enters_games_while_the_set_goes_on(tmp_path: Path) -> None:
+async def test_games_that_another_person_enters_during_the_set_are_a_conflict(tmp_path: Path) -> None:
     double = event()
     async with running(double, tmp_path) as desk:
         double.sets["one"].games = [{"gameNum": 1, "winnerId": "11"}]
@@ -164,7 +164,7 @@ async def test_somebody_enters_games_while_the_set_goes_on(tmp_path: Path) -> No
     assert double.sets["one"].winner == 1
 
 
-async def test_players_without_names_are_for_a_person(tmp_path: Path) -> None:
+async def test_set_of_players_without_names_needs_a_decision(tmp_path: Path) -> None:
     double = event(station=501, state=6)
     async with running(double, tmp_path) as desk:
         await play(desk, played("00", named=False))
@@ -178,7 +178,7 @@ async def test_players_without_names_are_for_a_person(tmp_path: Path) -> None:
     assert double.sets["one"].winner == 1
 
 
-async def test_friendlies_are_not_taken_for_a_later_set(tmp_path: Path) -> None:
+async def test_friendlies_are_not_matched_with_a_later_set(tmp_path: Path) -> None:
     double = event()
     both = list(double.sets["one"].entrants)
     double.sets["one"].entrants = [None, None]
@@ -192,7 +192,7 @@ async def test_friendlies_are_not_taken_for_a_later_set(tmp_path: Path) -> None:
     assert reports(double) == []
 
 
-async def test_the_bracket_knows_a_longer_set(tmp_path: Path) -> None:
+async def test_result_of_a_set_that_is_longer_in_the_bracket_needs_confirmation(tmp_path: Path) -> None:
     double = event(total_games=5)
     async with running(double, tmp_path) as desk:
         await play(desk, played("00"))
@@ -202,7 +202,7 @@ async def test_the_bracket_knows_a_longer_set(tmp_path: Path) -> None:
         assert all("winnerId" not in sent for sent in reports(double))
 
 
-async def test_a_set_left_behind_is_for_a_person(tmp_path: Path) -> None:
+async def test_unfinished_set_needs_confirmation_after_the_next_one_began(tmp_path: Path) -> None:
     double = event(total_games=5)
     async with running(double, tmp_path) as desk:
         desk.intake.set_changed("setup-1", played("00", best_of=5))
@@ -237,7 +237,7 @@ async def test_sets_are_assigned_called_and_started(tmp_path: Path) -> None:
             await desk.decisions.change_set("assign", "77", "nowhere")
 
 
-async def test_the_next_set_in_the_queue_of_a_stream_is_expected_at_its_station(tmp_path: Path) -> None:
+async def test_next_set_of_a_stream_queue_is_expected_at_its_station(tmp_path: Path) -> None:
     double = event()
     for number, key in enumerate(("two", "three"), 2):
         pair = [Entrant(10 * number + side, [Player(f"{key} {side}")]) for side in (1, 2)]
@@ -254,7 +254,7 @@ async def test_the_next_set_in_the_queue_of_a_stream_is_expected_at_its_station(
         await until(lambda: [player.name for player in desk.expected("setup-2")] == ["Bob", "Alice"], 2000)
 
 
-async def test_a_queue_that_start_gg_refuses_to_show_stops_nothing(tmp_path: Path) -> None:
+async def test_refused_stream_queue_does_not_stop_reports(tmp_path: Path) -> None:
     double = event()
 
     refusal = 200, b'{"errors": [{"message": "You do not see stream queues"}], "data": null}'
@@ -286,7 +286,7 @@ async def test_long_lists_and_doubles(tmp_path: Path) -> None:
 
 
 async def test_open_sets_are_all_found_while_others_are_completed() -> None:
-    """They move forward in the list, possibly to a page that has been read."""
+    """They move forward in the list, possibly to a page that was read already."""
     double = StartggDouble(now)
     for number in range(100):
         entrants = [Entrant(number * 2 + side, [Player(f"Player {number}-{side}")]) for side in (0, 1)]
@@ -307,7 +307,7 @@ async def test_open_sets_are_all_found_while_others_are_completed() -> None:
     assert len(found) == len(set(found))
 
 
-async def test_details_are_given_once(tmp_path: Path) -> None:
+async def test_station_gets_details_once(tmp_path: Path) -> None:
     double = event()
     given: list[tuple[str, str, str, int | None]] = []
 
@@ -321,13 +321,13 @@ async def test_details_are_given_once(tmp_path: Path) -> None:
     assert given == [(*KEY, "Melee Singles", 3)]
 
 
-async def test_unknown_events_are_named() -> None:
+async def test_error_names_the_unknown_event() -> None:
     bracket = StartggBracket(event().connection(("tournament/other/event/x",)))
     with pytest.raises(Refused, match="no event tournament/other/event/x"):
         await bracket.check()
 
 
-async def test_the_replays_of_a_set_get_what_their_readers_need_about_the_bracket(tmp_path: Path) -> None:
+async def test_context_of_a_set_has_all_facts_that_readers_of_replays_need(tmp_path: Path) -> None:
     double = event(stream="BTSmelee")
     async with running(double, tmp_path) as desk:
         assert desk.context_of(*KEY) is None
@@ -352,8 +352,8 @@ async def test_the_replays_of_a_set_get_what_their_readers_need_about_the_bracke
         assert desk.context_of(*KEY) == context
 
 
-async def test_the_result_of_a_crew_battle_is_reported_without_games(tmp_path: Path) -> None:
-    """Its players change, and its score is the stocks left, whatever the length of the set in the bracket."""
+async def test_result_of_a_crew_battle_is_reported_without_games(tmp_path: Path) -> None:
+    """Its players change, and its score is the number of stocks left, independent of the length of the set."""
     double = event(entrants=[Entrant(11, [Player("b1"), Player("b2")]), Entrant(12, [Player("r1"), Player("r2")])])
     red, blue = (entrant.name for entrant in reversed(double.sets["one"].entrants) if entrant is not None)
 
@@ -374,7 +374,7 @@ async def test_the_result_of_a_crew_battle_is_reported_without_games(tmp_path: P
     assert ["gameData" in sent for sent in reports(double)] == [False]
 
 
-async def test_single_phase_has_no_siblings_and_unknown_phases_have_none_said() -> None:
+async def test_single_phase_has_no_siblings_and_unknown_phases_leave_it_out() -> None:
     double = event()
     bracket = StartggBracket(double.connection())
     double.phases = [1]

@@ -1,4 +1,4 @@
-"""Kinds of brackets: start.gg, webhooks, and one of another package, which here is a double of an entry point."""
+"""Kinds of brackets: start.gg, webhooks, and one of another package, with a stand-in for its entry point."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Receiver:
         return Connection("https://example.org/", (), request, secret, signature)
 
 
-async def test_a_webhook_gets_each_result_once(tmp_path: Path) -> None:
+async def test_webhook_gets_each_result_once(tmp_path: Path) -> None:
     receiver = Receiver()
     receiver.answers = ["no answer within 10 s", 503, 429, 204]
     results = WebhookResults(receiver.connection(), wall_clock=now)
@@ -106,7 +106,7 @@ def installed(monkeypatch: pytest.MonkeyPatch, loaded: object) -> None:
     monkeypatch.setattr(kinds, "entry_points", entry_points)
 
 
-def test_a_package_adds_a_bracket(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_package_adds_a_bracket(monkeypatch: pytest.MonkeyPatch) -> None:
     kind = BracketKind("parry", WebhookResults, reads=False, url="https://example.org/")
     installed(monkeypatch, kind)
     assert kind_called("parry") is kind
@@ -121,7 +121,7 @@ def test_a_package_adds_a_bracket(monkeypatch: pytest.MonkeyPatch) -> None:
         ("parry", "a text", "expected a BracketKind"),
     ],
 )
-def test_brackets_that_cannot_be_used(monkeypatch: pytest.MonkeyPatch, name: str, loaded: object, what: str) -> None:
+def test_unusable_brackets_are_refused(monkeypatch: pytest.MonkeyPatch, name: str, loaded: object, what: str) -> None:
     installed(monkeypatch, loaded)
     with pytest.raises(ConfigError, match=what):
         kind_called(name)

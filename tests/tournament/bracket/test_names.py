@@ -1,4 +1,4 @@
-"""Names that are corrected after a set of the bracket was found."""
+"""Names that are corrected after the set was matched."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ async def test_names_swapped_after_a_game_was_reported(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("one", "other", "winner"), [(BOB, ALICE, 0), (CARL, DORA, 1)])
-async def test_names_changed_after_the_report_are_for_a_person(
+async def test_names_changed_after_the_report_need_a_decision(
     tmp_path: Path, one: Player, other: Player, winner: int
 ) -> None:
     double = singles()
@@ -63,7 +63,7 @@ async def test_names_changed_after_the_report_are_for_a_person(
         await until(lambda: not entry_of([*desk.entries]).changed)
 
 
-async def test_names_of_other_players_are_for_a_person(tmp_path: Path) -> None:
+async def test_names_of_other_players_need_a_decision(tmp_path: Path) -> None:
     double = singles()
     async with running(double, tmp_path) as desk:
         await play(desk, played("0"))
@@ -80,7 +80,7 @@ async def test_names_of_other_players_are_for_a_person(tmp_path: Path) -> None:
     assert double.sets["two"].winner == 0
 
 
-async def test_names_taken_away_after_a_game_are_for_a_person(tmp_path: Path) -> None:
+async def test_names_removed_after_a_game_need_a_decision(tmp_path: Path) -> None:
     double = singles()
     async with running(double, tmp_path) as desk:
         await play(desk, played("0"))
@@ -99,7 +99,7 @@ async def test_names_taken_away_after_a_game_are_for_a_person(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("one", "other", "state"), [(ALICE, BOB, "done"), (BOB, ALICE, "confirm"), (CARL, BOB, "confirm")]
 )
-async def test_a_person_looks_at_names_that_contradict_a_person(
+async def test_names_that_contradict_a_decision_need_another_one(
     tmp_path: Path, one: Player, other: Player, state: str
 ) -> None:
     double = singles()
@@ -119,7 +119,7 @@ async def test_a_person_looks_at_names_that_contradict_a_person(
     assert double.sets["one"].winner == 1
 
 
-async def test_a_confirmation_does_not_outlast_a_change_of_names(tmp_path: Path) -> None:
+async def test_change_of_names_voids_the_confirmation(tmp_path: Path) -> None:
     double = singles()
     async with running(double, tmp_path, confirm=True) as desk:
         await play(desk, played("00"))

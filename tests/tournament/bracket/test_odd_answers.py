@@ -18,7 +18,7 @@ from tests.tournament.bracket.pools import ALICE, BOB, CARL, DORA, ONE, TWO, at,
 from tests.virtual_time import now
 
 
-async def test_a_score_that_contradicts_games_in_the_bracket_is_for_a_person(tmp_path: Path) -> None:
+async def test_score_that_contradicts_games_in_the_bracket_needs_confirmation(tmp_path: Path) -> None:
     double = pools()
     async with running(double, tmp_path) as desk:
         await play(desk, payload(ONE, ALICE, BOB, "1"), ONE[0])
@@ -35,7 +35,7 @@ async def test_a_score_that_contradicts_games_in_the_bracket_is_for_a_person(tmp
     assert double.sets["one"].winner == 0
 
 
-async def test_a_correction_without_games_is_refused_if_the_winner_stays(tmp_path: Path) -> None:
+async def test_correction_without_games_is_refused_for_the_same_winner(tmp_path: Path) -> None:
     double = pools()
     async with running(double, tmp_path) as desk:
         await play(desk, payload(ONE, ALICE, BOB, "010"), ONE[0])
@@ -48,7 +48,7 @@ async def test_a_correction_without_games_is_refused_if_the_winner_stays(tmp_pat
 
 
 @pytest.mark.parametrize("status", [400, 403])
-async def test_one_refused_set_does_not_hold_up_the_others(tmp_path: Path, status: int) -> None:
+async def test_refused_set_does_not_delay_the_others(tmp_path: Path, status: int) -> None:
     double = pools()
     refusal = status, b'{"success": false, "message": "Invalid value for selections"}'
     double.instead = lambda operation, asked: refusal if (operation, asked.get("setId")) == ("Report", "1") else None
@@ -73,7 +73,7 @@ async def test_one_refused_set_does_not_hold_up_the_others(tmp_path: Path, statu
         (503, b"", "unavailable"),
     ],
 )
-def test_what_a_status_means(status: int, body: bytes, kind: str) -> None:
+def test_meaning_of_each_status(status: int, body: bytes, kind: str) -> None:
     with pytest.raises(Refused) as refused:
         content(HttpAnswer(status, body))
     assert refused.value.kind == kind
@@ -90,13 +90,13 @@ def test_what_a_status_means(status: int, body: bytes, kind: str) -> None:
         {"station": {"id": 1, "number": "3"}},
     ],
 )
-def test_sets_that_are_described_a_little_differently(odd: Mapping[str, Any]) -> None:
+def test_odd_members_of_a_set_are_accepted(odd: Mapping[str, Any]) -> None:
     plain = bracket_set_of({"id": 1, "slots": [], "totalGames": 3, "updatedAt": 5})
     found = bracket_set_of({"id": 1, "slots": [], "totalGames": 3, "updatedAt": 5, **odd})
     assert (found.id, found.best_of, found.updated_at) == (plain.id, plain.best_of, plain.updated_at)
 
 
-def test_a_player_called_null_keeps_the_name() -> None:
+def test_player_called_null_keeps_the_name() -> None:
     entrant = {"id": 7, "name": "null", "participants": [{"gamerTag": "null"}]}
     found = bracket_set_of({"id": 1, "slots": [{"entrant": entrant}]}).entrants[0]
     assert found is not None
@@ -118,7 +118,7 @@ async def test_odd_sets_and_stations_are_left_out_of_lists(tmp_path: Path) -> No
         assert refused.value.kind == "unknown", "others go on"
 
 
-async def test_a_dropped_set_is_left_alone(tmp_path: Path) -> None:
+async def test_dropped_set_is_not_reported(tmp_path: Path) -> None:
     """Also if it was completed or deleted in the bracket, and was going to be looked at."""
     double = pools()
     async with running(double, tmp_path, confirm=True) as desk:
@@ -155,7 +155,7 @@ async def test_sets_that_others_complete_during_a_restart_are_recognised(tmp_pat
 
 
 @pytest.mark.parametrize("token", ["tök", "ab\u200bc", "ab\x01c"])
-async def test_a_token_that_cannot_be_one(tmp_path: Path, token: str) -> None:
+async def test_malformed_token_is_refused(tmp_path: Path, token: str) -> None:
     double = event()
     async with running(double, tmp_path, token=token) as desk:
         await trio.sleep(60)

@@ -14,7 +14,7 @@ from tests.tournament.bracket.startgg_double import Player
 
 
 @pytest.mark.parametrize("reason", ["outage", "person"])
-async def test_a_set_waits_for_the_reports_of_its_players_on_other_stations(tmp_path: Path, reason: str) -> None:
+async def test_set_waits_for_the_reports_of_its_players_on_other_stations(tmp_path: Path, reason: str) -> None:
     double = pools()
     async with running(double, tmp_path, confirm=reason == "person") as desk:
         for key, pair in ((ONE, (ALICE, BOB)), (TWO, (CARL, DORA))):
@@ -38,7 +38,7 @@ async def test_a_set_waits_for_the_reports_of_its_players_on_other_stations(tmp_
     assert double.sets["final"].winner == 0
 
 
-async def test_a_friendly_of_others_does_not_wait(tmp_path: Path) -> None:
+async def test_friendly_of_other_players_does_not_wait(tmp_path: Path) -> None:
     double = pools()
     async with running(double, tmp_path, confirm=True) as desk:
         await play(desk, payload(ONE, ALICE, BOB, "00"), ONE[0])
@@ -47,7 +47,7 @@ async def test_a_friendly_of_others_does_not_wait(tmp_path: Path) -> None:
         assert at(desk, ONE).state == "confirm"
 
 
-async def test_a_set_that_moves_to_another_station(tmp_path: Path) -> None:
+async def test_set_moves_to_another_station(tmp_path: Path) -> None:
     double = pools()
     async with running(double, tmp_path) as desk:
         await play(desk, payload(ONE, ALICE, BOB, "0"), ONE[0])
@@ -67,7 +67,7 @@ async def test_a_set_that_moves_to_another_station(tmp_path: Path) -> None:
     assert at(desk, ONE).state == "dropped"
 
 
-async def test_a_set_that_is_over_is_not_taken_over(tmp_path: Path) -> None:
+async def test_finished_set_does_not_move_to_another_station(tmp_path: Path) -> None:
     double = pools()
     async with running(double, tmp_path, confirm=True) as desk:
         await play(desk, payload(ONE, ALICE, BOB, "00"), ONE[0])
@@ -77,7 +77,7 @@ async def test_a_set_that_is_over_is_not_taken_over(tmp_path: Path) -> None:
             await desk.decisions.assign(TWO, "1", swapped=False)
 
 
-async def test_a_set_is_not_assigned_while_its_report_is_on_its_way(tmp_path: Path) -> None:
+async def test_set_is_not_assigned_while_its_report_is_being_sent(tmp_path: Path) -> None:
     double = pools()
     async with running(double, tmp_path, confirm=True) as desk:
         await play(desk, payload(ONE, ALICE, BOB, "00"), ONE[0])
@@ -92,7 +92,7 @@ async def test_a_set_is_not_assigned_while_its_report_is_on_its_way(tmp_path: Pa
             await desk.decisions.assign(ONE, "2", swapped=False)
 
 
-async def test_a_set_dropped_while_its_report_is_on_its_way_stays_dropped(tmp_path: Path) -> None:
+async def test_set_dropped_while_its_report_is_being_sent_stays_dropped(tmp_path: Path) -> None:
     double = pools()
     async with running(double, tmp_path) as desk:
         double.delay_seconds = 4

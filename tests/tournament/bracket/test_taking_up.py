@@ -1,4 +1,4 @@
-"""Sets that were played while slpstream did not run, or before there was a bracket."""
+"""Sets that were played while slpstream did not run, or before the bracket was configured."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MINUTE_MS = 60_000
 
 
 class History:
-    """The sets of a station as the index has them, each with the time of its last game."""
+    """The sets of a station in the index, each with the time of its last game."""
 
     def __init__(self) -> None:
         self.sets: list[tuple[int, dict[str, Any]]] = []
@@ -42,8 +42,8 @@ def states(desk: BracketDesk) -> dict[str, tuple[str, str]]:
     return {entry.played_id[0]: (entry.state, entry.why) for entry in desk.entries}
 
 
-async def test_a_set_from_before_the_bracket_is_for_a_person(tmp_path: Path) -> None:
-    """Also after restarts, which are common while a bracket is being set up. Sets before it are not taken up."""
+async def test_set_from_before_the_bracket_needs_confirmation(tmp_path: Path) -> None:
+    """Also after restarts, which are common while a bracket is being set up. Earlier sets are ignored."""
     double, history = event(), History()
     history.add("x", "00", minutes_ago=40)
     payload = history.add("a", "00", minutes_ago=20)
@@ -55,7 +55,7 @@ async def test_a_set_from_before_the_bracket_is_for_a_person(tmp_path: Path) -> 
     assert reports(double) == []
 
 
-async def test_a_set_that_ended_while_nothing_ran_is_reported(tmp_path: Path) -> None:
+async def test_set_that_ended_while_no_daemon_ran_is_reported(tmp_path: Path) -> None:
     double, history = event(), History()
     async with running(double, tmp_path, history=history):
         pass
@@ -88,7 +88,7 @@ async def test_sets_whose_games_are_read_later_do_not_damage_the_current_set(tmp
         await until(lambda: double.sets["one"].state == 3)
 
 
-async def test_a_clock_that_was_set_back_hides_no_set(tmp_path: Path) -> None:
+async def test_clock_that_was_set_back_hides_no_set(tmp_path: Path) -> None:
     double, history = event(), History()
     store = ReportStore(tmp_path / "reports.sqlite3")
     store.note_alive("start.gg", int(now() * 1000) - 60 * MINUTE_MS)
@@ -99,7 +99,7 @@ async def test_a_clock_that_was_set_back_hides_no_set(tmp_path: Path) -> None:
         await until(lambda: states(desk) == {"a": ("done", "")})
 
 
-async def test_after_a_damaged_queue_the_sets_of_a_day_are_for_a_person(tmp_path: Path) -> None:
+async def test_sets_of_the_last_day_need_confirmation_after_damage_to_the_queue(tmp_path: Path) -> None:
     double, history = event(), History()
     history.add("x", "00", minutes_ago=25 * 60)
     history.add("a", "00", minutes_ago=23 * 60)
@@ -111,7 +111,7 @@ async def test_after_a_damaged_queue_the_sets_of_a_day_are_for_a_person(tmp_path
         await until(lambda: double.sets["one"].state == 3)
 
 
-async def test_a_result_from_a_dry_run_is_for_a_person_afterwards(tmp_path: Path) -> None:
+async def test_result_from_a_dry_run_needs_confirmation_afterwards(tmp_path: Path) -> None:
     double, history = event(), History()
     async with running(double, tmp_path, dry_run=True, history=history) as desk:
         await play(desk, played("00"))
@@ -123,7 +123,7 @@ async def test_a_result_from_a_dry_run_is_for_a_person_afterwards(tmp_path: Path
     assert reports(double) == []
 
 
-async def test_finished_sets_are_forgotten_here_as_in_the_store(
+async def test_finished_sets_are_forgotten_in_memory_and_in_the_store(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(entries, "MAX_FINISHED", 3)
@@ -141,7 +141,7 @@ async def test_finished_sets_are_forgotten_here_as_in_the_store(
 
 
 class Sets:
-    """The sets of a daemon that has meanwhile read all games."""
+    """The sets of a daemon that has read all games."""
 
     async def score(self, station: str) -> SetScore:
         await trio.lowlevel.checkpoint()
@@ -154,7 +154,7 @@ class Sets:
         return [await self.score(station)]
 
 
-async def test_parts_of_a_set_are_not_taken_for_sets_while_old_files_are_read(tmp_path: Path) -> None:
+async def test_incomplete_sets_are_ignored_while_old_files_are_read(tmp_path: Path) -> None:
     has_read: list[bool] = []
     config = check({"bracket": {"kind": "webhook", "url": "http://127.0.0.1:9/"}}).bracket
     bracket = DaemonBracket(
