@@ -26,7 +26,9 @@ from slpstream.sets.patches import MAX_NAME
 from slpstream.store.reports import FILE_NAME, ReportStore
 from slpstream.system.logs import get_logger
 from slpstream.system.metrics import Metrics
-from slpstream.tournament.bracket.desk import BracketDesk, Policy, StationSet, Surroundings
+from slpstream.tournament.bracket.desk.desk import BracketDesk, Surroundings
+from slpstream.tournament.bracket.desk.entries import StationSet
+from slpstream.tournament.bracket.desk.policy import Policy
 from slpstream.tournament.bracket.interface import (
     BracketKind,
     BracketSet,

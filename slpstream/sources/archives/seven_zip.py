@@ -3,10 +3,10 @@
 liblzma decompresses, through Python's `lzma`. The header takes about as much memory as space in the archive. Layouts:
 7-Zip's `7zFormat.txt` (public domain).
 
-Libraries were tried on the archives of the tests. py7zr 1.1.4 pushes each file out in pieces of up to 122 MiB (398
-MiB of memory for a file of 300 MiB, 16 MiB here), refuses more than 65,536 blocks, and its extraction ends at the first
-error. libarchive 3.6 needs as little memory as this module, but libarchive-c brings no library for Windows, and it reads
-no zstd and reports encryption and damage alike.
+Libraries were tried on the archives of the tests. py7zr 1.1.4 pushes each file out in pieces of up to 122 MiB (398 MiB
+of memory for a file of 300 MiB, 16 MiB here), refuses more than 65,536 blocks, and its extraction ends at the first
+error. libarchive 3.6 needs as little memory as this module, but libarchive-c brings no library for Windows, and it
+reads no zstd and reports encryption and damage alike.
 """
 
 from __future__ import annotations

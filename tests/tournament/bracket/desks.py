@@ -11,7 +11,9 @@ from typing import Any
 import trio
 
 from slpstream.store.reports import ReportStore
-from slpstream.tournament.bracket.desk import BracketDesk, Policy, StationSet, Surroundings
+from slpstream.tournament.bracket.desk.desk import BracketDesk, Surroundings
+from slpstream.tournament.bracket.desk.entries import StationSet
+from slpstream.tournament.bracket.desk.policy import Policy
 from slpstream.tournament.bracket.interface import BracketSet
 from slpstream.tournament.bracket.queue import Rules
 from slpstream.tournament.bracket.startgg.client import StartggBracket

@@ -13,7 +13,7 @@ import pytest
 import trio
 import trio.testing
 
-from slpstream.tournament.bracket.desk import BracketDesk
+from slpstream.tournament.bracket.desk.desk import BracketDesk
 from slpstream.tournament.bracket.startgg.variables import ids
 from tests.tournament.bracket.desks import running
 from tests.tournament.bracket.startgg_double import Entrant, StartggDouble, Trouble

@@ -15,7 +15,9 @@ from slpstream.daemon.tournament.bracket import DaemonBracket
 from slpstream.sets.scores import SetScore, SetSide
 from slpstream.store.reports import ReportStore
 from slpstream.system.metrics import Metrics
-from slpstream.tournament.bracket.desk import BracketDesk, StationSet, entries
+from slpstream.tournament.bracket.desk import entries
+from slpstream.tournament.bracket.desk.desk import BracketDesk
+from slpstream.tournament.bracket.desk.entries import StationSet
 from tests.tournament.bracket.desks import event, play, played, reports, running, until
 from tests.virtual_time import now
 

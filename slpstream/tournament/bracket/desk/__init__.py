@@ -12,9 +12,3 @@
 - `link` is the state of the connection
 - `policy` is the configured behaviour
 """
-
-from slpstream.tournament.bracket.desk.desk import BracketDesk, Surroundings
-from slpstream.tournament.bracket.desk.entries import StationSet
-from slpstream.tournament.bracket.desk.policy import Policy
-
-__all__ = ["BracketDesk", "Policy", "StationSet", "Surroundings"]

@@ -10,9 +10,9 @@ from slpstream.tournament.bracket.desk.changer import SetChanger
 from slpstream.tournament.bracket.desk.chores import Chore, Verb
 from slpstream.tournament.bracket.desk.entries import Entries, Key
 from slpstream.tournament.bracket.desk.known_bracket import KnownBracket
-from slpstream.tournament.bracket.desk.reporter import Reporter
+from slpstream.tournament.bracket.desk.policy import Policy
 from slpstream.tournament.bracket.interface import Bracket
-from slpstream.tournament.bracket.queue import Entry, Rules, State
+from slpstream.tournament.bracket.queue import Entry, State
 
 
 class Decisions:
@@ -22,21 +22,21 @@ class Decisions:
         self,
         bracket: Bracket | None,
         changer: SetChanger | None,
-        reporter: Reporter,
         entries: Entries,
         known: KnownBracket,
-        rules: Rules,
-        *,
-        dry_run: bool,
+        policy: Policy,
+        retry_now: Callable[[Key], None],
     ) -> None:
-        """`bracket` and `changer` are `None` if the sets of the bracket cannot be read."""
+        """`bracket` and `changer` are `None` if the sets of the bracket cannot be read.
+
+        `retry_now` lets the reporter work on an entry without delay.
+        """
         self._bracket = bracket
         self._changer = changer
-        self._reporter = reporter
         self._entries = entries
         self._known = known
-        self._rules = rules
-        self._dry_run = dry_run
+        self._policy = policy
+        self._retry_now = retry_now
 
     async def assign(self, key: Key, set_id: str, *, swapped: bool) -> Entry:
         """Decide which set of the bracket an entry is. Raises `ActRefused`."""
@@ -54,11 +54,11 @@ class Decisions:
                 is_reported = other.state in _SENT and queue.report_of(other).winner is not None
                 if other.played.over or is_reported:
                     raise ActRefused(f"that set was played on {other.station}")
-            changed = queue.assigned(entry, found, self._rules, swapped=swapped, by_person=True)
+            changed = queue.assigned(entry, found, self._policy.rules, swapped=swapped, by_person=True)
             for other in others:  # it was moved to this station
-                changed = queue.taken_over(changed, other, self._rules)
+                changed = queue.taken_over(changed, other, self._policy.rules)
             await self._entries.keep([changed, *(queue.dropped(other) for other in others)])
-        self._reporter.retry_now(key)
+        self._retry_now(key)
         return changed
 
     async def confirm(self, key: Key) -> Entry:
@@ -67,7 +67,7 @@ class Decisions:
         def confirm(entry: Entry) -> Entry:
             if entry.state != State.CONFIRM:
                 raise ActRefused("there is nothing to confirm")
-            return queue.confirmed(entry, self._rules)
+            return queue.confirmed(entry, self._policy.rules)
 
         return await self._change(key, confirm)
 
@@ -93,12 +93,12 @@ class Decisions:
         if found is not None and found.state == "done" and found.winner == report.winner and report.games is None:
             raise ActRefused("the bracket has this winner already, and which games were won is not known")
         return await self._change(
-            key, lambda entry: queue.to_correct(entry, found, self._rules, reset_dependents=reset_dependents)
+            key, lambda entry: queue.to_correct(entry, found, self._policy.rules, reset_dependents=reset_dependents)
         )
 
     async def change_set(self, verb: Verb, set_id: str, station: str = "") -> None:
         """Call a set, mark it as being played, or assign it to our station. Raises `ActRefused` and `Refused`."""
-        if self._dry_run:
+        if self._policy.dry_run:
             raise ActRefused("this is a dry run: nothing is changed in the bracket")
         if self._changer is None or set_id not in self._known.sets:
             raise ActRefused(f"the bracket has no set {set_id}")
@@ -116,7 +116,7 @@ class Decisions:
         async with self._entries.changing:
             changed = change(self._entry(key))
             await self._entries.keep([changed])
-        self._reporter.retry_now(key)
+        self._retry_now(key)
         return changed
 
 

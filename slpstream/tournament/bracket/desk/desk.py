@@ -68,7 +68,7 @@ class BracketDesk:
             return int(wall_clock() * 1000)
 
         reads = bracket is not None
-        rules = policy.rules_for(reads=reads)
+        policy = policy.effective(reads=reads)
         work = Wakeup()
         self._results = results
         self._wall_clock = wall_clock
@@ -76,11 +76,11 @@ class BracketDesk:
         self._queue = Entries(name, store, now_ms)
         self._known = KnownBracket(around.stations, policy.stations)
         self._changes = ForeignChanges()
-        self.link = Link(name, self._queue)
+        self.link = Link(name, lambda: self._queue.waiting)
         """The state of the connection."""
-        matcher = Matcher(self._queue, self._known, policy, rules, now_ms, reads=reads)
+        matcher = Matcher(self._queue, self._known, policy, now_ms, reads=reads)
         details = Details(self._queue, self._known, around.describe)
-        self.intake = Intake(self._queue, matcher, details, around.sets_since, rules, now_ms, work, reads=reads)
+        self.intake = Intake(self._queue, matcher, details, around.sets_since, policy.rules, now_ms, work, reads=reads)
         """Takes the sets that are played."""
         changer = self._reader = None
         if bracket is not None:
@@ -90,12 +90,12 @@ class BracketDesk:
                 around.stations, now_ms, work,
             )  # fmt: skip
         self._reporter = Reporter(
-            results, bracket, self._reader, self.link, self._queue, self._known, self._changes, policy, rules,
-            wall_clock, work, on_outcome,
+            results, bracket, self.link, self._queue, self._known, self._changes, policy, wall_clock, work,
+            None if self._reader is None else self._reader.read_soon,
+            None if self._reader is None else self._reader.find_again,
+            on_outcome,
         )  # fmt: skip
-        self.decisions = Decisions(
-            bracket, changer, self._reporter, self._queue, self._known, rules, dry_run=policy.dry_run
-        )
+        self.decisions = Decisions(bracket, changer, self._queue, self._known, policy, self._reporter.retry_now)
         """Takes the decisions of people."""
 
     @property

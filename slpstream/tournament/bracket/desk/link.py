@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 import trio
 
 from slpstream.system.backoff import backoff_seconds
 from slpstream.system.logs import get_logger
-from slpstream.tournament.bracket.desk.entries import Entries
 from slpstream.tournament.bracket.interface import Refusal, Refused
 
 PAUSING: Final[frozenset[Refusal]] = frozenset({"unavailable", "slow_down", "forbidden"})
@@ -25,10 +24,10 @@ _WORDS: Final[Mapping[Refusal, str]] = {
 class Link:
     """Whether a bracket answers, and how long all requests pause after it refused one of them."""
 
-    def __init__(self, bracket: str, entries: Entries) -> None:
-        """`bracket` is the name of the bracket in the log."""
+    def __init__(self, bracket: str, waiting: Callable[[], int]) -> None:
+        """`bracket` is the name of the bracket in the log. `waiting` returns the number of pending entries."""
         self._bracket = bracket
-        self._entries = entries
+        self._waiting = waiting
         self._failures = 0
         self._log = get_logger()
         self.paused_until = float("-inf")
@@ -52,12 +51,12 @@ class Link:
         self.paused_until = trio.current_time() + max(pause_seconds, refusal.retry_after_seconds)
         trouble = f"{_WORDS.get(refusal.kind, 'does not answer as expected')}: {refusal.what}"
         if trouble != self.trouble:
-            waiting = self._entries.waiting
+            waiting = self._waiting()
             self._log.warning("bracket: reports wait", bracket=self._bracket, what=trouble, waiting=waiting)
         self.trouble, self.connected = trouble, False
 
     def worked(self) -> None:
         """Note that a request was answered."""
         if self.trouble is not None:
-            self._log.info("bracket answers again", bracket=self._bracket, waiting=self._entries.waiting)
+            self._log.info("bracket answers again", bracket=self._bracket, waiting=self._waiting())
         self._failures, self.trouble, self.connected = 0, None, True

@@ -27,11 +27,11 @@ class Policy(NamedTuple):
     streams: Mapping[str, str] = {}
     """Our stations by the name of the stream that shows them."""
 
-    def rules_for(self, *, reads: bool) -> Rules:
-        """The rules of a bracket whose sets can be read, or of a receiver of results."""
+    def effective(self, *, reads: bool) -> Policy:
+        """The policy with the rules that apply. `reads` is whether the sets of the bracket can be read."""
         rules = self.rules
         if self.dry_run:  # a result from a rehearsal is reported only after a person has confirmed it
             rules = rules._replace(confirm=True)
         if not reads:  # a receiver of results gets whole sets
             rules = rules._replace(games=False)
-        return rules
+        return self._replace(rules=rules)

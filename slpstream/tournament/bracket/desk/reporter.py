@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Final, Literal
 
 import msgspec
@@ -16,10 +16,9 @@ from slpstream.tournament.bracket.desk.foreign_changes import REREAD, ForeignCha
 from slpstream.tournament.bracket.desk.known_bracket import KnownBracket
 from slpstream.tournament.bracket.desk.link import PAUSING, Link
 from slpstream.tournament.bracket.desk.policy import Policy
-from slpstream.tournament.bracket.desk.reader import BracketReader
 from slpstream.tournament.bracket.desk.wakeup import Wakeup
 from slpstream.tournament.bracket.interface import Bracket, BracketSet, Refused, Report, Results
-from slpstream.tournament.bracket.queue import Entry, Rules, State
+from slpstream.tournament.bracket.queue import Entry, State
 
 ReportOutcome = Literal["reported", "corrected", "already_there", "conflict", "tried_again"]
 
@@ -33,29 +32,33 @@ class Reporter:
         self,
         results: Results,
         bracket: Bracket | None,
-        reader: BracketReader | None,
         link: Link,
         entries: Entries,
         known: KnownBracket,
         changes: ForeignChanges,
         policy: Policy,
-        rules: Rules,
         wall_clock: Callable[[], float],
         work: Wakeup,
+        read_soon: Callable[[], None] | None,
+        find_again: Callable[[Key], Awaitable[None]] | None,
         on_outcome: Callable[[ReportOutcome], None],
     ) -> None:
-        """`bracket` and `reader` are `None` if the sets of the bracket cannot be read. `work` wakes the reporter."""
+        """`work` wakes the reporter. `read_soon` lets the reader read the bracket before its next poll. `find_again`
+        searches for the new id of a missing set.
+
+        `bracket`, `read_soon` and `find_again` are `None` if the sets of the bracket cannot be read.
+        """
         self._results = results
         self._bracket = bracket
-        self._reader = reader
         self._link = link
         self._entries = entries
         self._known = known
         self._changes = changes
         self._policy = policy
-        self._rules = rules
         self._wall_clock = wall_clock
         self._work = work
+        self._read_soon = read_soon
+        self._find_again = find_again
         self._on_outcome = on_outcome
         self._retries = _Retries()
         self._log = get_logger()
@@ -171,12 +174,12 @@ class Reporter:
             elif same:
                 if self._bracket is None and changed.names != report.names:
                     changed = msgspec.structs.replace(changed, naming="unclear")
-                changed = queue.planned(queue.accepted(changed, report, report.winner), self._rules)
+                changed = queue.planned(queue.accepted(changed, report, report.winner), self._policy.rules)
             await self._entries.keep([changed, *others])
         await rename_sets(ids, self._entries, self._known)
         self._note("corrected" if corrects else "reported", changed, report)
-        if report.winner is not None and self._reader is not None:
-            self._reader.read_soon()  # the next sets of these players have entrants now
+        if report.winner is not None and self._read_soon is not None:
+            self._read_soon()  # the next sets of these players have entrants now
 
     def _note(self, outcome: ReportOutcome, entry: Entry, report: Report | None = None) -> None:
         self._on_outcome(outcome)
@@ -205,8 +208,8 @@ class Reporter:
             await self._entries.keep([_after_refusal(self._entries[key], refusal)])
         if refusal.kind == "missing":
             self._changes.unread.discard(key)
-            if self._reader is not None:
-                await self._reader.find_again(key)
+            if self._find_again is not None:
+                await self._find_again(key)
         self._log.warning("the bracket refuses a report", kind=refusal.kind, what=refusal.what, station=key[0])
 
 
