@@ -17,10 +17,10 @@ from slpstream.cli.progress import progress_bar
 from slpstream.cli.replay_files import fail_without_replays, find_files
 from slpstream.config import Handover
 from slpstream.game.record import record_of
+from slpstream.model.clock_skew import ClockSkew
 from slpstream.model.errors import FormatError, SourceError
 from slpstream.model.summary import IndexedGame, Standing
 from slpstream.sets import Corrections, Rules, played_games, score_of, sets_of
-from slpstream.sets.clock_skew import ClockSkew
 from slpstream.sources.archives.packed import open_replay_file, replay_name
 from slpstream.store import GameRecord
 from slpstream.system.file_times import modified_ns

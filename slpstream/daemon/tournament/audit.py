@@ -11,10 +11,10 @@ import trio
 from slpstream.config import Audit as AuditConfig
 from slpstream.daemon.game_codes import GameCodes
 from slpstream.formats.registry import describe_setup
+from slpstream.model.clock_skew import clock_skew
 from slpstream.model.prepared import prepared
 from slpstream.model.setup import CodeList, Pacing
 from slpstream.model.summary import GameSummary, IndexedGame
-from slpstream.sets.clock_skew import clock_skew
 from slpstream.store import GameIndex, SetupRow
 from slpstream.tournament.audit.clock import said_ms
 from slpstream.tournament.audit.compare import Limits, audit

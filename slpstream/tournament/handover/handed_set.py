@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 from slpstream.config.sections import REPLAY_NAME, REPLAY_PLACEHOLDERS, ZIP_NAME, ZIP_PLACEHOLDERS
 from slpstream.formats.interface import Edits
 from slpstream.model.bracket_facts import SetContext
+from slpstream.model.clock_skew import ClockSkew
 from slpstream.model.summary import GameSummary, PlayerSummary
-from slpstream.sets.clock_skew import ClockSkew
 from slpstream.tournament.handover.context import Entrant, ReplayScore, context
 from slpstream.tournament.handover.names import (
     file_name,

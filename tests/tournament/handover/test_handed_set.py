@@ -12,8 +12,8 @@ from typing import Any, BinaryIO
 import pytest
 
 from slpstream.model.bracket_facts import SetContext
+from slpstream.model.clock_skew import ClockSkew, clock_skew
 from slpstream.sets import Rules
-from slpstream.sets.clock_skew import ClockSkew, clock_skew
 from slpstream.tournament.handover.archive import write_zip, write_zip_file
 from slpstream.tournament.handover.handed_set import Templates
 from tests.replays import replay as recorded

@@ -11,9 +11,9 @@ import msgspec
 import trio
 
 from slpstream.model.bracket_facts import SetContext
+from slpstream.model.clock_skew import skew_of_set
 from slpstream.model.summary import GameSummary, IndexedGame
 from slpstream.sets import SetScore
-from slpstream.sets.clock_skew import skew_of_set
 from slpstream.sources.archives.packed import replay_name
 from slpstream.store import GameIndex, StoredGame
 from slpstream.system.logs import get_logger

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import pytest
 
+from slpstream.model.clock_skew import MAX_GAMES, clock_skew, skew_of_set
 from slpstream.model.summary import GameSummary, IndexedGame
-from slpstream.sets.clock_skew import MAX_GAMES, clock_skew, skew_of_set
 
 _NOON_MS = 1_700_000_000_000
 
