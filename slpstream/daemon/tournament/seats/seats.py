@@ -34,8 +34,8 @@ _CHECK_SECONDS = 60.0
 _ATTEMPTS = 5
 """A claim is tried again if an operator corrects the set at the same time."""
 _RETRY_SECONDS = 5
-_ACTS_PER_MINUTE, _ACTS_AT_ONCE = 30, 20
-_WRONG_PER_MINUTE, _WRONG_AT_ONCE = 20, 20
+_ACTS_PER_MINUTE, _ACTS_BURST = 30, 20
+_WRONG_PER_MINUTE, _WRONG_BURST = 20, 20
 
 
 class StationNow(msgspec.Struct):
@@ -79,8 +79,8 @@ class DaemonSeats:
         self._changing = trio.Lock()
         self._dirty: set[str] = set()
         self._work = trio.Event()
-        self._acts = RateLimit(_ACTS_PER_MINUTE, _ACTS_AT_ONCE)
-        self._wrong = RateLimit(_WRONG_PER_MINUTE, _WRONG_AT_ONCE)
+        self._acts = RateLimit(_ACTS_PER_MINUTE, _ACTS_BURST)
+        self._wrong = RateLimit(_WRONG_PER_MINUTE, _WRONG_BURST)
         self._metrics = metrics
         self._log = get_logger()
         sets.listen(self._set_changed)
