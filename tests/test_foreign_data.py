@@ -49,7 +49,7 @@ OWN: Mapping[str, str] = {
     "daemon/situations.py": _LOG,
     "daemon/tournament/audit.py": _STORED,
     "daemon/tournament/controllers.py": _LOG,
-    "daemon/tournament/handover.py": _STORED,
+    "daemon/tournament/handover/contents.py": _STORED,
     "formats/name_tables.py": _SHIPPED,
     "formats/slippi/action_states.py": _SHIPPED,
     "formats/slippi/frame_forms.py": "a frame that was encoded the line before",

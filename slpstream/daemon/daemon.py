@@ -83,7 +83,7 @@ if TYPE_CHECKING:
     from slpstream.daemon.tournament.bracket import DaemonBracket
     from slpstream.daemon.tournament.controllers import DaemonControllers
     from slpstream.daemon.tournament.seats import DaemonSeats
-    from slpstream.tournament.expected_player import ExpectedPlayer
+    from slpstream.model.bracket_facts import ExpectedPlayer
 
 _READER_THREADS = 4
 _SUBFOLDERS_SECONDS = 5.0
@@ -589,8 +589,8 @@ class Daemon:
         config = self._config
         if not config.seats.on:
             return None
-        from slpstream.daemon.tournament.seat_keys import KeyFile  # noqa: PLC0415 -- few daemons have seats
         from slpstream.daemon.tournament.seats import DaemonSeats  # noqa: PLC0415
+        from slpstream.daemon.tournament.seats.key_file import KeyFile  # noqa: PLC0415 -- few daemons have seats
 
         return DaemonSeats(
             config.seats,

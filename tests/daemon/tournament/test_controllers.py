@@ -1,4 +1,4 @@
-"""The controller check of a daemon: live games, older games, and a daemon without the check."""
+"""The controller check of a daemon: current games, older games, and a daemon without the check."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_older_games_are_checked_on_request(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_findings_are_for_operators(tmp_path: Path) -> None:
+def test_findings_are_visible_only_to_operators(tmp_path: Path) -> None:
     (tmp_path / "main").mkdir()
     arguments = requiring_tokens(tmp_path, "[controllers]\ncheck = true\n")
     with running(tmp_path / "main", arguments=arguments) as daemon:
@@ -123,7 +123,7 @@ def test_findings_are_for_operators(tmp_path: Path) -> None:
             assert get(path, "sesame") == {"configured": False}, "as without the check"
 
 
-def test_nothing_is_loaded_unless_it_is_configured() -> None:
+def test_check_is_loaded_only_if_configured() -> None:
     code = "import sys, slpstream.daemon.daemon; print([m for m in sys.modules if 'tournament.controllers' in m])"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert "tournament.controllers.check" not in loaded
@@ -131,7 +131,7 @@ def test_nothing_is_loaded_unless_it_is_configured() -> None:
 
 @asynccontextmanager
 async def checked(folder: Path, data: bytes, *others: Callable[[], Awaitable[None]]) -> AsyncIterator[GameControllers]:
-    """Check the controllers of a game that arrives at a station, while other tasks run."""
+    """The controllers of a game that arrives at a station, while other tasks run."""
     async with running_station(folder) as station, trio.open_nursery() as nursery:
         check = DaemonControllers(lambda check, confidence: None)
         nursery.start_soon(check.follow, station.channel)
@@ -145,7 +145,7 @@ async def checked(folder: Path, data: bytes, *others: Callable[[], Awaitable[Non
 
 
 @pytest.mark.trio
-async def test_other_tasks_get_their_turn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_check_of_a_whole_game_lets_other_tasks_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A complete game that arrives in one piece is checked a few frames at a time."""
     longest = taken = 0
     real = ControllerCheck.take
@@ -171,7 +171,7 @@ async def test_other_tasks_get_their_turn(tmp_path: Path, monkeypatch: pytest.Mo
 
 @pytest.mark.trio
 async def test_finding_is_logged_again_only_with_more_confidence(tmp_path: Path) -> None:
-    """The stick does not reach the rim in two directions, one found with medium and one with low confidence."""
+    """A stick that does not reach the rim in two directions, one with medium and one with low confidence."""
     pushes = [(70, 0)] * 25 + [(0, 70)] * 12
     stick = [Inputs(stick=point if frame < 4 else (0, 0)) for point in pushes for frame in range(10)]
     with capture_logs() as logs:

@@ -1,4 +1,4 @@
-"""A fleet of setups: replays as the consoles of a tournament would write them, equal except for planted differences."""
+"""A fleet of setups: replays in the form of a tournament's consoles, equal except for planted differences."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ PAL = (
 WIDE_SCREEN = (0x803BB05C, 0x8036A4A8, 0x804DDB58, 0x80086B24)
 ITEMS_OFF, TEAM_ATTACK = 0xFF, 0x01
 FRAMES = 40
-RECORDED_START = "2026-05-13T{:02}:{:02}:00"
+SAID = "2026-05-13T{:02}:{:02}:00"
 FIRST_GAME_AT = 1_778_666_400
-"""Unix time of `RECORDED_START` at 10:00, UTC."""
+"""Unix time of `SAID` at 10:00, UTC."""
 
 
 class Console(msgspec.Struct, frozen=True, kw_only=True):
-    """The configuration of one setup."""
+    """The settings of one setup."""
 
     version: tuple[int, int, int] = (3, 18, 0)
     hooked: tuple[tuple[int, ...], ...] = (UCF_0_84, WOBBLING, PD, SAFETY)
@@ -47,11 +47,11 @@ class Console(msgspec.Struct, frozen=True, kw_only=True):
     player_bitfield: int = 0xC0
     platform: str = "nintendont"
     clock_minutes: int = 0
-    """The lead of its clock."""
+    """How far its clock is ahead."""
 
 
 class Planted(NamedTuple):
-    """A planted difference, and the expected finding."""
+    """A planted difference, and its finding."""
 
     console: Console
     name: str
@@ -87,7 +87,7 @@ TWENTY = (
     Planted(Console(rows={**USUAL.rows, "item_spawn_behavior": 2}), "items", "medium"),
     Planted(Console(rows={**USUAL.rows, "game_bitfield_2": 0}), "team_attack", "off"),
 )
-"""Twenty differences, one of each kind that is visible in files."""
+"""Twenty differences, one of each kind that a file shows."""
 
 
 def code_list(console: Console, variable: int) -> bytes:
@@ -105,8 +105,7 @@ def game(
     quits: bool = False,
     **rows: Any,
 ) -> bytes:
-    """The `number`th game of a console, finished or quit by the first player. By its last frame, it seems to last
-    `seconds`."""
+    """The `number`th game of a console, finished or quit by the first player. Its last frame implies `seconds`."""
     chance = random.Random(repr((console, number, ports)))
     players = [
         PlayerSetup(
@@ -140,8 +139,8 @@ def game(
     placements = tuple(places.get(i, -1) for i in range(4))
     parts.append(writer.end(method, lras_initiator=quitter, placements=placements))  # type: ignore[arg-type]
     hours, minutes = divmod(600 + 10 * number + console.clock_minutes, 60)
-    recorded = RECORDED_START.format(hours, minutes)
-    metadata = {"startAt": recorded, "lastFrame": numbers[-1], "playedOn": console.platform, "players": {}}
+    said = SAID.format(hours, minutes)
+    metadata = {"startAt": said, "lastFrame": numbers[-1], "playedOn": console.platform, "players": {}}
     body = b"".join(parts) + writer.close(metadata)
     return writer.header() + body[container.HEADER_BYTES :]
 
@@ -163,6 +162,6 @@ def name_of(number: int) -> str:
 
 
 def write_fleet(folder: Path, size: int, planted: Mapping[int, Console]) -> None:
-    """Write the games of normal setups, except for the planted ones, which are given by number from 1."""
+    """Write the games of setups with the usual settings, except for the planted ones, by number from 1."""
     for number in range(1, size + 1):
         write_setup(folder / name_of(number), planted.get(number, USUAL))

@@ -56,7 +56,7 @@ def test_two_kinds_of_outliers() -> None:
     ]
 
 
-def test_two_different_setups_have_no_majority() -> None:
+def test_two_setups_do_not_agree() -> None:
     found = audit({"a": [game(stocks=4)], "b": [game(stocks=3)]})
     assert words(found) == ["the setups do not agree about stocks: 4 on a; 3 on b"]
     assert [value.mark for setup in found.setups for value in setup.values] == ["split", "split"]
@@ -80,7 +80,7 @@ def test_missing_value_is_not_a_difference() -> None:
 
 
 def test_ports_are_compared_with_the_same_port() -> None:
-    """Port 4 can have another configuration if it is the same everywhere."""
+    """Port 4 can have other settings, if it has them on all setups."""
     setups = {str(i): [game(ports={1: "on", 4: "off"})] for i in range(4)}
     assert audit(setups).findings == []
     setups["3"] = [game(ports={1: "on", 4: "on"})]
@@ -95,8 +95,8 @@ def test_port_of_few_setups_is_compared_with_other_ports() -> None:
     assert audit(setups).findings == []
 
 
-def test_port_used_by_some_setups_is_compared_with_other_ports() -> None:
-    """Two of the three setups that have played on port 3 are wrong there."""
+def test_port_that_at_most_half_of_the_setups_used_is_compared_with_other_ports() -> None:
+    """Two of the three setups that have used port 3 are wrong there."""
     setups = {str(i): [game(ports={1: "on", 2: "on"})] for i in range(47)}
     for name, text in {"a": "off", "b": "off", "c": "on"}.items():
         setups[name] = [game(ports={1: "on", 2: "on", 3: text})]
@@ -122,7 +122,7 @@ def test_newest_game_decides_and_the_change_is_reported() -> None:
     assert not found.differences[0].lasting
 
 
-def test_newest_game_that_shows_a_value_decides() -> None:
+def test_value_of_an_older_game_counts_if_the_newest_does_not_show_it() -> None:
     usual = {name: [game(ports={1: "on", 3: "on"})] for name in "abc"}
     found = audit({**usual, "d": [game(ports={1: "on"}), game("doubles", ports={1: "on", 3: "off"})]})
     assert [(finding.port, finding.game_id, finding.lasting) for finding in found.findings] == [(3, "doubles", True)]

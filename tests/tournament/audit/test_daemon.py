@@ -1,4 +1,4 @@
-"""The audit of a real daemon through its API, its metrics, and the command."""
+"""The audit of a real daemon: its HTTP interface, its metrics, and the command."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_codes_of_a_game(daemon: DaemonProcess) -> None:
 
 
 @pytest.mark.slow
-def test_corrected_difference_disappears(tmp_path: Path) -> None:
+def test_difference_goes_away_when_it_is_corrected(tmp_path: Path) -> None:
     write_fleet(tmp_path / "fleet", 3, {2: Console(stocks=3)})
     with running(arguments=configuration(tmp_path, f"[[stations]]\nid = '*'\nfolder = '{tmp_path}/fleet'\n")) as daemon:
         daemon.wait_ready()

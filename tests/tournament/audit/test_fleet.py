@@ -1,4 +1,4 @@
-"""The audit finds twenty differences planted in a fleet of fifty setups, and no difference in an equal fleet."""
+"""Twenty planted differences in a fleet of fifty setups are found, and none in an equal fleet."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from tests.tournament.audit.fleet import TWENTY, USUAL, Console, name_of, write_
 
 SETUPS = 50
 PLACES = [2 * number + 1 for number in range(len(TWENTY))]
-"""The setups, from 1, with planted differences."""
+"""The setups with planted differences, from 1."""
 
 
 def audited(*arguments: str | Path) -> tuple[int, dict[str, Any]]:
-    """Run the command and return its exit code and JSON."""
+    """Exit code and JSON of the command."""
     done = CliRunner().invoke(command, ["--json", *map(str, arguments)])
     return done.exit_code, json.loads(done.stdout)
 
@@ -37,7 +37,7 @@ def found_by(report: dict[str, Any]) -> set[tuple[str, str, int | None]]:
     }
 
 
-def test_exactly_the_planted_differences_are_found(tmp_path: Path) -> None:
+def test_only_planted_differences_are_found(tmp_path: Path) -> None:
     """Other codes also change the fingerprint of the list."""
     write_fleet(tmp_path, SETUPS, {place: each.console for place, each in zip(PLACES, TWENTY, strict=True)})
     code, report = audited(tmp_path)

@@ -1,4 +1,4 @@
-"""Asynchronous tests run in trio, with a clock that jumps whenever all tasks wait, and without threads."""
+"""Asynchronous tests run in trio, in time that jumps whenever all tasks wait. Nothing runs in threads."""
 
 from __future__ import annotations
 

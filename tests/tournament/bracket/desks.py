@@ -1,4 +1,4 @@
-"""A running desk with one set between Alice and Bob."""
+"""A desk at work on one set of Alice and Bob."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from typing import Any
 import trio
 
 from slpstream.store.reports import ReportStore
-from slpstream.tournament.bracket.desk import BracketDesk, StationSet, Surroundings, Wishes
+from slpstream.tournament.bracket.desk.desk import BracketDesk, Surroundings
+from slpstream.tournament.bracket.desk.entries import StationSet
+from slpstream.tournament.bracket.desk.policy import Policy
 from slpstream.tournament.bracket.interface import BracketSet
 from slpstream.tournament.bracket.queue import Rules
 from slpstream.tournament.bracket.startgg.client import StartggBracket
@@ -24,13 +26,13 @@ KEY = ("setup-1", "a" * 32)
 NAMES = {f"setup-{number}": f"Setup {number}" for number in (1, 2, 3)}
 
 
-def wishes(*, dry_run: bool = False, confirm: bool = False, hold_seconds: float = 0.0, **more: Any) -> Wishes:
-    """The configuration of a desk that reports automatically and immediately, unless overridden."""
-    return Wishes(dry_run=dry_run, rules=Rules(confirm=confirm), hold_seconds=hold_seconds, **more)
+def policy(*, dry_run: bool = False, confirm: bool = False, hold_seconds: float = 0.0, **more: Any) -> Policy:
+    """The policy of a desk that reports automatically and without delay, unless the arguments change that."""
+    return Policy(dry_run=dry_run, rules=Rules(confirm=confirm), hold_seconds=hold_seconds, **more)
 
 
 def event(**changes: Any) -> StartggDouble:
-    """An event with one set between Bob and Alice, whose winner reaches the final."""
+    """An event with one set of Bob and Alice, which feeds a final."""
     double = StartggDouble(now)
     double.stations[501] = (1, "Setup 1")
     double.add(DoubleSet("final", "preview_4_2", 4, [None, None], round="Final"))
@@ -46,12 +48,12 @@ def games(winners: str) -> list[PlayedGame]:
 
 
 def played(winners: str, *, named: bool = True, best_of: int = 3) -> dict[str, Any]:
-    """The set between Alice, the first side, and Bob."""
+    """The set of Alice, who is the first side, and Bob."""
     return set_payload(KEY[1], [[ALICE], [BOB]], games(winners), best_of=best_of, named=named)
 
 
 @asynccontextmanager
-async def running_desk(
+async def at_work(
     kind: str,
     reporting: Any,
     reading: StartggBracket | None,
@@ -62,11 +64,11 @@ async def running_desk(
     describe: Callable[[str, str, BracketSet], Any] | None = None,
     damaged: bool = False,
     settle_seconds: float = 20.0,
-    **wished: Any,
+    **settings: Any,
 ) -> AsyncIterator[BracketDesk]:
-    """A running desk with the configuration `wished`. `history` returns the sets of stations since a time.
+    """A desk at work, with `settings` of its policy. `history` returns the sets of stations since a time.
 
-    The block begins after the desk has had time to read the bracket.
+    The block begins after `settle_seconds`, in which the desk reads the bracket.
     """
 
     async def sets_since(station: str | None, since_ms: int) -> Sequence[StationSet]:
@@ -75,7 +77,7 @@ async def running_desk(
 
     store = ReportStore(folder / "reports.sqlite3")
     around = Surroundings(lambda: names, sets_since, describe)
-    desk = BracketDesk(kind, reporting, reading, store, wishes(**wished), around, wall_clock=now, damaged=damaged)
+    desk = BracketDesk(kind, reporting, reading, store, policy(**settings), around, wall_clock=now, damaged=damaged)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(desk.run)
         await trio.sleep(settle_seconds)
@@ -88,9 +90,9 @@ async def running_desk(
 async def running(
     double: StartggDouble, folder: Path, *, token: str = "a-token", **options: Any
 ) -> AsyncIterator[BracketDesk]:
-    """A running desk for an event of start.gg, with options of `running_desk`."""
+    """A desk at work for an event of start.gg, with options of `at_work`."""
     bracket = StartggBracket(double.connection(token=token))
-    async with running_desk("start.gg", bracket, bracket, folder, **options) as desk:
+    async with at_work("start.gg", bracket, bracket, folder, **options) as desk:
         yield desk
 
 
@@ -101,11 +103,11 @@ async def until(condition: Callable[[], bool], seconds: float = 600) -> None:
 
 
 async def play(desk: BracketDesk, payload: Mapping[str, Any], station: str = "setup-1") -> None:
-    """Play a set whose beginning slpstream has seen."""
+    """Play a set whose beginning slpstream observes."""
     sides = [{**side, "score": 0, "won": 0} for side in payload["sides"]]
-    desk.set_changed(station, {**payload, "state": "running", "winner": None, "games": [], "sides": sides})
+    desk.intake.set_changed(station, {**payload, "state": "running", "winner": None, "games": [], "sides": sides})
     await trio.sleep(0.5)
-    desk.set_changed(station, payload)
+    desk.intake.set_changed(station, payload)
 
 
 def reports(double: StartggDouble) -> list[Mapping[str, Any]]:

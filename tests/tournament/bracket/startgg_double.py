@@ -1,7 +1,7 @@
-"""A stand-in for start.gg's GraphQL interface, built from `../shared/formats/tournament.md`, section 1.
+"""A stand-in for start.gg's GraphQL interface, made from `../shared/formats/tournament.md`, section 1.
 
 It imitates the documented behaviour: sets with states 1, 2, 3 and 6; preview ids of pools that have not been started,
-which the first mutation turns into numbers, with `actionRecords` next to `data`; `gameData` that replaces earlier
+which the first mutation turns into numbers, with `actionRecords` next to `data`; `gameData` that overwrites earlier
 games; completed sets that cannot be reported; resets that affect later sets; errors with status 200; 80 requests a
 minute; at most 1,000 objects in an answer; pages; `updatedAfter`. `trouble` injects errors, lost answers, nonsense and
 repeated successes.
@@ -56,7 +56,7 @@ class Entrant:
 
 @dataclass
 class DoubleSet:
-    """A set. Tests identify it by `key`, because its id can change."""
+    """A set. `key` identifies it for tests, independent of its id."""
 
     key: str
     id: int | str
@@ -73,14 +73,14 @@ class DoubleSet:
     updated_at: int = 0
     total_games: int | None = 3
     feeds: list[tuple[str, int]] = field(default_factory=list)
-    """The sets to which the winner advances, by key, with the slots."""
+    """Keys of the sets that the winner advances to, with the slots there."""
     completions: list[tuple[int, list[dict[str, Any]]]] = field(default_factory=list)
     """Winner and games of each completion of the set."""
     resets: int = 0
 
 
 class Error(Exception):
-    """An error that start.gg sends with status 200."""
+    """An error that start.gg answers with status 200."""
 
 
 class StartggDouble:
@@ -100,14 +100,14 @@ class StartggDouble:
         """The ids of the phases of the event."""
         self.trouble: Callable[[str], Trouble] = lambda operation: ""
         self.instead: Callable[[str, Mapping[str, Any]], tuple[int, bytes] | None] = lambda operation, variables: None
-        """The answer that replaces the execution of an operation with its variables; `None` executes it."""
+        """Returns the answer instead of carrying out an operation with its variables; `None` carries it out."""
         self.odd: dict[str, Mapping[str, Any]] = {}
         """Odd members of sets in answers, by the key of the set."""
         self.odd_stations: list[Any] = []
-        """Additional entries at the end of the list of stations."""
+        """Further nodes in the list of stations."""
         self.admin = True
         self.requests: list[tuple[str, Mapping[str, Any]]] = []
-        """Operation and variables of each executed request."""
+        """Operation and variables of each request that was carried out."""
         self.throttled = 0
         self.delay_seconds = 0.05
         self._last_success: dict[bytes, bytes] = {}
@@ -125,13 +125,13 @@ class StartggDouble:
         raise Error(f"Set not found for id: {set_id}")
 
     def complete_by_hand(self, key: str, winner: int, games: list[dict[str, Any]], scores: list[int]) -> None:
-        """Complete a set like another person on the site."""
+        """Another person reports a set on the site."""
         found = self.sets[key]
         found.games, found.scores = games, list(scores)
         self._complete(found, winner)
 
     def answer(self, headers: Mapping[str, str], body: bytes) -> tuple[int, bytes] | None:
-        """Status and body of the answer; `None` for no answer."""
+        """Status and body of the answer; `None` without an answer."""
         with self._lock:
             return self._answer(headers, body)
 
@@ -197,7 +197,7 @@ class StartggDouble:
         return 200, json.dumps(answer).encode()
 
     def start_pool(self, set_id: Any) -> dict[str, int]:
-        """Give the sets of a pool other ids, like its first mutation."""
+        """The first mutation of a pool gives its sets other ids."""
         found = self.by_id(set_id)
         renamed: dict[str, int] = {}
         if isinstance(found.id, str):
@@ -393,7 +393,7 @@ class StartggDouble:
 
     @contextmanager
     def served(self) -> Iterator[str]:
-        """Serve the double over HTTP on 127.0.0.1. Yields the URL."""
+        """Serve it over HTTP on 127.0.0.1. Returns the URL."""
 
         def respond(method: str, path: str, headers: Mapping[str, str], body: bytes) -> Response | None:
             assert (method, path) == ("POST", "/gql/alpha")
@@ -406,7 +406,7 @@ class StartggDouble:
 
 
 def section(url: str, folder: Path) -> str:
-    """The configuration section for a served double. The token is written into the folder."""
+    """The section of a configuration for a served double. Writes the token into the folder."""
     (folder / "startgg").write_text(f"{TOKEN}\n")
     return (
         f"[bracket]\nkind = 'start.gg'\nevents = ['https://www.start.gg/{EVENT}/overview']\nurl = '{url}'\n"
@@ -451,7 +451,7 @@ def _objects(value: Any) -> int:
 
 
 def _check(query: str, variables: Mapping[str, Any]) -> None:
-    """Perform the first checks of a GraphQL server: balanced brackets, and variables that are declared and used."""
+    """Check the syntax like a GraphQL server: brackets, and that variables are declared and used."""
     for opening, closing in ("{}", "()"):
         assert query.count(opening) == query.count(closing), query
     declared = set(re.findall(r"\$(\w+)\s*:", query))

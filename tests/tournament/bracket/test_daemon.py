@@ -1,4 +1,4 @@
-"""A real daemon with a bracket is killed in the middle of a set, while start.gg loses answers."""
+"""A real daemon with a bracket: killed during a set, with a start.gg that loses answers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WINNERS = (0, 1, 1, 0, 1)
 def wait(condition: Callable[[], bool], seconds: float = 90.0) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < deadline, "timeout"
+        assert time.monotonic() < deadline, "it did not happen in time"
         time.sleep(0.1)
 
 
@@ -50,7 +50,7 @@ def test_killed_daemon_reports_a_set_once(tmp_path: Path) -> None:
                 before = len(double.sets["final"].games)
                 left = {player: 2 if player == winner else 0 for player in SEATS}
                 (station / f"Game_{number}.slp").write_bytes(replay(SEATS, left, seconds=60, minute=5 * number))
-                wait(lambda: len(double.sets["final"].games) > before)  # noqa: B023 -- waits at once
+                wait(lambda: len(double.sets["final"].games) > before)  # noqa: B023 -- waits inside the loop
             finally:
                 daemon.kill()
         daemon = DaemonProcess(station, arguments=arguments, state=tmp_path / "state")

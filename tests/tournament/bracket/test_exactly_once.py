@@ -13,7 +13,7 @@ import pytest
 import trio
 import trio.testing
 
-from slpstream.tournament.bracket.desk import BracketDesk
+from slpstream.tournament.bracket.desk.desk import BracketDesk
 from slpstream.tournament.bracket.startgg.variables import ids
 from tests.tournament.bracket.desks import running
 from tests.tournament.bracket.startgg_double import Entrant, StartggDouble, Trouble
@@ -23,7 +23,7 @@ from tests.virtual_time import START, now
 SEED = 2
 STATIONS, SETS, KILLS = 50, 200, 50
 RUN_SECONDS = 150.0
-"""The average duration of a run before it is killed."""
+"""Mean duration of a run before it is killed."""
 SILENT_FROM_SECONDS, SILENT_TO_SECONDS = 1800, 5400
 TROUBLES: tuple[Trouble, ...] = (
     "429", "500", "html", "half", "unknown", "null", "lost_before", "lost_after", "repeat",
@@ -35,7 +35,7 @@ def is_silent() -> bool:
 
 
 def troubled(rng: random.Random) -> Callable[[str], Trouble]:
-    """Make every tenth request fail in some way, and lose all answers for an hour."""
+    """Every tenth request fails in some way, and all requests fail for an hour."""
 
     def trouble(operation: str) -> Trouble:
         if is_silent():
@@ -47,7 +47,7 @@ def troubled(rng: random.Random) -> Callable[[str], Trouble]:
 
 @asynccontextmanager
 async def daemon(venue: Venue, folder: Path) -> AsyncIterator[BracketDesk]:
-    """One run, killed at the end of the block. `folder` has the state left by the previous run."""
+    """One run, which is killed at the end of the block. `folder` has the files of the run before."""
     options: dict[str, Any] = {
         "names": venue.names,
         "history": venue.sets_since,
@@ -55,7 +55,7 @@ async def daemon(venue: Venue, folder: Path) -> AsyncIterator[BracketDesk]:
         "hold_seconds": 20.0,
     }
     async with running(venue.double, folder, start=True, assign=True, **options) as desk:
-        venue.listener = desk.set_changed
+        venue.listener = desk.intake.set_changed
         venue.publish_newest()
         yield desk
         venue.listener = None
@@ -72,7 +72,7 @@ def test_each_set_is_reported_once(tmp_path: Path) -> None:
         open_at_kills: list[int] = []
         waited: list[int] = []
 
-        async def check_after_the_silence() -> None:
+        async def look_at_the_end_of_the_silence() -> None:
             await trio.sleep(SILENT_TO_SECONDS - 1)
             waited.append(sum(not double.sets[key].completions for key in venue.expected))
 
@@ -89,12 +89,12 @@ def test_each_set_is_reported_once(tmp_path: Path) -> None:
             async with trio.open_nursery() as nursery:
                 for station in venue.names:
                     nursery.start_soon(venue.play, station)
-                nursery.start_soon(check_after_the_silence)
+                nursery.start_soon(look_at_the_end_of_the_silence)
                 (tmp_path / "0").mkdir()
                 for kill in range(KILLS):
                     async with daemon(venue, tmp_path / str(kill)):
                         await trio.sleep(rng.expovariate(1 / RUN_SECONDS))
-                        # The files at that moment, none of them closed.
+                        # The files at that moment, none of which was closed.
                         copytree(tmp_path / str(kill), tmp_path / str(kill + 1))
                     open_at_kills.append(sum(not each.completions for each in double.sets.values()))
                     await trio.sleep(rng.choice([0, 0, 1, 30]))
@@ -104,7 +104,7 @@ def test_each_set_is_reported_once(tmp_path: Path) -> None:
         left = [f"{e.station} {e.state} {e.why} {e.set_id}" for e in desk.entries if e.state != "done"]
         assert not day.cancelled_caught, left
         assert len(double.sets) == SETS
-        assert min(open_at_kills) > 0, "all kills precede the last report"
+        assert min(open_at_kills) > 0, "all kills came before the last report"
         assert waited[0] > STATIONS // 2, "results waited while nothing was answered"
         assert double.throttled == 0
         for key, (winner, games, swapped) in venue.expected.items():
@@ -114,7 +114,7 @@ def test_each_set_is_reported_once(tmp_path: Path) -> None:
 
 
 def check_set(double: StartggDouble, key: str, winner: Entrant, games: Sequence[PlayedGame], swapped: bool) -> None:
-    """Check that the set was completed once, with its winner and games."""
+    """The set was completed once, with its winner and games."""
     found = double.sets[key]
     assert found.resets == 0
     assert len(found.completions) == 1, key
@@ -123,7 +123,7 @@ def check_set(double: StartggDouble, key: str, winner: Entrant, games: Sequence[
     assert entrants[place].id == winner.id
     order = (1, 0) if swapped else (0, 1)
     sides = [entrants[order[0]], entrants[order[1]]]
-    if key.endswith("final"):  # the slots in the bracket depend on the order of the reports
+    if key.endswith("final"):  # the places in the bracket depend on which set was reported first
         sides = sorted(entrants, key=lambda e: e.id != winner.id)
         sides = sides if games[-1].winner == 0 else sides[::-1]
     for number, (game, sent) in enumerate(zip(games, data, strict=True)):

@@ -1,4 +1,4 @@
-"""Kinds of brackets: start.gg, webhooks, and one from a third-party package with a fake entry point."""
+"""Kinds of brackets: start.gg, webhooks, and one of another package, with a stand-in for its entry point."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from slpstream.tournament.bracket.interface import BracketKind, Connection, Head
 from slpstream.tournament.bracket.kinds import kind_called
 from slpstream.tournament.bracket.webhook import WebhookResults
 from tests.parts.receivers import SECRET, real_receiver, verified
-from tests.tournament.bracket.desks import played, running_desk, until
+from tests.tournament.bracket.desks import at_work, played, until
 from tests.virtual_time import now
 
 
 class Receiver:
-    """Receives posts of results, and answers them."""
+    """Posts of results, and the answers to them."""
 
     def __init__(self) -> None:
         self.answers: list[int | str] = []
@@ -49,15 +49,15 @@ async def test_webhook_gets_each_result_once(tmp_path: Path) -> None:
     receiver = Receiver()
     receiver.answers = ["no answer within 10 s", 503, 429, 204]
     results = WebhookResults(receiver.connection(), wall_clock=now)
-    async with running_desk("webhook", results, None, tmp_path) as desk:
+    async with at_work("webhook", results, None, tmp_path) as desk:
         for winners in ("", "0", "01", "011"):
-            desk.set_changed("setup-1", played(winners))
+            desk.intake.set_changed("setup-1", played(winners))
             await trio.sleep(30)
         await until(lambda: [entry.state for entry in desk.entries] == ["done"])
-        desk.set_changed("setup-1", played("010"))
+        desk.intake.set_changed("setup-1", played("010"))
         await trio.sleep(300)
-        assert len(receiver.posts) == 4, "corrections require a person"
-        await desk.correct(next(iter(desk.entries)).key, reset_dependents=False)
+        assert len(receiver.posts) == 4, "only a person corrects"
+        await desk.decisions.correct(next(iter(desk.entries)).key, reset_dependents=False)
         await until(lambda: len(receiver.posts) == 5)
     keys = [headers["idempotency-key"] for headers, _ in receiver.posts]
     assert len(set(keys[:4])) == 1
@@ -106,7 +106,7 @@ def installed(monkeypatch: pytest.MonkeyPatch, loaded: object) -> None:
     monkeypatch.setattr(kinds, "entry_points", entry_points)
 
 
-def test_third_party_package_adds_a_bracket(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_package_adds_a_bracket(monkeypatch: pytest.MonkeyPatch) -> None:
     kind = BracketKind("parry", WebhookResults, reads=False, url="https://example.org/")
     installed(monkeypatch, kind)
     assert kind_called("parry") is kind

@@ -1,4 +1,4 @@
-"""Matching the set on a station to a set of the bracket, and its sides to entrants."""
+"""Matching of played sets with sets of the bracket, and of sides with entrants."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_doubles_in_any_order() -> None:
     assert found(played([named("Mango")], [named("Zain")]), teams).found is None
 
 
-def test_ambiguous_sets_require_a_decision_unless_one_is_assigned_or_started() -> None:
+def test_several_sets_need_a_decision_unless_one_is_here_or_begun() -> None:
     what = played([named("Mango")], [named("Zain")])
     again = bracket_set("2", entrant(ZAIN), entrant(MANGO))
     assert found(what, SET, again).candidates == ("1", "2")
@@ -84,14 +84,14 @@ def test_completed_and_incomplete_sets_are_not_candidates() -> None:
     assert found(what, done, half) == Match(why="no set of the bracket has these players")
 
 
-def test_rule_called_excludes_uncalled_sets() -> None:
+def test_rule_called_ignores_uncalled_sets() -> None:
     what = played([named("Mango")], [named("Zain")])
     assert found(what, SET, rule="called").found is None
     running = bracket_set("1", entrant(MANGO), entrant(ZAIN), "running")
     assert found(what, running, rule="called").found == running
 
 
-def test_one_known_name_is_enough_at_the_station_only() -> None:
+def test_one_known_name_is_enough_only_at_the_station() -> None:
     what = played([PlayedPlayer()], [named("Mango")])
     assert found(what, SET).found is None
     here = bracket_set("1", entrant(MANGO), entrant(ZAIN), station="501")
@@ -101,7 +101,7 @@ def test_one_known_name_is_enough_at_the_station_only() -> None:
     assert found(stranger, here).candidates == ("1",)
 
 
-def test_same_name_on_both_sides_is_ambiguous() -> None:
+def test_same_name_on_both_sides_needs_a_decision() -> None:
     twins = bracket_set("1", entrant(Participant("Alex")), entrant(Participant("Alex")), station="501")
     assert found(played([named("Alex")], [PlayedPlayer()]), twins).candidates == ("1",)
     alex = entrant(Participant("Alex"))
@@ -120,12 +120,12 @@ def test_same_name_on_both_sides_is_ambiguous() -> None:
         (named("Aklo"), named("Lucky"), "others"),
     ],
 )
-def test_sides_are_matched_to_entrants(one: PlayedPlayer, other: PlayedPlayer, sides: str) -> None:
+def test_which_side_is_which_entrant(one: PlayedPlayer, other: PlayedPlayer, sides: str) -> None:
     assert sides_of(played([one], [other]), (entrant(MANGO), entrant(ZAIN))) == sides
 
 
-def test_crews_are_found_by_crew_names() -> None:
-    """The players of a crew change from game to game, and its entrant lists all of them."""
+def test_crews_are_matched_by_their_names() -> None:
+    """Their players change from game to game, and the entrants list all of them."""
     red = Entrant("1", "Red Crew", tuple(Participant(f"r{number}") for number in range(5)))
     blue = Entrant("2", "Blue Crew", tuple(Participant(f"b{number}") for number in range(5)))
     crews = bracket_set("1", red, blue)
@@ -135,7 +135,7 @@ def test_crews_are_found_by_crew_names() -> None:
     assert found(other, crews).found is None
 
 
-def test_set_running_elsewhere_requires_a_decision() -> None:
+def test_set_in_progress_elsewhere_needs_a_decision() -> None:
     what = played([named("Mango")], [named("Zain")])
     known = KnownSets([SET], HERE)
     moved = match(what, known, "wii-1", ["1"], "players", elsewhere={"1": "wii-2"})

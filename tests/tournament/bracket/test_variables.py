@@ -41,7 +41,7 @@ def best_of_three() -> dict[str, Any]:
 
 
 def reported(number: int, winner: int, scores: tuple[int, int], stage: int, *picks: tuple[int, int]) -> dict[str, Any]:
-    """A game in the form sent to start.gg, with the entrants and the picked characters."""
+    """A game as start.gg gets it, with the entrants and characters that were picked."""
     return {
         "gameNum": number,
         "winnerId": f"{{entrant{winner}}}",
@@ -65,13 +65,13 @@ def test_best_of_three() -> None:
     }
 
 
-def test_games_that_contradict_the_score_are_omitted() -> None:
+def test_games_are_left_out_if_they_do_not_add_up_to_the_score() -> None:
     played = best_of_three()
-    played["sides"] = [{"score": 0}, {"score": 2}]  # the operator removed a game
+    played["sides"] = [{"score": 0}, {"score": 2}]  # the operator took one away
     assert bracket_set(played) == {"setId": "{setId}", "isDQ": False, "winnerId": "{entrant2}"}
 
 
-def test_unknown_stages_characters_and_stocks_are_omitted() -> None:
+def test_unknown_stages_characters_and_stocks_are_left_out() -> None:
     played = best_of_three()
     played["sides"] = [{"score": 1}, {"score": 0}]
     played["games"] = [game(0, [player(0, 2, 1), player(1, 32, None)], stage_id=285)]
@@ -94,11 +94,11 @@ def test_stocks_of_a_team_are_added() -> None:
 
 
 @pytest.mark.parametrize("sides", [0, 1, 3, 4])
-def test_set_without_two_sides_gives_nothing(sides: int) -> None:
+def test_set_without_two_sides_has_no_variables(sides: int) -> None:
     assert bracket_set({**best_of_three(), "sides": [{"score": 0}] * sides}) is None
 
 
-def test_set_without_games_gives_nothing() -> None:
+def test_set_without_games_has_no_variables() -> None:
     assert bracket_set({**best_of_three(), "games": []}) is None
 
 
@@ -109,7 +109,7 @@ def test_all_characters_and_legal_stages_have_an_id() -> None:
         assert len(set(ids(name).values())) == len(ids(name))
 
 
-def test_reasons_for_omitted_games() -> None:
+def test_reason_for_left_out_games() -> None:
     rng = random.Random(1)
     games = [PlayedGame(rng, number % 2) for number in range(21)]
     payload = set_payload("1", [[Player("one")], [Player("other")]], games, best_of=41)

@@ -1,4 +1,4 @@
-"""A simulated venue: stations on which sets are played, independently of the daemon."""
+"""A simulated venue: stations on which sets are played, independent of the daemon."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from tests.tournament.bracket.startgg_double import DoubleSet, Entrant, Player, 
 
 GAME_SECONDS = 170.0
 BREAK_SECONDS = 3600.0
-"""The approximate pause of a station between two sets."""
+"""Mean time between two sets of a station."""
 STAGES = (31, 32, 8, 2, 3, 28)
 CHARACTERS = (2, 9, 15, 19, 20, 0)
 
 
 class PlayedGame:
-    """A played game. The sides are those of the set on the station."""
+    """A played game. Sides are those of the set on the station."""
 
     def __init__(self, rng: random.Random, winner: int) -> None:
         self.winner = winner
@@ -50,7 +50,7 @@ def set_payload(
     best_of: int = 3,
     named: bool = True,
 ) -> dict[str, Any]:
-    """The payload of a `set` message after these games."""
+    """The payload of a `set` message after some games."""
     won = [sum(game.winner == side for game in games) for side in (0, 1)]
     needed = best_of // 2 + 1
     over = max(won) >= needed
@@ -75,10 +75,7 @@ def set_payload(
 
 
 class Venue:
-    """Stations with four sets each.
-
-    The third set is between the winners of the first two, and is played on the next station.
-    """
+    """Stations with four sets each. The third one, of the winners of the first two, is played on the next station."""
 
     def __init__(self, double: StartggDouble, rng: random.Random, stations: int) -> None:
         self.double = double
@@ -88,7 +85,7 @@ class Venue:
         self.history: dict[str, list[dict[str, Any]]] = {station: [] for station in self.names}
         """The newest payload of each set of a station, oldest first."""
         self.expected: dict[str, tuple[Entrant, list[PlayedGame], bool]] = {}
-        """Winner, games, and whether the sides are reversed in the bracket, by the key of the set."""
+        """Winner and games of each set, by its key, and whether the sides are in the reverse order of the bracket."""
         self.listener: Any = None
         entrant_id = 20_000_000
         for number in range(1, stations + 1):
@@ -153,13 +150,13 @@ class Venue:
             self.listener(station, self.history[station][-1])
 
     def sets_since(self, station: str | None, since_ms: int) -> list[tuple[str, Mapping[str, Any]]]:
-        """All sets in the index of games, like `Surroundings`."""
+        """All sets in the index of games, as `Surroundings.sets_since` returns them."""
         return [
             (name, payload) for name, played in self.history.items() if station in (None, name) for payload in played
         ]
 
     def publish_newest(self) -> None:
-        """Publish the newest set of each station, like a daemon at its start."""
+        """Publish the newest set of each station, as a daemon does when it starts."""
         for station, played in self.history.items():
             if played:
                 self._publish(station)

@@ -2,8 +2,8 @@
 
     python -m tests.tournament.controllers.labelled
 
-reruns slp-enforcer, and writes its answers (`enforcer.json`) and the table in `docs/tournament/controllers.md`. The
-letters that explain disagreements are edited there by hand.
+asks slp-enforcer again, and writes its answers (`enforcer.json`) and the table in `docs/tournament/controllers.md`. The
+letters, which explain disagreements, are written there by hand.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ PAGE = ROOT / "docs" / "tournament" / "controllers.md"
 BEGIN, END = "<!-- table: begin -->", "<!-- table: end -->"
 SINCE = (3, 15, 0)
 NONLEGAL = ("nonlegal", "banned C-stick")
-"""The labels of illegal controllers."""
+"""The labels of controllers that the rules forbid."""
 _THEIR_NAMES = {"tilt_rounding": "uptilt_rounding"}
 _HEADINGS = {
     "travel_time": "travel time",
@@ -46,7 +46,7 @@ UNEXPLAINED = "!"
 
 
 class Row(NamedTuple):
-    """The results of both checks for one player of one replay."""
+    """One player of one replay, by both checks."""
 
     replay: str
     label: str
@@ -70,7 +70,7 @@ def _is_new(path: Path) -> bool:
 
 @cache
 def our_report(path: Path) -> ControllerReport:
-    """Our report on a replay."""
+    """Our report about a replay."""
     return open_replay(path).controllers()
 
 
@@ -82,7 +82,7 @@ def labelled_as(name: str) -> str:
 
 
 def labelled_port(name: str) -> int | None:
-    """The port named by a label, if any."""
+    """The port that a label is about, if it names one."""
     found = re.search(r"(?:^|[_~])p([1-4])(?=[_.~])|player_([1-4])", name)
     return None if found is None else int(found[1] or found[2])
 
@@ -116,18 +116,18 @@ def _type_of(check: str) -> str:
 
 
 def theirs(row: Row, check: str) -> str:
-    """slp-enforcer's result: `fails`, `-`, or empty if the check does not apply to this type."""
+    """slp-enforcer's result: `fails`, `-`, or empty if the check is not for this type."""
     found = row.theirs["checks"].get(_THEIR_NAMES.get(check, check))
     return "" if found is None else "fails" if found else "-"
 
 
 def disagrees(row: Row, check: str) -> bool:
-    """Whether exactly one of the checks has a finding."""
+    """Whether only one of the two checks has found something."""
     return (ours(row, check) in ("low", "medium", "high")) != (theirs(row, check) == "fails")
 
 
 def types_disagree(row: Row) -> bool:
-    """Whether slp-enforcer, which refuses some replays, sees another type of controller."""
+    """Whether the controller is of another type for slp-enforcer, which refuses some replays."""
     return _their_type(row) not in (row.ours.controller, "refuses")
 
 
@@ -136,7 +136,7 @@ def _their_type(row: Row) -> str:
 
 
 def health(row: Row) -> str:
-    """The results of the health checks: findings, then undecidable checks; `-` without any."""
+    """The results of the checks of health: findings, then checks without a result; `-` for no finding."""
     found = [f for f in row.ours.findings if f.group == "health"]
     words = [f"{f.check} {f.confidence} ({f.part})" for f in found]
     unknown = {each.check for each in row.ours.not_judged} - {f.check for f in found}
@@ -147,7 +147,7 @@ def health(row: Row) -> str:
 
 
 def letters(page: str) -> dict[tuple[str, str, int, str], str]:
-    """The letters on the page, chosen by a person, by replay, port, column and text of the cell."""
+    """The letters on the page, which a person has assigned, by replay, port, column and text of the cell."""
     lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in page.splitlines()]
     found = [(row, i, re.fullmatch(r"(.*) \((.)\)", cell)) for row in lines for i, cell in enumerate(row)]
     return {(row[0], row[1], i, cell[1]): cell[2] for row, i, cell in found if cell is not None}
@@ -185,7 +185,7 @@ def with_table(page: str) -> str:
 
 
 def ask(paths: Sequence[Path]) -> dict[str, Any]:
-    """slp-enforcer's answers by file name."""
+    """slp-enforcer's results by file name."""
     return {path.name: answer for path, answer in zip(paths, enforced(paths), strict=True)}
 
 

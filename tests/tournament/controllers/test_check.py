@@ -1,4 +1,4 @@
-"""The controller check during a game: live equals batch, final frames only, damaged replays."""
+"""The check during a game and on any bytes: live equals batch, final frames only, damaged replays."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def report_of(events: list[Event]) -> ControllerReport:
 
 
 def test_live_equals_batch() -> None:
-    """The report does not depend on how often it is requested, or how the bytes are split."""
+    """The report is independent of the number of earlier reports and of the splits of the bytes."""
     events = events_of(DATA)
     start = first_of(GameStart, events)
     assert start is not None
@@ -62,7 +62,7 @@ def test_packed_decoded_and_encoded_frames_agree() -> None:
     assert reports[0].players[0].frames == len(frames)
 
 
-def test_frames_that_were_rolled_back_do_not_count() -> None:
+def test_rolled_back_frames_do_not_count() -> None:
     online = synthetic_match(seed=5, frames=600, rollbacks=True)
     events = events_of(online)
     frames = [event for event in events if isinstance(event, Frame)]

@@ -29,8 +29,8 @@ def test_legal_controllers_are_never_flagged_with_high_confidence(rows: list[lab
         assert "high" not in words.values(), row
 
 
-def test_nonlegal_controllers_that_can_be_judged_are_flagged(rows: list[labelled.Row]) -> None:
-    """There is a finding in each such replay, on the port named by the label."""
+def test_judged_nonlegal_controllers_are_flagged(rows: list[labelled.Row]) -> None:
+    """In each of their replays, on the port that the label names."""
     replays = {row.replay for row in rows if row.label in labelled.NONLEGAL}
     judged = {row.replay for row in rows if row.replay in replays and row.ours.frames >= MIN_LEGALITY_FRAMES}
     flagged = {
@@ -44,14 +44,14 @@ def test_nonlegal_controllers_that_can_be_judged_are_flagged(rows: list[labelled
 
 
 def test_opponents_without_a_label_are_not_flagged(rows: list[labelled.Row]) -> None:
-    """These are the opponents of nonlegal controllers, and the analog sticks of all other replays."""
+    """The opponents of nonlegal controllers, and the analog sticks of all other replays."""
     for row in rows:
         if row.ours.controller == "analog" and row.label not in labelled.NONLEGAL:
             assert not [f for f in row.ours.findings if f.group == "legality"], row
 
 
 def test_healthy_controllers_are_rarely_flagged(rows: list[labelled.Row]) -> None:
-    """The labels do not cover health. Two of some sixty controllers have findings: a button R, and a trigger."""
+    """Their health is not labelled. Two of some sixty have a finding: a button R, and a trigger."""
     health = [
         (row.replay, f.check, f.part, f.confidence)
         for row in rows
@@ -66,7 +66,7 @@ def test_healthy_controllers_are_rarely_flagged(rows: list[labelled.Row]) -> Non
 
 
 def test_page_has_the_table_and_each_disagreement_is_explained() -> None:
-    """Each is explained by one of the reasons, and all reasons are used."""
+    """Each explanation is one of the listed reasons, and each reason is used."""
     page = labelled.PAGE.read_text("utf-8")
     assert labelled.with_table(page) == page, "run: python -m tests.tournament.controllers.labelled"
     assert sorted(set(labelled.letters(page).values())) == re.findall(r"^- \*\*(.)\*\*", page, re.MULTILINE)

@@ -1,4 +1,4 @@
-"""Defects planted into made-up players are found on the right port and frame, and in no other player."""
+"""Defects that are planted into synthetic players are found on the right port and frame, and in no other player."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def pressed(player: Player, change: Callable[[int, Inputs], Inputs]) -> Player:
 
 
 def stuttering(number: int, inputs: Inputs) -> Inputs:
-    """Y is held for 25 of 100 frames, and briefly released in the 13th."""
+    """Y is held for 25 frames of 100, and comes up in the 13th."""
     at = (number - FIRST) % 100
     return replace(inputs, buttons=0x800 if at < 25 and at != 12 else 0)
 
@@ -70,7 +70,7 @@ def never_released(number: int, inputs: Inputs) -> Inputs:
 
 
 def slow_tilts(player: Player) -> Player:
-    """The same player, who also repeatedly tilts upwards slowly."""
+    """The same player, who also tilts upwards slowly many times."""
     slow = [Inputs(stick=(0, min(30, step // 2))) for step in range(80)]
     return [slow[i % 400] if i % 400 < 80 else inputs for i, inputs in enumerate(player)]
 
@@ -149,7 +149,7 @@ def test_evidence_names_frames_and_measures(tmp_path: Path) -> None:
     assert (rest.score, rest.confidence) == (13.0, "high")
 
 
-def test_rules_are_not_checked_in_short_games(tmp_path: Path) -> None:
+def test_rules_are_not_judged_in_a_short_game(tmp_path: Path) -> None:
     path = tmp_path / "Game_1.slp"
     path.write_bytes(with_inputs({1: box(2, travel=False)})[:1_000_000])
     player = open_replay(path).controllers().players[1]
@@ -158,7 +158,7 @@ def test_rules_are_not_checked_in_short_games(tmp_path: Path) -> None:
     assert any(each.check == "travel_time" and each.reason.startswith("too short") for each in player.not_judged)
 
 
-def test_sticks_are_not_checked_in_old_replays(tmp_path: Path) -> None:
+def test_sticks_are_not_judged_in_an_old_replay(tmp_path: Path) -> None:
     path = tmp_path / "Game_1.slp"
     path.write_bytes(with_inputs({0: pressed(analog(4), never_released), 1: box(2, travel=False)}, version=(3, 14, 0)))
     first, second, _ = open_replay(path).controllers().players

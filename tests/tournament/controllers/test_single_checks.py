@@ -1,4 +1,4 @@
-"""Single checks, fed with rare inputs."""
+"""Single checks with rare inputs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CROUCH, UPTILT, STANDING = 0x28, 0x38, 0x0E
 
 
 def crouch_uptilts(count: int, frames: int) -> list[ControllerFinding | NotJudged]:
-    """The result of a game of `frames` frames that begins with `count` uptilts out of a crouch."""
+    """The result of a game of `frames` frames, the first of which have `count` uptilts out of a crouch."""
     check = CrouchUptilts()
     actions = [CROUCH, UPTILT, STANDING] * count
     for number, action in enumerate(actions + [STANDING] * (frames - len(actions))):
@@ -22,7 +22,7 @@ def crouch_uptilts(count: int, frames: int) -> list[ControllerFinding | NotJudge
     return check.findings()
 
 
-def test_limit_of_crouch_uptilts_grows_with_the_game() -> None:
+def test_long_games_may_have_more_uptilts_out_of_a_crouch() -> None:
     minute, game, eight_minutes = 3_600, 10_000, 28_800
     assert len(crouch_uptilts(2, minute)) == len(crouch_uptilts(2, game)) == 1
     assert crouch_uptilts(2, eight_minutes) == []
@@ -30,7 +30,7 @@ def test_limit_of_crouch_uptilts_grows_with_the_game() -> None:
 
 
 def feed(take: Callable[[Run], None], holds: Iterable[tuple[Point, int]]) -> None:
-    """Hold the stick at each point for a number of frames, starting with frame 0."""
+    """Hold the stick at each point for a number of frames, from frame 0 on."""
     first = 0
     for (x, y), frames in holds:
         take(Run(first, frames, x, y, follows=first > 0))
@@ -44,8 +44,8 @@ def returning_to(points: Iterable[Point]) -> list[ControllerFinding | NotJudged]
     return [each for each in rests.findings() if each.check == "rest"]
 
 
-def test_rest_requires_returns_to_the_same_point() -> None:
-    """The medians of the axes are 20 and 20, a point that the stick reaches only in the second case."""
+def test_rest_needs_returns_to_its_place() -> None:
+    """The medians of the axes are 20 and 20, where the stick has not rested at first."""
     assert returning_to([(20, -10), (20, -11), (-10, 20), (-11, 20), (25, 25)]) == []
     assert len(returning_to([(20, 20), (20, 21), (-10, 20), (-11, 20), (25, 25)])) == 1
 
@@ -58,7 +58,7 @@ def pushed_to(peaks: Iterable[tuple[int, int]]) -> list[ControllerFinding | NotJ
 
 
 def test_short_rim_is_found_by_pushes_below_it() -> None:
-    """Neither a flick, which is too short to count, nor the one push that reaches the rim is evidence."""
+    """A flick is too short to count, and one push that reaches the rim does not change the finding."""
     [found] = pushed_to([(70, 1), (85, 4), *[(70, 4)] * 25])
     assert isinstance(found, ControllerFinding)
     assert (found.check, found.count) == ("rim", 26)

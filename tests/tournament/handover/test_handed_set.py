@@ -11,9 +11,9 @@ from typing import Any, BinaryIO
 
 import pytest
 
+from slpstream.model.bracket_facts import SetContext
+from slpstream.model.clock_skew import ClockSkew, clock_skew
 from slpstream.sets import Rules
-from slpstream.tournament.bracket.interface import SetContext
-from slpstream.tournament.clock_skew import ClockSkew, clock_skew
 from slpstream.tournament.handover.archive import write_zip, write_zip_file
 from slpstream.tournament.handover.handed_set import Templates
 from tests.replays import replay as recorded
@@ -26,7 +26,7 @@ REPLAYS = (
     "short_pre_frames_3.17", "ranked_3.14", "rollbacks_3.18", "ice_climbers_3.18",
     "FodPlatforms", "ranked_game1_tiebreak", "unranked_game1", "v3.18",
 )  # fmt: skip
-"""Our own replays, and real ones if available."""
+"""Our own replays, and real ones, which may be missing."""
 STARTGG: Mapping[str, Any] = {
     "tournament": {"name": "The Weekly", "location": "Hall 3"},
     "event": {"id": 1, "name": "Melee Singles", "slug": "tournament/the-weekly/event/melee-singles"},
@@ -169,7 +169,9 @@ def test_bracket_adds_to_the_document_and_to_the_names(setup: Setup) -> None:
 @pytest.mark.parametrize(
     ("siblings", "name"), [({"hasSiblings": True}, "Top 8"), ({}, "Top 8"), ({"hasSiblings": False}, "Melee Singles")]
 )
-def test_zip_names_the_phase_unless_it_is_the_only_one(setup: Setup, siblings: Mapping[str, bool], name: str) -> None:
+def test_zip_has_the_name_of_the_phase_unless_it_is_the_only_one(
+    setup: Setup, siblings: Mapping[str, bool], name: str
+) -> None:
     setup.play("00")
     about = {**STARTGG, "phase": {"id": 2, "name": "Top 8", **siblings}}
     assert setup.handed(bracket=SetContext({"startgg": about})).name == f"{name} - Ann (Fox) vs Bob (Marth)"
@@ -212,7 +214,7 @@ def test_without_skew_the_last_game_ends_when_the_set_was_completed(setup: Setup
     assert found["startMs"] == ended_ms - length_ms - 300_000
 
 
-def test_replay_without_metadata_begins_when_it_arrived(setup: Setup, tmp_path: Path) -> None:
+def test_replay_without_metadata_begins_at_its_arrival(setup: Setup, tmp_path: Path) -> None:
     data = replay({0: ANN, 1: BOB}, {0: 2, 1: 0}, seconds=40, minute=0, ended=False)
     game_id = setup.add(data, arrived_ms=1_700_000_000_000)
     setup.correct(games={game_id: {"winner": 0}})
@@ -222,7 +224,7 @@ def test_replay_without_metadata_begins_when_it_arrived(setup: Setup, tmp_path: 
     assert copied(archive, archive.namelist()[1], tmp_path).summary().started_at == "2023-11-14T22:13:20Z"
 
 
-def test_originals_are_not_modified(setup: Setup) -> None:
+def test_originals_are_only_read(setup: Setup) -> None:
     setup.play("00")
     before = {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in setup.folder.iterdir()}
     setup.correct(names={"0": "Somebody else"})
@@ -230,7 +232,7 @@ def test_originals_are_not_modified(setup: Setup) -> None:
     assert {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in setup.folder.iterdir()} == before
 
 
-def test_missing_replay_is_omitted_with_the_document(setup: Setup) -> None:
+def test_missing_replay_is_left_out_with_the_document(setup: Setup) -> None:
     setup.play("00")
     sorted(setup.folder.iterdir())[0].unlink()
     told: list[str] = []
@@ -252,7 +254,7 @@ def test_unreadable_replay_prevents_the_zip(setup: Setup) -> None:
         write_zip(setup.handed(), io.BytesIO(), open_file=denied)
 
 
-def test_uneditable_replay_is_exported_unchanged(setup: Setup) -> None:
+def test_replay_that_cannot_be_edited_is_exported_unchanged(setup: Setup) -> None:
     setup.play("00")
     damaged = sorted(setup.folder.iterdir())[0]
     damaged.write_bytes(b"not a replay any more")
@@ -272,7 +274,7 @@ def test_same_set_gives_the_same_zip(setup: Setup) -> None:
     assert first.getvalue() == second.getvalue()
 
 
-def test_zip_appears_whole_or_not_at_all(setup: Setup, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_zip_appears_complete_or_not_at_all(setup: Setup, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     setup.play("00")
     folder = tmp_path / "out"
     folder.mkdir()

@@ -1,4 +1,4 @@
-"""The requirements of programs that read the zip of a set, derived from their sources.
+"""Checks the zip of a set by the rules of the programs that read it, from their sources.
 
 auto-slp-player refuses a zip with any other file, plays the replays in the plain order of their names, and ignores a
 document that breaks one of its rules. replay-manager-for-slippi puts the document first. Neither program is run here.
@@ -24,7 +24,7 @@ STARTGG = (
 
 
 def problems(source: Path | BinaryIO) -> list[str]:
-    """The reasons to refuse a zip or ignore its document; empty if it is valid."""
+    """Why a program would refuse a zip, or ignore its document; empty if none would."""
     with zipfile.ZipFile(source) as archive:
         assert archive.testzip() is None
         names = archive.namelist()
@@ -50,7 +50,7 @@ def document(archive: zipfile.ZipFile) -> dict[str, Any]:
 
 
 def copied(archive: zipfile.ZipFile, name: str, folder: Path) -> Any:
-    """Copy a replay of a zip to a folder, and read it there."""
+    """A replay of a zip, read from a copy in a folder."""
     path = folder / "copied.slp"
     path.write_bytes(archive.read(name))
     return read_game(path)

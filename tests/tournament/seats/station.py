@@ -1,4 +1,4 @@
-"""A station for the tests of seats: games, corrections, and seats, synchronised like in a daemon."""
+"""A station for the tests of seats: games, corrections and seats, which it keeps in step like a daemon."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FOX, MARTH = 2, 9
 
 
 class Station:
-    """One station. Phones are letters, and so are names that do not matter."""
+    """One station. Phones are letters, and so are arbitrary names."""
 
     def __init__(self, best_of: int = 3) -> None:
         self.games: list[PlayedGame] = []
@@ -37,7 +37,7 @@ class Station:
 
     @property
     def shown(self) -> dict[int, str]:
-        """The names in the set, by port from 1."""
+        """The names that the set shows, by port from 1."""
         return {player["port"]: player["name"] for player in self.payload["players"] if player.get("name")}
 
     @property
@@ -53,16 +53,16 @@ class Station:
 
     @property
     def claimed(self) -> dict[int, str]:
-        """The claimed names, by port from 1."""
+        """The names of the claims, by port from 1."""
         return {index + 1: claim.person.name for index, claim in sorted(self.seats.claims.items())}
 
     def correct(self, **patch: Any) -> None:
-        """Correct the set like an operator."""
+        """A correction by the operator."""
         self._corrected.correct(**patch)
         self.follow()
 
     def begin(self, *ports: int, tags: Mapping[int, str] | None = None) -> None:
-        """Begin a game at these ports, from 1."""
+        """A game begins at some ports, from 1."""
         self.now_ms += 60_000
         players = [
             Player(index=port - 1, port=port, character_id=FOX, start_stocks=4, tag=(tags or {}).get(port, ""))
@@ -79,7 +79,7 @@ class Station:
         self.follow()
 
     def end(self, winner: int) -> None:
-        """End the game. `winner` is a port, from 1."""
+        """The game ends. `winner` is a port, from 1."""
         self.now_ms += 180_000
         self.games[-1] = msgspec.structs.replace(
             self.games[-1],
@@ -92,32 +92,32 @@ class Station:
         self.follow()
 
     def play(self, winner: int, *ports: int) -> None:
-        """Play a complete game, by default at the first two ports."""
+        """A complete game, by default at the first two ports."""
         self.begin(*(ports or (1, 2)))
         self.end(winner)
 
     def claim(self, phone: str, port: int, name: str = "", *, take_over: bool = False, stay: bool = False) -> None:
-        """Claim a seat for a phone. Raises `SeatTaken`."""
+        """A phone claims a seat. Raises `SeatTaken`."""
         claim = Claim(phone, Person(name or phone), self.now_ms)
         self._act(
             lambda seats, now: claims.claimed(seats, now, port - 1, claim, take_over=take_over, stay=stay),
         )
 
     def swap(self, phone: str, port: int) -> None:
-        """Swap the seat of a phone with another. Raises `NoSeat`."""
+        """A phone swaps its seat with another. Raises `NoSeat`."""
         self._act(lambda seats, now: claims.swapped(seats, now, port - 1, phone, self.now_ms))
 
     def leave(self, phone: str) -> None:
-        """Give up the seat of a phone."""
+        """A phone gives up its seat."""
         self._act(lambda seats, now: claims.left(seats, now, phone, self.now_ms))
 
     def wait(self, minutes: float, free_minutes: float = 30.0) -> None:
-        """Let time pass, so that seats can become free."""
+        """Time passes, so that seats can become free."""
         self.now_ms += round(60_000 * minutes)
         self._act(lambda seats, now: claims.expired(seats, now, self.now_ms, round(60_000 * free_minutes)))
 
     def follow(self) -> None:
-        """Update the seats after a change of the set."""
+        """The set has changed."""
         self._act(lambda seats, now: Step(seats, claims.wanted(seats, now)))
 
     def _act(self, act: Callable[[Seats, SetNow], Step]) -> None:

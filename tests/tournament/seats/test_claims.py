@@ -1,4 +1,4 @@
-"""Seats of a station: claims and displayed names throughout sets."""
+"""Seats of a station during complete sets: the claims, and the names in the set."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from tests.tournament.seats.station import Station
 
 
 def ann_and_bob(best_of: int = 3) -> Station:
-    """A station with Ann and Bob at the first two ports."""
+    """A station at whose first two ports Ann and Bob sit."""
     station = Station(best_of)
     station.claim("a", 1, "Ann")
     station.claim("b", 2, "Bob")
     return station
 
 
-def test_unusual_ports() -> None:
+def test_other_ports_than_the_usual_ones() -> None:
     station = Station()
     station.claim("a", 1, "Ann")
     station.claim("d", 4, "Dan")
@@ -26,7 +26,7 @@ def test_unusual_ports() -> None:
     assert station.shown == {1: "Ann", 4: "Dan"}
 
 
-def test_name_sits_at_one_port_only() -> None:
+def test_name_is_at_one_port_only() -> None:
     station = Station()
     station.claim("a", 1, "Ann")
     with pytest.raises(SeatTaken, match="Ann sits at port 1"):
@@ -51,7 +51,7 @@ def test_swap_between_games_waits_for_the_next_game_and_keeps_the_score() -> Non
     assert station.scores == {"Ann": 2, "Bob": 1}
 
 
-def test_seats_follow_recognised_players() -> None:
+def test_seats_follow_players_whom_the_set_recognises() -> None:
     station = Station(best_of=5)
     station.begin(1, 2, tags={1: "AA", 2: "BB"})
     station.claim("a", 1, "Ann")
@@ -62,7 +62,7 @@ def test_seats_follow_recognised_players() -> None:
     assert station.scores == {"Ann": 1, "Bob": 0}
 
 
-def test_seats_follow_players_to_unclaimed_ports() -> None:
+def test_seats_follow_players_to_ports_that_nobody_claimed() -> None:
     station = ann_and_bob(best_of=5)
     station.play(winner=2)
     station.begin(1, 3)
@@ -70,7 +70,7 @@ def test_seats_follow_players_to_unclaimed_ports() -> None:
     assert station.scores == {"Ann": 0, "Bob": 1}
 
 
-def test_operators_name_takes_precedence_until_it_is_withdrawn() -> None:
+def test_operators_name_wins_until_it_is_withdrawn() -> None:
     station = Station()
     station.claim("a", 1, "Ann")
     station.correct(names={"0": "Zoe"})
@@ -92,7 +92,7 @@ def test_operator_removes_a_phones_name() -> None:
     assert station.shown == {2: "Bob"}
 
 
-def test_details_are_shown_unless_the_operator_names_another_player() -> None:
+def test_details_are_shown_unless_the_operator_names_another_person() -> None:
     station = Station()
     station.correct(seats={"0": {"name": "Ann", "sponsor": "GG", "pronouns": "she/her"}})
     assert (station.payload["players"][0]["sponsor"], station.payload["players"][0]["pronouns"]) == ("GG", "she/her")
@@ -102,7 +102,7 @@ def test_details_are_shown_unless_the_operator_names_another_player() -> None:
     assert (station.payload["players"][0]["sponsor"], station.payload["players"][0]["pronouns"]) == ("XX", "she/her")
 
 
-def test_leaving_keeps_the_name_when_the_set_is_over() -> None:
+def test_leaving_keeps_the_name_after_the_set() -> None:
     station = ann_and_bob(best_of=1)
     station.play(winner=1)
     assert station.payload["state"] == "over"
@@ -110,10 +110,10 @@ def test_leaving_keeps_the_name_when_the_set_is_over() -> None:
     assert (station.shown, station.claimed) == ({1: "Ann", 2: "Bob"}, {1: "Ann"})
 
 
-def test_first_claim_by_others_after_a_set_frees_the_seats() -> None:
+def test_first_claim_of_other_people_after_a_set_frees_the_seats() -> None:
     station = ann_and_bob(best_of=1)
     station.play(winner=1)
-    station.claim("a", 1, "Ann")  # the phone repeats its request: no new set
+    station.claim("a", 1, "Ann")  # the phone asks again: no new set
     assert station.payload["state"] == "over"
     station.claim("c", 2, "Cyd")
     assert (station.payload["state"], station.shown) == ("upcoming", {2: "Cyd"})
@@ -151,7 +151,7 @@ def test_other_people_at_all_ports_of_an_unfinished_set_begin_a_new_one() -> Non
     assert (station.payload["state"], station.shown) == ("upcoming", {1: "Cyd", 2: "Dan"})
 
 
-def test_seats_become_free_after_a_while() -> None:
+def test_seats_become_free_after_inactivity() -> None:
     station = Station(best_of=1)
     station.claim("a", 1, "Ann")
     station.wait(29)
@@ -170,7 +170,7 @@ def test_seats_become_free_after_a_while() -> None:
 
 @pytest.mark.parametrize(("minutes", "ports"), [(60, (1, 2)), (0, (1, 2, 3, 4))])
 def test_names_after_test_games_are_those_of_the_next_set(minutes: float, ports: tuple[int, ...]) -> None:
-    """The next set begins automatically, with another number of ports or after a break."""
+    """The next set begins with another number of ports, or after a break."""
     station = Station(best_of=5)
     station.play(1, *ports)
     station.wait(minutes)
@@ -187,7 +187,7 @@ def test_names_after_test_games_are_those_of_the_next_set(minutes: float, ports:
     assert (station.claimed, station.record) == ({}, [{}, {1: "Ann", 2: "Bobby"}, {}]), "they have played their set"
 
 
-def test_late_names_belong_to_the_running_set() -> None:
+def test_late_names_belong_to_the_unfinished_set() -> None:
     station = Station(best_of=5)
     station.play(winner=1)
     station.claim("a", 1, "Ann")
@@ -197,12 +197,12 @@ def test_late_names_belong_to_the_running_set() -> None:
     assert (station.claimed, station.record) == ({}, [{1: "Ann", 2: "Bob"}, {}])
 
 
-def test_operator_regroups_the_games() -> None:
+def test_operator_divides_the_games_differently() -> None:
     station = ann_and_bob(best_of=5)
     station.play(winner=1)
     station.play(winner=1)
     station.correct(games={f"{1:032x}": {"beginsSet": True}})
-    assert (station.shown, station.claimed) == ({}, {}), "a separate set has other players"
+    assert (station.shown, station.claimed) == ({}, {}), "a separate set belongs to other people"
     station.claim("c", 1, "Cyd")
     station.correct(games={f"{1:032x}": {"beginsSet": False}})
     assert station.claimed == {1: "Cyd"}, "the game is the same"
@@ -216,7 +216,7 @@ def _turns(station: Station) -> list[list[str | None]]:
     return [[player.get("name") for player in game["players"]] for game in station.payload["games"]]
 
 
-def test_next_crew_player_without_a_claim_has_no_name() -> None:
+def test_next_player_of_a_crew_without_a_claim_has_no_name() -> None:
     station = Station()
     station.correct(crewBattle=CREWS)
     station.claim("a", 1, "Ann")
@@ -229,7 +229,7 @@ def test_next_crew_player_without_a_claim_has_no_name() -> None:
     assert station.claimed == station.shown == {1: "Ann", 2: "Cyd"}
 
 
-def test_next_crew_player_claims_between_games() -> None:
+def test_next_player_of_a_crew_taps_between_the_games() -> None:
     station = Station()
     station.correct(crewBattle=CREWS)
     station.claim("a", 1, "Ann")

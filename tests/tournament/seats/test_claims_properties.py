@@ -1,4 +1,4 @@
-"""Seats under any order of actions by phones, an operator and games: two people never share a port."""
+"""Seats under any order of acts by phones, an operator and games: no port has two people."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ PORTS = st.integers(1, 4)
 
 
 class Evening(RuleBasedStateMachine):
-    """An evening at one station. Each phone belongs to one person, named by its letter."""
+    """An evening at one station. Each phone belongs to one person, who has its letter as name."""
 
     def __init__(self) -> None:
         super().__init__()
         self.station = Station()
         self.operated = False
-        """Whether the operator has entered a name, possibly that of a person who sits elsewhere."""
+        """Whether the operator has given a name, which can be that of a person at another port."""
         self.freed: set[str] = set()
-        """Names of seats that became free after a while. They stay in a started set."""
+        """Names of seats that have become free after inactivity. They stay in a set that has begun."""
         self.played: dict[int, str] = {}
-        """Names in the set at the end of its last game, by port. They stay there when people move to other seats."""
+        """Names in the set at the end of its last game, by port. They stay there, even if people change ports."""
 
     @property
     def playing(self) -> bool:
@@ -50,7 +50,7 @@ class Evening(RuleBasedStateMachine):
         assert self.station.claimed[port] == phone
         after = self.station.claimed
         self.station.claim(phone, port)
-        assert self.station.claimed == after, "a repeated claim gets the same answer"
+        assert self.station.claimed == after, "the same answer for the same claim"
         if state == self.station.payload["state"] == "running" and not self.playing:
             assert scores.items() <= self.station.scores.items(), "claims between games change no score"
 
@@ -83,12 +83,12 @@ class Evening(RuleBasedStateMachine):
         old = self.station.record[-1]
         self.station.begin(*ports)
         if set_id not in (None, self.station.now.set_id) and not over:
-            assert new.items() <= self.station.claimed.items(), "the claims belong to this set"
+            assert new.items() <= self.station.claimed.items(), "they came for this set"
             if not self.operated and not self.freed:
                 assert {port: name for port, name in new.items() if port in ports}.items() <= self.station.shown.items()
                 came = set(new.values())
                 kept = {port: name for port, name in old.items() if name not in came or self.played.get(port) == name}
-                assert self.station.record[-2] == kept, "and not to the previous one"
+                assert self.station.record[-2] == kept, "and not for the one before"
         if over:
             assert self.station.claimed == {}
         elif set(before) <= set(ports) and set_id in (None, self.station.now.set_id):
@@ -106,7 +106,7 @@ class Evening(RuleBasedStateMachine):
         self.station.end(winner)
         self.played = self.station.shown
         if name is not None and not self.operated:
-            assert self.station.scores[name] == before[name] + 1, "the point goes to the winner's name"
+            assert self.station.scores[name] == before[name] + 1, "the point is that of the winner's name"
 
     @rule(port=PORTS, name=st.sampled_from([None, "Zoe"]))
     def operate(self, port: int, name: str | None) -> None:
@@ -139,7 +139,7 @@ class Evening(RuleBasedStateMachine):
             assert claim.shown == (now.seated.get(index) == claim.person.name)
 
     @invariant()
-    def no_name_is_shown_twice(self) -> None:
+    def nobody_is_shown_twice(self) -> None:
         seated = list(self.station.now.seated.values())
         assert len(set(seated)) == len(seated)
 

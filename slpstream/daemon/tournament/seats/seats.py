@@ -1,48 +1,41 @@
-"""The seats of all stations: claims by phones, kept beyond a restart, and shown in the sets.
+"""The seats of all stations: claims by phones, which survive a restart and are shown in the sets.
 
-Imported only if seats are configured. A claim becomes a correction of the station's set, so everything that shows a set
-shows it. Whenever a set changes, its seats are compared with it again.
+A claim becomes a correction of the station's set, so everything that shows a set shows the claim. After each change of
+a set, its seats are compared with it again.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import msgspec
 import trio
 
 from slpstream.config import Seats as SeatsConfig
-from slpstream.config import is_loopback
 from slpstream.daemon.sets import StationSets
-from slpstream.daemon.tournament.seat_keys import KeyFile
+from slpstream.daemon.tournament.seats.key_file import KeyFile
+from slpstream.daemon.tournament.seats.offered_people import Expected, OfferedPeople
+from slpstream.daemon.tournament.seats.station_codes import StationCodes
 from slpstream.model.errors import StoreError
 from slpstream.sets import ImpossibleCorrection, SetPatch
 from slpstream.store.index import GameIndex
-from slpstream.system.lan_address import lan_address
 from slpstream.system.logs import get_logger
 from slpstream.system.metrics import Metrics
-from slpstream.tournament.expected_player import ExpectedPlayer
 from slpstream.tournament.seats import claims, people, tokens
 from slpstream.tournament.seats.claims import Claim, Person, Seats, SetNow, Step
-from slpstream.tournament.seats.people import RecentPerson
 from slpstream.tournament.seats.rate_limit import RateLimit
-from slpstream.web.seat_codes import SeatCode, SeatCodes, seat_url
-from slpstream.web.seats import SeatAct, SeatPerson, SeatPort, SeatRefused, StationSeats, TooMany
+from slpstream.web.seat_codes import SeatCodes
+from slpstream.web.seats import SeatAct, SeatPort, SeatRefused, StationSeats, TooMany
 
 POLL_SECONDS = 25.0
-_LOOK_SECONDS = 60.0
+_CHECK_SECONDS = 60.0
 _ATTEMPTS = 5
-"""A claim is tried again when an operator corrects the set at the same time."""
+"""A claim is tried again if an operator corrects the set at the same time."""
 _RETRY_SECONDS = 5
-_ACTS_PER_MINUTE, _ACTS_AT_ONCE = 30, 20
-_WRONG_PER_MINUTE, _WRONG_AT_ONCE = 20, 20
-_PEOPLE_KEY = "people_at_seats"
-_MAX_OFFERED = 80
-
-Expected = Callable[[str], Sequence[ExpectedPlayer]]
-"""Returns the players whom the bracket expects at a station."""
+_ACTS_PER_MINUTE, _ACTS_BURST = 30, 20
+_WRONG_PER_MINUTE, _WRONG_BURST = 20, 20
 
 
 class StationNow(msgspec.Struct):
@@ -56,9 +49,9 @@ class StationNow(msgspec.Struct):
 
 
 class DaemonSeats:
-    """The seats of one daemon, see `web.seats.Seats` and `web.seat_codes.Codes`.
+    """The seats of one daemon, with the interfaces of `web.seats.Seats` and `web.seat_codes.Codes`.
 
-    `run` it in one task; after a bug, run it again.
+    `run` it in one task. It can run again after a bug.
     """
 
     def __init__(
@@ -73,27 +66,21 @@ class DaemonSeats:
         listening: Callable[[], tuple[str, int]],
         expected: Expected = lambda station: (),
     ) -> None:
-        """`stations` returns the names of all stations by their ids, `listening` the host and port on which the daemon
-        listens, and `expected` the players at a station now, if a bracket has them. Blocks for a moment, to read the
-        `key_file`."""
+        """`stations` returns the names of all stations by id, `listening` the host and port of the daemon, and
+        `expected` the players whom a bracket expects at a station. Blocks, to read the `key_file`."""
         self._config = config
         self._sets = sets
         self._index = index
         self._stations = stations
-        self._listening = listening
-        self._expected = expected
-        self._file = key_file
-        self._keys = key_file.load()
-        self._recent: Sequence[RecentPerson] | None = None
-        """Those whom a phone offers; `None` until the kept ones are loaded."""
+        self._codes = StationCodes(config.address, key_file, stations, listening)
+        self._people = OfferedPeople(index, expected)
         self._known: dict[str, StationNow] = {}
-        self._version = time.time_ns() // 1_000_000  # a version of an earlier run is never the current one
+        self._version = time.time_ns() // 1_000_000  # larger than all versions of earlier runs
         self._changing = trio.Lock()
-        self._keeping = trio.Lock()
         self._dirty: set[str] = set()
         self._work = trio.Event()
-        self._acts = RateLimit(_ACTS_PER_MINUTE, _ACTS_AT_ONCE)
-        self._wrong = RateLimit(_WRONG_PER_MINUTE, _WRONG_AT_ONCE)
+        self._acts = RateLimit(_ACTS_PER_MINUTE, _ACTS_BURST)
+        self._wrong = RateLimit(_WRONG_PER_MINUTE, _WRONG_BURST)
         self._metrics = metrics
         self._log = get_logger()
         sets.listen(self._set_changed)
@@ -104,21 +91,21 @@ class DaemonSeats:
     @property
     def keys_are_kept(self) -> bool:
         """Whether the codes survive a restart."""
-        return self._file.trouble is None
+        return self._codes.trouble is None
 
     def not_ready(self) -> list[str]:
-        """Why the codes would not survive a restart."""
-        return [] if self._file.trouble is None else [f"seats: the codes cannot be kept: {self._file.trouble}"]
+        """Why the codes would not survive a restart; empty if they would."""
+        return [] if self._codes.trouble is None else [f"seats: the codes cannot be kept: {self._codes.trouble}"]
 
     def claimed(self) -> dict[str, float]:
         """Number of claimed seats, by station."""
         return {station: float(len(known.seats.claims)) for station, known in list(self._known.items())}
 
     async def run(self) -> None:
-        """Keeps the seats and the sets in step until cancelled."""
-        if self._recent is None:
-            self._recent = _converted(await self._index.remembered(_PEOPLE_KEY), tuple[RecentPerson, ...]) or ()
-            address, address_from = self._address()
+        """Keep the seats and the sets in step until cancelled."""
+        if not self._people.loaded:
+            await self._people.load()
+            address, address_from = self._codes.address()
             if address_from == "loopback":
                 self._log.warning(
                     "phones cannot reach the address in the codes of seats",
@@ -130,37 +117,19 @@ class DaemonSeats:
             dirty, self._dirty = self._dirty, set()
             for station in sorted(dirty & self._stations().keys()):
                 await self._follow(station)
-            with trio.move_on_after(_LOOK_SECONDS) as waited:
+            with trio.move_on_after(_CHECK_SECONDS) as waited:
                 await self._work.wait()
             if waited.cancelled_caught:
                 self._dirty |= self._known.keys()  # seats are freed after a while
-                if self._file.trouble is not None:
-                    async with self._keeping:
-                        await trio.to_thread.run_sync(self._file.keep, self._keys)
+                await self._codes.keep()
 
     def _set_changed(self, station: str, payload: Mapping[str, Any]) -> None:
-        if self._recent is not None:
-            recent = people.with_recent(self._recent, self._named(station, payload))
-            if recent is not self._recent:
-                self._recent = recent
-                self._index.remember(_PEOPLE_KEY, msgspec.to_builtins(recent))
+        self._people.set_changed(station, payload)
         self._dirty.add(station)
         self._work.set()
 
-    def _named(self, station: str, payload: Mapping[str, Any]) -> Iterator[RecentPerson]:
-        """The people in a set whose names somebody has given, or a replay."""
-        expected = {claims.folded(people.as_in_sets(player).name) for player in self._expected(station)}
-        for player in payload["players"]:
-            name: str | None = player.get("name")
-            if not name:
-                continue
-            by_phone = player.get("seatName") and not player.get("namedByOperator")
-            if by_phone or player.get("namedByOperator") or player.get("netplayName"):
-                claimed_at = station if by_phone and claims.folded(name) not in expected else None
-                yield RecentPerson(name, player.get("sponsor"), player.get("pronouns"), claimed_at)
-
     async def _follow(self, station: str) -> None:
-        """Compares the seats of a station with its set, and the set with its seats."""
+        """Update the seats of a station from its set, and the set from its seats."""
 
         def step(seats: Seats, now: SetNow) -> Step:
             freed = claims.expired(seats, now, _now_ms(), round(60_000 * self._config.free_minutes))
@@ -172,8 +141,8 @@ class DaemonSeats:
             self._log.warning("names of seats cannot be shown", station=station, what=str(error))
 
     def admits(self, station: str, token: str, peer: str) -> bool:
-        """Whether a token is the one of a station, see `web.seats.Seats`."""
-        if token and tokens.is_token(self._keys, station, token):
+        """Whether a token is the one of a station. Raises `TooMany` after too many wrong ones from an address."""
+        if self._codes.is_token(station, token):
             return True
         if not self._wrong.allows(peer, trio.current_time()):
             self._count("limited")
@@ -186,7 +155,7 @@ class DaemonSeats:
         return station in self._stations()
 
     async def seats(self, station: str, phone: str, after: int) -> StationSeats:
-        """The seats of a station, see `web.seats.Seats`. Raises `StoreError`."""
+        """The seats of a station. Waits for a while if their version is still `after`. Raises `StoreError`."""
         known = self._known.get(station)
         if known is None:
             await self._change(station, lambda seats, now: Step(seats), by="")
@@ -197,7 +166,10 @@ class DaemonSeats:
         return self._described(station, phone)
 
     async def act(self, station: str, phone: str, peer: str, wanted: SeatAct) -> StationSeats:
-        """Lets a phone do something, see `web.seats.Seats`."""
+        """Carry out the act of a phone, and return the seats after it.
+
+        Raises `SeatRefused`, `TooMany` and `StoreError`.
+        """
         if not self._acts.allows(f"{peer} {station}", trio.current_time()):
             self._count("limited")
             raise TooMany(_RETRY_SECONDS)
@@ -235,12 +207,10 @@ class DaemonSeats:
         return lambda seats, now: claims.left(seats, now, phone, at_ms), by
 
     def _person(self, station: str, name: str) -> Person:
-        """The person of a name, known or typed. Raises `SeatRefused`."""
-        expected, recent = self._expected(station), self._recent or ()
-        for known_as in (name, people.clean_name(name, people.MAX_NAME)):  # tapped as it is in the list, or typed
-            person = people.person_named(known_as, expected, recent)
-            if person is not None:
-                return person
+        """The person with a name, offered or typed. Raises `SeatRefused`."""
+        person = self._people.find(station, name)
+        if person is not None:
+            return person
         if not self._config.typed_names:
             raise SeatRefused("tap a name: other names cannot be typed here")
         clean = people.clean_name(name)
@@ -249,8 +219,10 @@ class DaemonSeats:
         return Person(clean)
 
     async def _change(self, station: str, act: Callable[[Seats, SetNow], Step], *, by: str) -> None:
-        """Makes a step with the seats of a station. Raises what the step raises, `StoreError` and
-        `ImpossibleCorrection`; then nothing has changed."""
+        """Apply an act to the seats of a station, and correct its set accordingly.
+
+        Raises the errors of the act, `StoreError` and `ImpossibleCorrection`; then nothing has changed.
+        """
         async with self._changing:
             for _ in range(_ATTEMPTS):
                 score = await self._sets.score(station)
@@ -274,10 +246,10 @@ class DaemonSeats:
         known = self._known.get(station)
         if known is not None:
             return known.seats
-        return _converted(await self._index.remembered(_key(station)), Seats) or Seats()
+        return _decoded(await self._index.remembered(_key(station)))
 
     def _keep(self, station: str, seats: Seats, payload: Mapping[str, Any]) -> None:
-        """Remembers the seats, and wakes those who wait for a change."""
+        """Keep the seats, and wake the phones that wait for a change."""
         known = self._known.get(station)
         if known is not None and (known.seats, known.payload) == (seats, payload):
             return
@@ -303,61 +275,22 @@ class DaemonSeats:
                 _port(index, known.seats.claims.get(index), players.get(index, {}), now, digest)
                 for index in range(claims.PORTS)
             ],
-            people=self._people(station),
+            people=self._people.at(station),
             typed_names=self._config.typed_names,
         )
 
-    def _people(self, station: str) -> list[SeatPerson]:
-        expected = [person for each in self._expected(station) if (person := people.as_in_sets(each)).name]
-        known = {claims.folded(person.name) for person in expected}
-        recent = [person for each in self._recent or () if (person := people.as_in_sets(each)).name]
-        return [
-            *(SeatPerson(name=p.name, sponsor=p.sponsor, pronouns=p.pronouns, expected=True) for p in expected),
-            *(
-                SeatPerson(name=p.name, sponsor=p.sponsor, pronouns=p.pronouns)
-                for p in recent
-                if claims.folded(p.name) not in known
-            ),
-        ][:_MAX_OFFERED]
-
     def codes(self) -> SeatCodes:
-        """The codes of all stations, see `web.seat_codes.Codes`."""
-        address, address_from = self._address()
-        return SeatCodes(
-            address=address,
-            address_from=address_from,
-            codes=[
-                SeatCode(
-                    station=station, name=name, url=seat_url(address, station, tokens.token_of(self._keys, station))
-                )
-                for station, name in self._stations().items()
-            ],
-        )
-
-    def _address(self) -> tuple[str, Literal["configuration", "machine", "loopback"]]:
-        """The address in the codes, and where it comes from."""
-        if self._config.address:
-            return self._config.address.rstrip("/"), "configuration"
-        host, port = self._listening()
-        everywhere = host in ("", "0.0.0.0", "::")
-        shown = (lan_address() if everywhere else host) or "127.0.0.1"
-        address = f"http://{f'[{shown}]' if ':' in shown else shown}:{port}"
-        return address, "loopback" if is_loopback(shown) else "machine"
+        """The codes of all stations."""
+        return self._codes.listed()
 
     async def renew(self, station: str | None) -> bool:
-        """Replaces the token of a station, or of all, see `web.seat_codes.Codes`."""
+        """Replace the token of a station, or of all stations. Returns whether the station exists."""
         if station is not None and not self.is_known(station):
             return False
-        async with self._keeping:
-            if station is None:
-                self._keys = await trio.to_thread.run_sync(self._file.renew)
-            else:
-                self._keys = tokens.renewed(self._keys, station)
-                await trio.to_thread.run_sync(self._file.keep, self._keys)
-        for known in self._known.values():  # phones that wait find out that their code is an old one
+        await self._codes.renew(station)
+        for known in self._known.values():  # waiting phones learn that their code is no longer valid
             known.changed.set()
             known.changed = trio.Event()
-        self._log.info("codes of seats renewed", station=station or "all")
         return True
 
 
@@ -385,12 +318,11 @@ def _key(station: str) -> str:
     return f"seats.{station}"
 
 
-def _converted(value: Any, kind: Any) -> Any:
-    """A remembered value; `None` if it is not of that kind, as after a change of its form."""
+def _decoded(kept: Any) -> Seats:
     try:
-        return None if value is None else msgspec.convert(value, kind, str_keys=True)
-    except msgspec.ValidationError:
-        return None
+        return msgspec.convert(kept or {}, Seats, str_keys=True)
+    except msgspec.ValidationError:  # written by another version
+        return Seats()
 
 
 def _now_ms() -> int:

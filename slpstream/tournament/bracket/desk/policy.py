@@ -9,8 +9,8 @@ from slpstream.tournament.bracket.matching import Rule
 from slpstream.tournament.bracket.queue import Rules
 
 
-class Wishes(NamedTuple):
-    """The behaviour of a desk without anybody's click."""
+class Policy(NamedTuple):
+    """The changes that a desk makes in the bracket without a decision by a person."""
 
     dry_run: bool = True
     """Nothing is changed in the bracket."""
@@ -26,3 +26,12 @@ class Wishes(NamedTuple):
     """Our stations by the number or name of the bracket's."""
     streams: Mapping[str, str] = {}
     """Our stations by the name of the stream that shows them."""
+
+    def effective(self, *, reads: bool) -> Policy:
+        """The policy with the rules that apply. `reads` is whether the sets of the bracket can be read."""
+        rules = self.rules
+        if self.dry_run:  # a result from a rehearsal is reported only after a person has confirmed it
+            rules = rules._replace(confirm=True)
+        if not reads:  # a receiver of results gets whole sets
+            rules = rules._replace(games=False)
+        return self._replace(rules=rules)

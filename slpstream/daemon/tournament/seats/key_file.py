@@ -18,7 +18,7 @@ from slpstream.system.private_files import create_private_file, private_file, pr
 from slpstream.tournament.seats.tokens import SECRET_BYTES, Keys
 
 FOLDER_NAME = "secrets"
-"""The only place in the state folder that has secrets. No recipe of the documentation copies it."""
+"""The only folder in the state folder with secrets. No recipe of the documentation copies it."""
 FILE_NAME = "seats.json"
 
 
@@ -34,13 +34,13 @@ class KeyFile:
         self._folder = state_folder / FOLDER_NAME
         self._path = self._folder / FILE_NAME
         self._former_path = state_folder / FILE_NAME
-        """Where earlier versions kept it."""
+        """The path of the file in earlier versions."""
         self.trouble: str | None = None
-        """Why the keys would not survive a restart."""
+        """Why the keys would not survive a restart; `None` if they would."""
         self._log = get_logger()
 
     def load(self) -> Keys:
-        """The kept keys, or new ones, which are kept. What cannot be read is set aside. Blocks."""
+        """Read the keys from the file. An unreadable file is renamed and replaced by one with new keys. Blocks."""
         with contextlib.suppress(OSError):  # `keep` reports it
             private_folder(self._folder)
             if self._former_path.is_file():  # an older version ran here last
@@ -58,22 +58,22 @@ class KeyFile:
             what = str(error.strerror or error)
         except ValueError as error:  # not JSON, or not hexadecimal
             what = str(error)
-        aside: str | None = None
+        renamed: str | None = None
         with contextlib.suppress(OSError):
-            aside = str(rename_damaged(self._path))
+            renamed = str(rename_damaged(self._path))
         self._log.error(
-            "codes of seats cannot be read; all codes are replaced", file=str(self._path), damaged=aside, what=what
+            "codes of seats cannot be read; all codes are replaced", file=str(self._path), damaged=renamed, what=what
         )
         return self.renew()
 
     def renew(self) -> Keys:
-        """Make other keys and keep them. Blocks."""
+        """Replace the keys. Blocks."""
         keys = Keys(secrets.token_hex(SECRET_BYTES))
         self.keep(keys)
         return keys
 
     def keep(self, keys: Keys) -> None:
-        """Write the keys to the file. A failure is in `trouble`. Blocks."""
+        """Write the keys to the file. Sets `trouble`. Blocks."""
         new = self._path.with_name(f".{FILE_NAME}.new")
         try:
             private_folder(self._folder)

@@ -1,4 +1,4 @@
-"""The lead of a console's clock, computed from the recorded start of its games and the time of their arrival."""
+"""The skew of a console's clock, from the start times in its games and their arrivals."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import pytest
 
+from slpstream.model.clock_skew import MAX_GAMES, clock_skew, skew_of_set
 from slpstream.model.summary import GameSummary, IndexedGame
-from slpstream.tournament.clock_skew import MAX_GAMES, clock_skew, skew_of_set
 
 _NOON_MS = 1_700_000_000_000
 
@@ -27,10 +27,10 @@ def _game(arrived_s: float | None, said_s: float | None, *, number: int = 0) -> 
     )
 
 
-def _games_ahead(*skews: float) -> list[IndexedGame]:
-    """Games five minutes apart, each with the lead of the console's clock, in seconds.
+def _said_ahead(*skews: float) -> list[IndexedGame]:
+    """Games five minutes apart, each with how far the console's clock was ahead, in seconds.
 
-    A game that was joined in the middle seems to have a smaller lead.
+    A game that was joined in the middle seems to be less far ahead.
     """
     return [_game(300.0 * n, 300.0 * n + skew, number=n) for n, skew in enumerate(skews)]
 
@@ -51,27 +51,27 @@ def _games_ahead(*skews: float) -> list[IndexedGame]:
         pytest.param([0, 0, *range(1000, 1500, 100)], 1100, 7, False, id="drifting clock"),
     ],
 )
-def test_skew_is_console_clock_minus_our_clock(skews: Sequence[float], seconds: float, games: int, sure: bool) -> None:
-    played = _games_ahead(*skews)
+def test_skew_is_the_consoles_clock_minus_ours(skews: Sequence[float], seconds: float, games: int, sure: bool) -> None:
+    played = _said_ahead(*skews)
     skew = clock_skew(played)
     assert skew is not None
     assert (skew.seconds, skew.games, skew.sure) == (seconds, games, sure)
     assert skew.corrected_ms(_NOON_MS) == _NOON_MS - 1000 * seconds
-    assert clock_skew(random.Random(4).sample(played, len(played))) == skew, "the order of the games does not matter"
+    assert clock_skew(random.Random(4).sample(played, len(played))) == skew, "independent of the order of the games"
 
 
-def test_skew_is_unknown_without_a_live_game() -> None:
+def test_skew_is_unknown_without_an_observed_arrival() -> None:
     assert clock_skew([]) is None
     assert clock_skew([_game(None, 2220.0)]) is None
     assert clock_skew([_game(0.0, None)]) is None
 
 
-def test_copies_of_old_games_do_not_count_as_arrivals() -> None:
+def test_slowly_copied_old_games_are_not_arrivals() -> None:
     copies = [_game(20.0 * n, 300.0 * n - 90_000, number=n) for n in range(8)]
     played = [_game(1000 + 300.0 * n, 1000 + 300.0 * n + 2220, number=20 + n) for n in range(3)]
     skew = clock_skew([*copies, *played])
     assert skew is not None
-    # The last copy is the one that no later game overtakes.
+    # No other copy overtakes the last one.
     assert (skew.seconds, skew.games) == (2220, 4)
 
 
@@ -79,24 +79,24 @@ def test_copies_of_old_games_do_not_count_as_arrivals() -> None:
     ("skews", "own", "seconds", "games"),
     [
         pytest.param([2220] * 5 + [0] * 20, slice(2, 5), 2220, 3, id="its own games"),
-        pytest.param([2220] * 4 + [2080] + [0] * 20, slice(4, 5), 2220, 5, id="one game: the station's earlier games"),
+        pytest.param([2220] * 4 + [2080] + [0] * 20, slice(4, 5), 2220, 5, id="one game: the station's until then"),
         pytest.param([2220] * 4 + [2080] + [0] * 20, slice(3, 5), 2220, 5, id="one of two joined in the middle"),
     ],
 )
 def test_set_has_the_skew_of_its_time(skews: Sequence[float], own: slice, seconds: float, games: int) -> None:
-    played = _games_ahead(*skews)
+    played = _said_ahead(*skews)
     skew = skew_of_set(played[own], played)
     assert skew is not None
     assert (skew.seconds, skew.games) == (seconds, games)
 
 
-def test_set_apart_from_the_games_of_the_station() -> None:
-    older, *newer = _games_ahead(2220, *[0] * 20)
+def test_set_older_than_the_games_of_the_station() -> None:
+    older, *newer = _said_ahead(2220, *[0] * 20)
     skew = skew_of_set([older], newer)
     assert skew is not None
     assert skew.seconds == 2220, "it is older than all known games"
     copied = [_game(None, 100.0 * n, number=90 + n) for n in range(3)]
-    skew = skew_of_set(copied, [*copied, *_games_ahead(*[2220] * 5)])
+    skew = skew_of_set(copied, [*copied, *_said_ahead(*[2220] * 5)])
     assert skew is not None
     assert skew.seconds == 2220, "it was copied in"
     assert skew_of_set(copied, copied) is None
