@@ -15,6 +15,8 @@ from typing import Any
 
 import msgspec
 
+from slpstream.web.assets import root_from
+
 PROBLEM_JSON = "application/problem+json"
 _API = ("/v1/", "/openapi.json", "/metrics", "/healthz", "/readyz")
 _DOCUMENTS = ("document", "iframe", "frame")
@@ -69,11 +71,9 @@ def with_problem_pages(app: Any) -> Callable[..., Awaitable[None]]:
 def problem_page(path: bytes, detail: str) -> bytes:
     """The page for a path as the browser sent it. `detail` is shown until the script has found out more.
 
-    The addresses in the file are relative to the root. Where the root is seen from the path depends on the number of
-    slashes, and a proxy may have put the whole server below a path of its own.
+    The addresses in the file are relative to the root.
     """
-    up = b"../" * max(0, path.count(b"/") - 1)
-    page = _template().replace(b'="static/', b'="%bstatic/' % up)
+    page = _template().replace(b'="static/', b'="%bstatic/' % root_from(path).encode())
     return page.replace(b"{detail}", html.escape(detail).encode())
 
 
