@@ -233,6 +233,11 @@ export function resultText(game, set = null) {
   return outcomeText(won) || text(tied ? "game.tie" : gameEnd?.gameEndMethod === NO_CONTEST ? "game.no_contest" : "game.over");
 }
 
+/** The time since GO at a frame number, as `m:ss`. @param {number} frame */
+export function gameTime(frame) {
+  return minutesText(Math.max(0, frame) / 60);
+}
+
 /** @param {number} seconds */
 export function minutesText(seconds) {
   return `${Math.floor(seconds / 60)}:${String(Math.floor(seconds) % 60).padStart(2, "0")}`;

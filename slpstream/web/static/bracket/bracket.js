@@ -5,8 +5,10 @@
  * been moved do nothing.
  */
 
-import { element, find, setText } from "../dashboard/dom.js";
+import { Api, ROOT, Status, isRefusal } from "../api.js";
+import { element, find, setText } from "../dom.js";
 import { fillTexts, text } from "../texts/texts.js";
+import { sleep } from "../timing.js";
 import { takeToken } from "../token.js";
 
 /** @typedef {Record<string, any>} Json */
@@ -14,17 +16,13 @@ import { takeToken } from "../token.js";
 const REFRESH_MS = 3000;
 const SETS_REFRESH_MS = 12000;
 const TIMEOUT_MS = 15000;
-const UNAUTHORISED = 401;
-const FORBIDDEN = 403;
-const NOT_MODIFIED = 304;
 const MAX_SETS = 60;
 /** A press this long after a card was moved was meant for what was there before. */
 const SETTLE_MS = 600;
 /** States in which something has still to happen. */
 const WAITING = ["ask", "confirm", "due", "conflict"];
 
-const base = new URL("../..", import.meta.url);
-const token = takeToken();
+const api = new Api(takeToken(), { timeoutMs: TIMEOUT_MS });
 
 /** @type {Json} */ let state = { configured: true, queue: [] };
 /** @type {Json[]} */ let sets = [];
@@ -32,35 +30,6 @@ const token = takeToken();
 /** By card: what its last content was made from. @type {WeakMap<Element, string>} */ const drawn = new WeakMap();
 /** By card: when it appeared among others or was moved by them. @type {WeakMap<Element, number>} */ const movedAt = new WeakMap();
 /** @type {Set<string>} */ const busy = new Set();
-/** By address: the last answer, with its tag. @type {Map<string, {tag: string, body: any}>} */ const known = new Map();
-
-/**
- * @param {string} path
- * @param {Json} [body]  Sent if given.
- */
-async function ask(path, body) {
-  const last = body === undefined ? known.get(path) : undefined;
-  const headers = {
-    ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-    ...(body === undefined ? {} : { "content-type": "application/json" }),
-    ...(last === undefined ? {} : { "if-none-match": last.tag }),
-  };
-  const response = await fetch(new URL(path, base), {
-    headers,
-    cache: "no-store",
-    signal: AbortSignal.timeout(TIMEOUT_MS),
-    ...(body === undefined ? {} : { method: "POST", body: JSON.stringify(body) }),
-  });
-  if (response.status === NOT_MODIFIED && last !== undefined) {
-    return { status: 200, body: last.body };
-  }
-  const answer = await response.json();
-  const tag = response.headers.get("etag");
-  if (body === undefined && response.ok && tag !== null) {
-    known.set(path, { tag, body: answer });
-  }
-  return { status: response.status, body: answer };
-}
 
 /**
  * Sends what a person has decided, and shows the answer.
@@ -73,13 +42,12 @@ async function act(card, path, body) {
   refusals.delete(card);
   draw();
   try {
-    const answer = await ask(path, body);
-    if (answer.status === 200) {
+    const answer = await api.post(path, body);
+    if (answer.status === Status.OK) {
       state = answer.body;
       await refreshSets();
     } else {
-      const isOperator = answer.status !== UNAUTHORISED && answer.status !== FORBIDDEN;
-      refusals.set(card, isOperator ? answer.body.detail : text("panel.not_operator"));
+      refusals.set(card, isRefusal(answer.status) ? text("panel.not_operator") : answer.body.detail);
     }
   } catch {
     refusals.set(card, text("panel.not_responding"));
@@ -342,18 +310,18 @@ function showTrouble(problem, fragment = "") {
     trouble.hidden = problem === "";
     trouble.textContent = problem;
     if (fragment !== "") {
-      trouble.append(" ", element("a", text("login.log_in"), { href: new URL(fragment, base).href }));
+      trouble.append(" ", element("a", text("login.log_in"), { href: new URL(fragment, ROOT).href }));
     }
   });
 }
 
 /** @param {string} path */
 async function load(path) {
-  const { status, body } = await ask(path);
-  if (status === UNAUTHORISED) {
+  const { status, body } = await api.get(path);
+  if (status === Status.UNAUTHORISED) {
     throw new Unauthorised();
   }
-  return status === 200 ? body : null;
+  return status === Status.OK ? body : null;
 }
 
 class Unauthorised extends Error {}
@@ -391,7 +359,7 @@ async function forEver(task, pauseMs) {
     if (!document.hidden) {
       await task();
     }
-    await new Promise((resolve) => setTimeout(resolve, pauseMs * (0.9 + Math.random() / 5)));
+    await sleep(pauseMs * (0.9 + Math.random() / 5));
   }
 }
 

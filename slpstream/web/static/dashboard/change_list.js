@@ -1,7 +1,8 @@
 /** The list of what operators have changed on a station, with a button that undoes each change. */
 
+import { Status } from "../api.js";
+import { clone, fill, find, setAttribute, setText } from "../dom.js";
 import { fillTexts, text } from "../texts/texts.js";
-import { clone, fill, find, setAttribute, setText } from "./dom.js";
 import { changeText, momentText } from "./set_words.js";
 
 /**
@@ -138,9 +139,9 @@ export class ChangeList {
     this.#loading = true;
     this.#triedAt = performance.now();
     try {
-      const { status, body } = await daemon.get(this.#path);
-      this.#failed = status !== 200;
-      if (status === 200) {
+      const { status, body } = await daemon.api.get(this.#path);
+      this.#failed = status !== Status.OK;
+      if (status === Status.OK) {
         this.#take(/** @type {Change[]} */ (body.changes), set);
       }
     } catch {

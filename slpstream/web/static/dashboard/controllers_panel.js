@@ -3,8 +3,10 @@
  * all others the check appears to be off, and the panel stays hidden.
  */
 
+import { Status } from "../api.js";
+import { clone, fill, find, setText } from "../dom.js";
+import { gameTime } from "../slippi.js";
 import { fillTexts, text } from "../texts/texts.js";
-import { clone, fill, find, gameTime, setText } from "./dom.js";
 
 /**
  * @typedef {import("./daemon.js").Daemon} Daemon
@@ -17,7 +19,6 @@ const REFRESH_MS = 5000;
 const OFF_MS = 60_000;
 const MAX_FRAMES = 5;
 const BUTTON = "button ";
-const DONE = 200;
 
 export class ControllersPanel {
   #root;
@@ -65,8 +66,8 @@ export class ControllersPanel {
     this.#loading = true;
     this.#nextAt = performance.now() + REFRESH_MS;
     try {
-      const { status, body } = await daemon.get(`${this.#path}/controllers`);
-      this.#isConfigured = status === DONE && body.configured;
+      const { status, body } = await daemon.api.get(`${this.#path}/controllers`);
+      this.#isConfigured = status === Status.OK && body.configured;
       this.#report = this.#isConfigured ? (body.report ?? null) : null;
       this.#isFinal = body.final === true;
       if (!this.#isConfigured) {

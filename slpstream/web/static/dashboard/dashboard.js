@@ -7,23 +7,24 @@
  * viewers.
  */
 
+import { ROOT, Status } from "../api.js";
+import { clone, fill, find, setAttribute, setText, element } from "../dom.js";
 import { onArrival } from "../late.js";
 import { setOf } from "../set_score.js";
 import { FIELDS, loadNames } from "../slippi.js";
 import { Stream } from "../slpstream.js";
 import { date, fillTexts, number, text } from "../texts/texts.js";
 import { takeToken } from "../token.js";
+import { loadAttackNames } from "./attacks.js";
 import { setUpBracketLink } from "./bracket_link.js";
 import { Daemon, stateText } from "./daemon.js";
-import { clone, fill, find, setAttribute, setText, element } from "./dom.js";
 import { GameDetail, StationDetail } from "./detail.js";
 import { FirstRun } from "./first_run.js";
 import { setUpFooter } from "./footer.js";
-import { endOf, gameOf, lacksEnd, timesOf, withNames } from "./listed_game.js";
 import { GameSearch } from "./game_search.js";
+import { endOf, gameAtEnd, lacksEnd, timesOf, withNames } from "./listed_game.js";
 import { Login } from "./login.js";
 import { Match } from "./match.js";
-import { loadAttackNames } from "./attacks.js";
 import { clockText, placeName, playersOf, resultOf, showPlayers, whoText, winnersOf } from "./rows.js";
 import { isWall } from "./wall/options.js";
 import { attentionOf, remarkOf } from "./wall/order.js";
@@ -41,7 +42,6 @@ const MAX_CARDS = 16;
 const DRAW_MS = 100;
 /** The wall draws frames by itself; this is for everything else. */
 const DRAW_WALL_MS = 250;
-const NOT_FOUND = 404;
 const FIRST_RUN = "#first-run";
 const EDITOR = "#editor";
 
@@ -52,7 +52,6 @@ const access = {
   protocol: /** @type {"json" | "delta"} */ (query.get("delta") === "1" ? "delta" : "json"),
   ...(token === undefined ? {} : { token }),
 };
-const base = new URL("../..", import.meta.url);
 fillTexts();
 const list = find(".stations");
 const panel = find(".detail");
@@ -80,14 +79,14 @@ let openedFrom = "";
 /** Fragment of the overview to which the details lead back: that of the wall, or none. */
 let overview = "";
 
-const daemon = new Daemon(base, token, drawSoon);
+const daemon = new Daemon(token, drawSoon);
 const feed = new Stream({
   station: "*",
   topics: ["game", "frame", "event"],
   fields: [...FIELDS],
   rate: RATE,
   finality: false,
-  base,
+  base: ROOT,
   ...access,
   onMessage: take,
   onChange: drawSoon,
@@ -189,9 +188,9 @@ function draw() {
 /** Shows the link to the codes for seats if players can claim seats here, and hides what a gateway does not have. */
 async function showLinks() {
   try {
-    const { status, body } = await daemon.get("v1/seats");
+    const { status, body } = await daemon.api.get("v1/seats");
     find(".to-seat-codes").hidden = body.on !== true;
-    daemon.isGateway = status === NOT_FOUND;
+    daemon.isGateway = status === Status.NOT_FOUND;
     find(".to-audit").hidden = daemon.isGateway;
     detail?.draw(daemon);
   } catch {
@@ -352,7 +351,7 @@ function gameOn({ id }, state) {
   const { game } = feed.station(id);
   const last = daemon.lastGame(id);
   const isPlaying = state === "playing" || state === "stalled";
-  return last !== null && (lacksEnd(game, last) || (game === null && !isPlaying)) ? gameOf(last) : withNames(game, last);
+  return last !== null && (lacksEnd(game, last) || (game === null && !isPlaying)) ? gameAtEnd(last) : withNames(game, last);
 }
 
 /**
@@ -402,7 +401,7 @@ function drawGames() {
   find(".no-games").hidden = search.games === null || games.length > 0;
   setText(find("#recent"), text(search.games === null ? "page.recent" : "search.found"));
   fill(find(".games"), games, () => clone("recent-game"), (row, item) => {
-    const game = gameOf(item);
+    const game = gameAtEnd(item);
     const players = playersOf(game);
     const link = find(".open", row);
     setAttribute(link, "href", `#game/${encodeURIComponent(item.gameId)}`);
@@ -481,7 +480,7 @@ function openDetail() {
   document.body.dataset.route = route.kind;
   document.body.classList.toggle("single", location.hash === "" && route.kind === "station");
   if (route.kind === "station") {
-    detail = new StationDetail(panel, route.id, { access, base, overlay: overlayOf(route.id), onChange: drawSoon });
+    detail = new StationDetail(panel, route.id, { access, base: ROOT, overlay: overlayOf(route.id), onChange: drawSoon });
     setAttribute(find(".adjust", panel), "href", `${EDITOR}/${encodeURIComponent(route.id)}`);
   } else if (route.kind === "game") {
     detail = new GameDetail(panel, route.id, drawSoon);
@@ -508,7 +507,7 @@ async function showEditor() {
   const section = find(".editor");
   if (isEditor(location.hash) && editor === null) {
     const { openEditor } = await import("./editor/editor.js");
-    opening ??= openEditor(section, { base, token });
+    opening ??= openEditor(section, { base: ROOT, token });
     editor = await opening;
   }
   const shown = isEditor(location.hash);
@@ -550,12 +549,12 @@ function mainHeading() {
  * @param {string} station
  */
 function sceneOf(scene, station) {
-  return withToken(new URL(`scenes/${scene}/${encodeURIComponent(station)}`, base));
+  return withToken(new URL(`scenes/${scene}/${encodeURIComponent(station)}`, ROOT));
 }
 
 /** @param {string} station */
 function overlayOf(station) {
-  return withToken(new URL(`overlay/${encodeURIComponent(station)}`, base));
+  return withToken(new URL(`overlay/${encodeURIComponent(station)}`, ROOT));
 }
 
 /** @param {URL} url */

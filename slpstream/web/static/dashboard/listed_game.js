@@ -1,38 +1,28 @@
-/** Converts a game of `/v1/games` to the shape of a live game, so that both are displayed by the same code. */
+/** Games as the daemon lists them, with the values of their players at the end. */
 
+import { gameOf } from "../listed_game.js";
 import { shownNames } from "../summary.js";
 
 /**
- * @typedef {import("../slpstream.js").Game} Game
- * @typedef {Record<string, any>} Item  A game of the list, or a single game, which also has `settings` and `end`.
+ * @typedef {import("../listed_game.js").Game} Game
+ * @typedef {import("../listed_game.js").Item} Item
  */
 
 /**
+ * A listed game with percents, stocks and scores at its end.
  * @param {Item} item
- * @param {Record<string, any> | null} [stats]  `StatsType`, for the values at the end.
+ * @param {Record<string, any> | null} [stats]  `StatsType`, which has the values of every stock.
  * @returns {Game}
  */
-export function gameOf(item, stats = null) {
-  const settings = item.settings ?? {};
-  const over = item.reason !== undefined && item.reason !== null;
-  const winners = (item.winners ?? item.end?.winners ?? []).map((/** @type {any} */ winner) =>
-    typeof winner === "number" ? { playerIndex: winner, position: 0 } : winner,
-  );
-  const durationSeconds = item.durationSeconds ?? null;
-  return /** @type {Game} */ ({
-    gameId: item.gameId,
-    format: item.format ?? "",
-    rate: item.rate ?? [60, 1],
-    settings,
-    summary: item.summary ?? null,
-    frame: item.lastFrame ?? stats?.lastFrame ?? null,
-    players: new Map(stats !== null ? lastLives(stats) : item.standings ? lastValues(item.standings) : unknownValues(settings)),
+export function gameAtEnd(item, stats = null) {
+  const game = gameOf(item);
+  const values = stats !== null ? lastLives(stats) : item.standings ? lastValues(item.standings) : unknownValues(game.settings);
+  return {
+    ...game,
+    frame: game.frame ?? stats?.lastFrame ?? null,
+    players: /** @type {Game["players"]} */ (new Map(values)),
     scores: new Map(scoresOf(item)),
-    names: shownNames(item.players),
-    end: over
-      ? { reason: item.reason, winners, gameEnd: item.end?.gameEnd ?? null, durationSeconds, tied: item.summary?.tied ?? false }
-      : null,
-  });
+  };
 }
 
 /**

@@ -1,11 +1,12 @@
 /** Displays players and games, in cards, details and lists alike. */
 
+import { clone, fill, find, setAttribute, setText } from "../dom.js";
+import { colourOf } from "../player_colour.js";
+import { inShownOrder } from "../scenes/people.js";
 import { chosenWinners, scoreOf } from "../set_score.js";
 import { FORMAT, clock, gamePlayers, pointsText, resultText, stageName, stocksText } from "../slippi.js";
-import { inShownOrder } from "../scenes/people.js";
 import { outcomeText, summaryOutcome, summaryPlayers, thingText } from "../summary.js";
 import { number, text } from "../texts/texts.js";
-import { clone, colourOf, fill, find, setAttribute, setText } from "./dom.js";
 
 /**
  * @typedef {import("../slpstream.js").Game} Game

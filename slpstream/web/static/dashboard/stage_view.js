@@ -7,9 +7,11 @@
  * second.
  */
 
+import { setAttribute } from "../dom.js";
+import { colourOf } from "../player_colour.js";
 import { gamePlayers, pointsText, stageName, stageOutline, stocksText } from "../slippi.js";
 import { text } from "../texts/texts.js";
-import { colourOf, setAttribute, resized, styleValue } from "./dom.js";
+import { resized, styleValue } from "./canvas.js";
 import { OFF_STAGE_Y, ObservedGround } from "./stages.js";
 
 /**

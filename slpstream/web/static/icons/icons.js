@@ -5,10 +5,12 @@
  * with `loadNames` first, for the colours of the costumes.
  */
 
+import { ROOT } from "../api.js";
 import { swatch } from "../costumes.js";
 import { arrived } from "../late.js";
 import { costumeName } from "../slippi.js";
 import { loadFile } from "../tables.js";
+import { sleep } from "../timing.js";
 
 /**
  * Paths below `/custom/`.
@@ -34,7 +36,7 @@ const MAX_WAIT_MS = 1000;
 
 /** @type {OwnPictures} */
 let own = { icons: {}, portraits: {}, stages: {} };
-await Promise.race([listOwn(), new Promise((resolve) => setTimeout(resolve, MAX_WAIT_MS))]);
+await Promise.race([listOwn(), sleep(MAX_WAIT_MS)]);
 
 async function listOwn() {
   own = await loadFile("icons/own.json");
@@ -147,7 +149,7 @@ function ownPicture(kind, file, instead) {
   picture.className = kind;
   const image = document.createElement("img");
   image.alt = "";
-  image.src = new URL(`../../custom/${file}`, import.meta.url).href;
+  image.src = new URL(`custom/${file}`, ROOT).href;
   image.addEventListener("error", () => picture.replaceWith(instead()), { once: true });
   picture.append(image);
   return picture;

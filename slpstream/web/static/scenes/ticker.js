@@ -1,10 +1,11 @@
 /** The results of all stations in a running line, `/scenes/ticker`. */
 
+import { Api } from "../api.js";
+import { find, make, setText } from "../dom.js";
 import { StationView } from "../slpstream.js";
 import { number, text } from "../texts/texts.js";
-import { find, make, openScene, preparePage, setText } from "./page.js";
+import { openScene, preparePage } from "./page.js";
 import { namesOf, peopleOf, sidesOf } from "./people.js";
-import { askDaemon } from "./results.js";
 import { StationNames } from "./station_names.js";
 
 /** @typedef {import("../slpstream_types.js").SetScore} SetScore */
@@ -20,7 +21,7 @@ const board = find(".board");
 const status = find(".status");
 /** @type {Map<string, StationView>} */
 const views = new Map();
-const names = new StationNames((path) => askDaemon(path, options.token), () => drawSoon());
+const names = new StationNames(new Api(options.token), () => drawSoon());
 /** Newest last, by the id of the set. @type {Map<string, {station: string, set: SetScore}>} */
 const finished = new Map();
 const stands = !options.motion || matchMedia("(prefers-reduced-motion: reduce)").matches;

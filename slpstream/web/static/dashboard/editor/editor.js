@@ -3,11 +3,11 @@
  * the address. The address is all that it produces; nothing is stored.
  */
 
+import { element, find, setAttribute, setText } from "../../dom.js";
 import { SCENES, TICKER } from "../../scenes/names.js";
 import { ASPECTS } from "../../scenes/options.js";
 import { text } from "../../texts/texts.js";
 import { copyText } from "../copying.js";
-import { element, find, setAttribute, setText } from "../dom.js";
 import { addressOf, draftOf, effective, hashOf, optionsOf, readAddress, withOption } from "./address.js";
 import { controlOf, paintSwatches, radioOf, tile } from "./controls.js";
 import { Preview, SIZES } from "./preview.js";

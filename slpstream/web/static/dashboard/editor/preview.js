@@ -3,8 +3,8 @@
  * a second frame, which takes the place of the first one when it is drawn, so that nothing flickers.
  */
 
+import { element } from "../../dom.js";
 import { text } from "../../texts/texts.js";
-import { element } from "../dom.js";
 import { drawGame, drawPicture } from "./test_picture.js";
 
 /**

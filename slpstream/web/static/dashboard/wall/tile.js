@@ -1,9 +1,10 @@
 /** One station on the wall: its name and state, a miniature of its stage, and its players. */
 
+import { element, fill, find, setAttribute, setText } from "../../dom.js";
+import { colourOf } from "../../player_colour.js";
 import { lengthText, scoreOf } from "../../set_score.js";
 import { pointsText, stageOutline, stocksText } from "../../slippi.js";
 import { number, text } from "../../texts/texts.js";
-import { colourOf, element, fill, find, setAttribute, setText } from "../dom.js";
 import { clockText, placeName, playersOf, winnersOf } from "../rows.js";
 import { MiniStage } from "./mini_stage.js";
 import { Pacing } from "./pacing.js";

@@ -5,11 +5,11 @@
  * frames is shown a few times a second. The options are in the fragment of the address, so a wall can be bookmarked.
  */
 
+import { element, find, setAttribute, setText } from "../../dom.js";
 import { language, number, text } from "../../texts/texts.js";
-import { element, find, setAttribute, setText } from "../dom.js";
-import { arranged } from "./order.js";
 import { fitNames } from "./names.js";
 import { DEFAULTS, SIZES, SORTS, STATES, hashOf, isWall, optionsOf } from "./options.js";
+import { arranged } from "./order.js";
 import { SceneMenu } from "./scene_menu.js";
 import { Tile } from "./tile.js";
 
