@@ -99,7 +99,7 @@ export class Api {
   }
 
   /**
-   * A response as it is.
+   * The response itself, for content that is not text.
    * @param {string | URL} path
    * @param {RequestInit} [request]
    * @returns {Promise<Response>}

@@ -1,9 +1,9 @@
 /**
- * The page in place of one that the daemon refuses: it says what is wrong, and loads the wanted page as soon as it is
+ * The page that replaces one that the daemon refuses. It explains the problem, and loads the requested page as soon as it is
  * available. In a browser source it is a small note in a corner.
  *
- * What is wrong is read from the daemon's response to the same address, asked for again as a program does. So a problem
- * that turns into another one (the daemon starts, then lacks the station) is shown as what it is now.
+ * The problem is read from the daemon's response to the same address, requested again as a program does. So when it turns into
+ * another one (the daemon starts, then lacks the station), the page shows the current problem.
  */
 
 import { Api, ROOT } from "./api.js";
@@ -13,14 +13,14 @@ import { fillTexts, text } from "./texts/texts.js";
 /**
  * @typedef {object} Problem
  * @property {Kind} kind
- * @property {string[]} [stations]  The ids of all stations, where the page's own is unknown.
+ * @property {string[]} [stations]  The ids of all stations if the page's own is unknown.
  *
  * @typedef {"no_token" | "wrong_token" | "unknown_station" | "starting" | "not_found" | "wrong_host" | "refused" | "internal" | "gone"} Kind
  */
 
 const MIN_WAIT_MS = 1000;
 const MAX_WAIT_MS = 15_000;
-/** Refusals are counted by the daemon and raise an alert, so they are repeated seldom. */
+/** The daemon counts refusals and raises an alert, so retries are rare. */
 const REFUSED_WAIT_MS = 15_000;
 const MAX_REFUSED_WAIT_MS = 120_000;
 const REFUSED = /** @type {readonly Kind[]} */ (["no_token", "wrong_token", "wrong_host", "refused"]);
@@ -77,7 +77,7 @@ async function problemOf({ status, headers }) {
   }
 }
 
-/** Why the page of a station is not found. @returns {Promise<Problem>} */
+/** The reason why the page of a station is not found. @returns {Promise<Problem>} */
 async function missingStation() {
   const { stations = [] } = (await api.get("v1/stations")).body;
   const ids = stations.map((/** @type {{id: string}} */ { id }) => id);

@@ -1,6 +1,6 @@
 /**
- * The page of the setups, `/audit`: which of them differ from the others, and in what. It shows `/v1/audit` and loads it again
- * every few seconds. Values and findings are in English, as the daemon describes them.
+ * The setups page, `/audit`: the setups that differ from the others, with the differences. It shows `/v1/audit` and loads it
+ * again every few seconds. Values and findings are in English, as the daemon describes them.
  */
 
 import { Api, ROOT, Status } from "../api.js";
@@ -36,7 +36,7 @@ async function start() {
   }
 }
 
-/** Whether it was loaded. */
+/** Loads and shows the audit. Returns whether that succeeded. */
 async function load() {
   try {
     const { status, body } = await api.get("v1/audit");
@@ -63,7 +63,7 @@ async function load() {
 
 /**
  * @param {string} problem
- * @param {string} [fragment]  Of the dashboard, where the problem can be solved.
+ * @param {string} [fragment]  The part of the dashboard that solves the problem.
  */
 function showProblem(problem, fragment = "") {
   const root = find("body > .problem");

@@ -1,4 +1,4 @@
-/** The link to the page of the bracket, with the number of results that wait. Without a bracket there is none. */
+/** The link to the bracket page, with the number of pending results. It stays hidden without a bracket. */
 
 import { Status } from "../api.js";
 import { setText } from "../dom.js";
@@ -8,7 +8,6 @@ import { sleep } from "../timing.js";
 /** @typedef {import("./daemon.js").Daemon} Daemon */
 
 const REFRESH_MS = 15000;
-/** A daemon without a bracket answers so; a gateway has no such address. */
 
 /**
  * @param {HTMLElement} link
@@ -19,14 +18,14 @@ export async function setUpBracketLink(link, daemon) {
     try {
       const { status, body } = document.hidden ? { status: 0, body: {} } : await daemon.api.get("v1/bracket");
       if (status === Status.NOT_FOUND || body.configured === false) {
-        return;
+        return; // a gateway, or a daemon without a bracket
       }
       if (status === Status.OK) {
         setText(link, body.waiting > 0 ? text("bracket.open_waiting", { count: body.waiting }) : text("bracket.open"));
         link.hidden = false;
       }
     } catch {
-      // The page says that the daemon does not answer.
+      // The health of the daemon is shown elsewhere.
     }
     await sleep(REFRESH_MS);
   }

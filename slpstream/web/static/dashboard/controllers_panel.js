@@ -1,6 +1,6 @@
 /**
- * What the inputs of a game say about the players' controllers. Operators see it where the daemon checks controllers; to
- * all others the check appears to be off, and the panel stays hidden.
+ * Findings about the players' controllers, from the inputs of a game. Operators see the panel if the daemon checks controllers.
+ * For all others, the check appears to be off, and the panel stays hidden.
  */
 
 import { Status } from "../api.js";
@@ -15,7 +15,7 @@ import { fillTexts, text } from "../texts/texts.js";
  */
 
 const REFRESH_MS = 5000;
-/** The check is configured by a restart of the daemon, which an open page can outlive. */
+/** The check is turned on or off by restarting the daemon, and a page can stay open meanwhile. */
 const OFF_MS = 60_000;
 const MAX_FRAMES = 5;
 const BUTTON = "button ";
@@ -28,7 +28,7 @@ export class ControllersPanel {
   /** Whether the game is over. */
   #isFinal = false;
   #isConfigured = false;
-  /** Whether the daemon has answered, or could not be asked. */
+  /** Whether the daemon has answered or was unreachable. */
   hasArrived = false;
   #nextAt = -Infinity;
   #loading = false;
@@ -74,7 +74,7 @@ export class ControllersPanel {
         this.#nextAt = performance.now() + OFF_MS;
       }
     } catch {
-      // the dashboard says so, and a later drawing tries again
+      // the dashboard reports it, and a later drawing tries again
     }
     this.#loading = false;
     this.hasArrived = true;

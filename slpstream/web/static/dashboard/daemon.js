@@ -34,9 +34,9 @@ const SAMPLES = Object.freeze({
 /** Recent games are refreshed in every fifth round. */
 const ROUNDS_PER_GAMES = 5;
 const MAX_GAMES = 20;
-/** Games that have ended, the last one first, of the folders that are watched. */
+/** Finished games in the watched folders, the last one first. */
 const RECENT = "order=ended&watched=true";
-/** From this age on, unread bytes count as the lag. */
+/** Unread bytes older than this count as the lag. */
 const MIN_TAIL_LAG_SECONDS = 0.5;
 const SAMPLE = /^(\w+)(?:\{(?:.*,)?station="((?:[^"\\]|\\.)*)".*\}|\{[^}]*\})? ([-+.\deE]+|NaN|\+Inf)$/;
 
@@ -73,7 +73,7 @@ export class Daemon {
     };
     /** The games that ended last, newest first; `null` if the daemon does not list games. @type {Body[] | null} */
     this.games = null;
-    /** The station on air, if a station ever was. @type {import("../slpstream_types.js").OnAirMessage | null} */
+    /** The station on air; `null` if none has ever been on air. @type {import("../slpstream_types.js").OnAirMessage | null} */
     this.onAir = null;
     /** By station: the age of messages when they leave the daemon. @type {Map<string, number>} */
     this.lagSeconds = new Map();
@@ -153,8 +153,7 @@ export class Daemon {
   }
 
   /**
-   * The last game of a station that has ended, as lists have it, for pages that were opened after it; `null` if it is not
-   * known (yet).
+   * The last finished game of a station, as an item of a list, for pages that were opened after it; `null` if it is unknown.
    * @param {string} station
    */
   lastGame(station) {

@@ -72,11 +72,11 @@ let played = false;
 let editor = null;
 /** @type {Promise<import("./editor/editor.js").Editor> | null} */
 let opening = null;
-/** The station of the demo, while there is one. */
+/** The station of the demo, while the demo runs. */
 let demo = "";
 /** Fragment of the link that opened the details. */
 let openedFrom = "";
-/** Fragment of the overview to which the details lead back: that of the wall, or none. */
+/** Fragment of the overview that the details lead back to: that of the wall, or empty. */
 let overview = "";
 
 const daemon = new Daemon(token, drawSoon);
@@ -113,7 +113,7 @@ addEventListener("hashchange", async () => {
   }
 });
 find(".skip").addEventListener("click", (event) => {
-  event.preventDefault(); // the fragment of the address says what is shown
+  event.preventDefault(); // the fragment of the address selects the view
   mainHeading().focus();
 });
 addEventListener("keydown", (event) => {
@@ -185,7 +185,7 @@ function draw() {
   }
 }
 
-/** Shows the link to the codes for seats if players can claim seats here, and hides what a gateway does not have. */
+/** Shows the link to the codes for seats if players can claim seats here, and hides the links that a gateway lacks. */
 async function showLinks() {
   try {
     const { status, body } = await daemon.api.get("v1/seats");
@@ -194,11 +194,11 @@ async function showLinks() {
     find(".to-audit").hidden = daemon.isGateway;
     detail?.draw(daemon);
   } catch {
-    askedForLinks = false; // the daemon is away: with its next answer
+    askedForLinks = false; // the daemon is unreachable: retry after its next answer
   }
 }
 
-/** The page of the first run is shown until there is anything else to see. A link leads back to it. */
+/** Shows the first-run page until there is something else to see. A link leads back to it. */
 function drawFirstRun() {
   const section = find(".first-run");
   section.hidden = !showsFirstRun();
@@ -211,7 +211,7 @@ function showsFirstRun() {
   return location.hash === FIRST_RUN || (location.hash === "" && isFirstRun());
 }
 
-/** Whether there is no game yet, neither played nor on the disk, as far as this is known. */
+/** Whether no game is known yet, neither a played one nor one on the disk. */
 function isFirstRun() {
   const own = daemon.stations.filter((station) => !station.demo);
   const isEmpty = own.every(({ files, game, starting }) => !starting && !game && files?.finished === 0);
@@ -286,7 +286,7 @@ function wallStation(station) {
 }
 
 /**
- * Why a station needs attention.
+ * The reason why a station needs attention.
  * @param {Station} station
  * @param {import("../slpstream.js").Game | null} game
  * @param {string} state
@@ -488,7 +488,7 @@ function openDetail() {
   panel.querySelector("a.back")?.setAttribute("href", overview || "#");
   const page = route.kind === "station" ? stationName(route.id) : route.kind === "editor" ? text("editor.title") : "";
   document.title = page === "" ? "slpstream" : `${page} · slpstream`;
-  detail?.draw(daemon); // at once, because its heading gets the focus
+  detail?.draw(daemon); // without waiting, because its heading gets the focus
   drawSoon();
 }
 
@@ -502,7 +502,7 @@ function showWall(shown) {
   }
 }
 
-/** Shows the visual editor at its fragment, and hides it at others. Its modules are loaded when it is opened first. */
+/** Shows the visual editor at its fragment, and hides it at others. Its modules are loaded when it is first opened. */
 async function showEditor() {
   const section = find(".editor");
   if (isEditor(location.hash) && editor === null) {
@@ -534,11 +534,11 @@ function moveFocus() {
     (shown ?? mainHeading()).focus();
     openedFrom = "";
   } else if (/** @type {HTMLElement} */ (document.activeElement).offsetParent === null && document.activeElement !== document.body) {
-    mainHeading().focus(); // what had the focus is not shown there, such as the link to the wall on the wall
+    mainHeading().focus(); // the focused element is hidden, like the link to the wall on the wall
   }
 }
 
-/** The heading of what the page shows. */
+/** The heading of the current view. */
 function mainHeading() {
   const headings = /** @type {HTMLElement[]} */ ([...document.querySelectorAll("#wall-title, #stations, #detail-title, #first-run-title")]);
   return headings.find((each) => each.offsetParent !== null) ?? find("#stations");

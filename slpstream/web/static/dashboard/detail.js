@@ -92,7 +92,7 @@ export class StationDetail {
   }
 
   /**
-   * Subscribes to the running game from its start, without frames: the stage shows live frames at once, and the plot
+   * Subscribes to the running game from its start, without frames: the stage shows live frames immediately, and the plot
    * follows. This is repeated after a connection that cannot be resumed.
    */
   #loadPast() {
@@ -164,7 +164,7 @@ export class StationDetail {
     this.#onAirButton.draw(daemon);
     this.#setPanel.draw(daemon, view.set);
     if (isDemo) {
-      find(".set", root).hidden = true; // it counts for no set
+      find(".set", root).hidden = true; // a demo belongs to no set
     } else if (described) {
       this.#moments.draw(daemon); // the index has no games of a demo
       this.#controllers.draw(daemon);

@@ -1,4 +1,4 @@
-/** A finished game with its stats. The daemon is asked for them until it answers. */
+/** A finished game with its stats. The requests are repeated until the daemon answers. */
 
 import { Status } from "../api.js";
 import { text } from "../texts/texts.js";
@@ -16,7 +16,7 @@ export class FinishedGame {
   item = null;
   /** `null` until they arrive, and if the daemon has none. @type {Record<string, any> | null} */
   stats = null;
-  /** What is wrong, in words. */
+  /** The problem in words; empty without one. */
   note = "";
 
   /**

@@ -1,6 +1,6 @@
 /**
- * The page of the first run: the folders, the address for OBS, and a demo. It is shown while there is nothing else to see,
- * and at the fragment `#first-run`.
+ * The first-run page: the folders, the address for OBS, and a demo. It is shown while there is nothing else to see, and at the
+ * fragment `#first-run`.
  */
 
 import { Status } from "../api.js";

@@ -26,7 +26,7 @@ export function gameAtEnd(item, stats = null) {
 }
 
 /**
- * A game of the stream with the names that lists have for its players, because the stream has those of the newest set alone.
+ * A game of the stream with the names that lists have for its players, because the stream only has those of the newest set.
  * @template {Game | null} T
  * @param {T} game
  * @param {Item | null} item  The last game of the station.
@@ -37,7 +37,7 @@ export function withNames(game, item) {
 }
 
 /**
- * Whether a game of the stream has ended without its last frame, as for a page that was not connected. Lists have its end.
+ * Whether a game of the stream has ended without its last frame, because the page was not connected then. Lists have its end.
  * @param {Game | null} game
  * @param {Item | null} item  The last game of the station.
  */
@@ -49,7 +49,7 @@ export function lacksEnd(game, item) {
 const SAME_TIME_MS = 60_000;
 
 /**
- * When a game ended, by the daemon's clock; its beginning for games from a daemon that does not say it.
+ * When a game ended, by the daemon's clock; the time when it began if the daemon does not report it.
  * @param {Item} item
  */
 export function endOf(item) {
@@ -57,7 +57,7 @@ export function endOf(item) {
 }
 
 /**
- * When a game was played: when it arrived if that is known, else its own time. `own` is its own time where it differs.
+ * When a game was played: the time when it arrived if known, otherwise its own time. `own` is its own time if that differs.
  * @param {Item} item
  * @returns {{moment: string, own: string}}
  */
@@ -87,7 +87,7 @@ function unknownValues(settings) {
 }
 
 /**
- * Percent and stocks of each player at the end of the game, as lists have them.
+ * Percent and stocks of each player at the end of the game, from an item of a list.
  * @param {Record<string, {stocks?: number, percent?: number}>} standings  By player index.
  * @returns {[number, Record<string, any>][]}
  */

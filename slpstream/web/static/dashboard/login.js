@@ -11,7 +11,7 @@ import { forgetToken, keepToken } from "../token.js";
 /** @typedef {import("./daemon.js").Daemon} Daemon */
 
 export const LOGIN = "#login";
-/** A header has no other characters, and neither has a token. */
+/** Headers allow no other characters, so tokens have none. */
 const TOKEN = /^[!-~]+$/;
 
 export class Login {
@@ -42,7 +42,7 @@ export class Login {
     });
   }
 
-  /** Shows the form where it is needed or was asked for. Returns whether it is shown. */
+  /** Shows the form if it is needed or was requested. Returns whether it is shown. */
   draw() {
     const { refusal } = this.#daemon.health;
     const shown = refusal !== "" || location.hash === LOGIN;
@@ -76,7 +76,7 @@ export class Login {
     const submit = /** @type {HTMLButtonElement} */ (find("button[type=submit]", this.#root));
     submit.disabled = true;
     try {
-      // The setup is for operators: where reading needs no token, only it says whether one is wrong.
+      // The setup is for operators. If reading needs no token, only the setup shows whether a token is wrong.
       const wrong = !TOKEN.test(token) || (await refuses("v1/setup", token)) || (await refuses("v1/stations", token));
       this.#problem = wrong ? text("login.wrong") : "";
     } catch {

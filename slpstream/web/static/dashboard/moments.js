@@ -29,7 +29,7 @@ export class MomentsPanel {
   /** @type {Body[]} */ #highlights = [];
   /** Whether the daemon keeps marks of this station. */
   #isKnown = false;
-  /** Whether the daemon has answered, or could not be asked. */
+  /** Whether the daemon has answered or was unreachable. */
   hasArrived = false;
   #hasDolphin = false;
   #loadedAt = -Infinity;
@@ -201,7 +201,7 @@ export class MomentsPanel {
       this.#highlights = found.status === Status.OK ? found.body.highlights : [];
       this.#hasDolphin = dolphin.status === Status.OK && dolphin.body.configured;
     } catch {
-      // the dashboard says so, and a later drawing tries again
+      // the dashboard reports it, and a later drawing tries again
     }
     this.#loading = false;
     this.hasArrived = true;

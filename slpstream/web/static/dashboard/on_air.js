@@ -1,4 +1,4 @@
-/** The button in the details of a station that puts it on air, keeps it there, or hands back to the rule. */
+/** The button in the details of a station that puts it on air, keeps it there, or returns control to the rule. */
 
 import { Status, isRefusal } from "../api.js";
 import { setText } from "../dom.js";
@@ -8,7 +8,6 @@ import { text } from "../texts/texts.js";
 
 const PATH = "v1/on-air";
 const RETRY_MS = 3000;
-/** No token, or not that of an operator. */
 
 export class OnAirButton {
   #button;
@@ -16,7 +15,7 @@ export class OnAirButton {
   #station;
   #onChange;
   /** @type {Daemon | null} */ #daemon = null;
-  /** As `/v1/on-air` has it; a gateway has none. @type {Record<string, any> | null} */ #known = null;
+  /** The body of `/v1/on-air`; `null` until it arrives, and on a gateway. @type {Record<string, any> | null} */ #known = null;
   #exists = true;
   #askedAt = -Infinity;
 
@@ -59,7 +58,7 @@ export class OnAirButton {
     this.#request((api) => api.put(PATH, { station: this.#isChosen ? null : this.#station }));
   }
 
-  /** Asks once whether there is a rule; the stream tells everything else. @param {Daemon} daemon */
+  /** Asks once whether there is a rule; the stream reports everything else. @param {Daemon} daemon */
   #load(daemon) {
     if (this.#known === null && this.#exists && performance.now() - this.#askedAt > RETRY_MS) {
       this.#askedAt = performance.now();

@@ -107,7 +107,7 @@ export function whoText(game, players) {
 }
 
 /**
- * Player indexes of the winners of a game, those that the operator has chosen if so.
+ * Player indexes of the winners of a game. Those that the operator has chosen take precedence.
  * @param {Game | null} game
  * @param {SetScore | null} [set]  The set that the game belongs to.
  */

@@ -1,7 +1,7 @@
 /**
  * The panel in which operators correct the set of a station, with the list of their changes.
  *
- * Each change is sent to the daemon at once, and the panel displays the daemon's response, so there is nothing to save.
+ * Each change is sent to the daemon immediately, and the panel displays the daemon's response, so there is nothing to save.
  * Changes by other operators appear as they are made, except in a field that is being edited.
  */
 
@@ -41,9 +41,9 @@ export class SetPanel {
   #problem = "";
   /** Whether the daemon refused the last request because the token is not an operator's. */
   #isRefused = false;
-  /** Whether the last request had no response: what was entered then stays in its field. */
+  /** Whether the last request had no response. Entered text then stays in its field. */
   #isCutOff = false;
-  /** Whether the fields of the crews have text that was not sent: a button sends all of them at once. */
+  /** Whether the fields of the crews have text that was not sent: a button sends all of them together. */
   #areCrewsEdited = false;
   /** Requests that have no response yet. They are sent one after the other. */
   #pending = 0;
@@ -345,7 +345,7 @@ export class SetPanel {
 
     this.#showKeptStocks(row, game, number);
 
-    // Names in the replays show who sits where. Without them, the operator may know better.
+    // Names in the replays identify the players. Without names, the operator can know better.
     const swap = find(".sides-swapped", row);
     const isNamed = players.some(({ connectCode, netplayName }) => connectCode || netplayName);
     swap.hidden = sides.length !== 2 || isNamed;
@@ -392,7 +392,7 @@ export class SetPanel {
   }
 
   /**
-   * Shows a value in a field, unless the operator is editing it. Returns whether the field may be changed.
+   * Shows a value in a field, unless the operator is editing it. Returns whether the value is shown.
    * @param {Field} field
    * @param {string} value
    */
@@ -444,7 +444,7 @@ export class SetPanel {
   }
 
   /**
-   * Asks before a change by which something is lost from sight.
+   * Asks before a change that removes something from view.
    * @param {string} question
    * @param {string} consequence
    * @param {string} button

@@ -516,7 +516,7 @@ function whereabouts(post, stage) {
 }
 
 /**
- * Where a player is, as the end of the key of a text.
+ * The position of a player, as the last part of a text's key.
  * @param {Record<string, any>} post
  * @param {import("./stages.js").Outline | null} stage
  */
@@ -538,7 +538,7 @@ function isOut(post, player) {
 }
 
 /**
- * Whether the player is out of the game. Without stocks, what the frame has as their number means nothing.
+ * Whether the player is out of the game. In a game without stocks, the number in the frame is meaningless.
  * @param {Record<string, any>} post
  * @param {Player} player
  */

@@ -1,4 +1,4 @@
-/** The console of the API page: a subscription to try, with the address and the message that make the same one. */
+/** The console of the API page: a subscription to try, with the address and the message that make the same subscription. */
 
 import { ROOT } from "../api.js";
 import { setUpCopying } from "../dashboard/copying.js";
@@ -148,14 +148,14 @@ export function setUpConsole(root, { token, stream, stations }) {
   showState();
 }
 
-/** The values that an option may have. @param {Json} schema @returns {string[]} */
+/** The valid values of an option. @param {Json} schema @returns {string[]} */
 function valuesOf(schema) {
   const plain = schema.anyOf?.[0] ?? schema;
   return plain.items?.enum ?? plain.enum ?? [];
 }
 
 /**
- * A message in one line. The whole is written when it is opened.
+ * A message in one line. The whole message is written when the line is opened.
  * @param {Json} message
  */
 function messageItem(message) {

@@ -61,7 +61,7 @@ async function start() {
 
 /**
  * @param {string} problem
- * @param {string} [fragment]  Of the dashboard, where the problem can be solved.
+ * @param {string} [fragment]  The part of the dashboard that solves the problem.
  */
 function showProblem(problem, fragment = "") {
   const shown = find("body > .problem");

@@ -1,4 +1,4 @@
-/** What the scenes besides the live one share: a board that is drawn from the state of a station, and its parts. */
+/** Common parts of all scenes except the live one: a board that is drawn from the state of a station, and its parts. */
 
 import { Api } from "../api.js";
 import { find, make, setData, setText } from "../dom.js";

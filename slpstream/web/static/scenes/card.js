@@ -94,7 +94,7 @@ export function drawCard(card, player, { side, combo, score, winsNeeded, held, w
   }
 }
 
-/** What colours depend on: the theme and the number of stylesheets, of which the user's comes last. */
+/** The state that colours depend on: the theme and the number of stylesheets, the last of which is the user's. */
 function appearance() {
   return `${document.documentElement.dataset.theme}/${document.styleSheets.length}`;
 }
@@ -268,7 +268,7 @@ export function drawScore(box, pips, score, winsNeeded) {
 }
 
 /**
- * What the card calls out: a KO, a lost stock, that the game was won, or that the next one wins the set.
+ * Draws the call of the card: a KO, a lost stock, that the game was won, or that the next one wins the set.
  * @param {HTMLElement} card
  * @param {Moment | null} moment
  * @param {boolean} setPoint

@@ -101,7 +101,7 @@ function playerColumn(person, stats, people, won) {
 }
 
 /**
- * The figures of both sides beside each other.
+ * The figures of both sides, next to each other.
  * @param {Stats} stats
  * @param {{people: Person[]}[]} sides
  */

@@ -33,7 +33,7 @@ const state = new SceneState(station, options.hold);
 
 document.title = `${station} · slpstream overlay`;
 overlay.dataset.show = options.show.join(" ");
-// Without percents and stocks of its own, the scene must not cover those of the game.
+// A scene that shows no percents and stocks must not cover those of the game.
 overlay.dataset.layout = options.layout === "hud" && !ownHud ? "bottom" : options.layout;
 
 openScene(options, {

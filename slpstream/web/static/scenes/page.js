@@ -1,11 +1,11 @@
 /**
- * What all scenes have in common: options, theme, stylesheet, connection, delay, and drawing.
+ * The common parts of all scenes: options, theme, stylesheet, connection, delay, and drawing.
  *
  *     openScene({ stations: [station], topics: ["game"], take: (message, now) => …, draw: (now) => … });
  *
  * Messages pass through the playout buffer. The page is drawn at most once per animation frame, and only after a change.
  *
- * If the address ends in `#example`, a made-up set takes the place of the daemon's messages and answers; see `example.js`.
+ * If the address ends in `#example`, the made-up set of `example.js` replaces the daemon's messages and answers.
  */
 
 import { ROOT } from "../api.js";
@@ -70,7 +70,7 @@ export function preparePage(defaults = {}) {
  * @returns {() => void} Draws soon.
  */
 export function openScene(options, { stations, topics, fields, take, draw }) {
-  // Whoever adjusts a scene does not want to wait for the made-up set.
+  // People who adjust a scene should not wait for the made-up set.
   const playout = new Playout((message) => {
     if (message.type !== "on_air") {
       take(message, performance.now());
@@ -153,7 +153,8 @@ async function playInstead(push) {
 }
 
 /**
- * Why the daemon refuses the connection, in the page's language; empty if it does not. Rare reasons are in the daemon's words.
+ * The reason why the daemon refuses the connection, in the page's language; empty if it does not. Rare reasons are in the
+ * daemon's words.
  * @param {import("../slpstream.js").Client} client
  * @param {string | undefined} token
  */

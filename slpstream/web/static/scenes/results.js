@@ -1,7 +1,7 @@
 /**
- * Finished games and their stats, fetched from the daemon when a scene first asks for them. A request that fails, and stats
- * that are not final yet, are asked for again: for a minute by themselves, and then as long as the scene draws. What the
- * daemon has refused for a minute is not asked for any more.
+ * Finished games and their stats, fetched from the daemon when a scene first asks for them. A request that fails, or returns
+ * stats that are not final yet, is repeated: for a minute by itself, and after that whenever the scene draws. A request that
+ * the daemon has refused for a minute is not repeated.
  */
 
 import { Status } from "../api.js";
@@ -13,7 +13,7 @@ import { sleep } from "../timing.js";
  * @typedef {import("../slpstream_types.js").Stats} Stats
  * @typedef {import("../api.js").Answer} Answer
  * @typedef {{value: any, asking: boolean, final: boolean}} Entry
- *     The newest answer, whether it is being asked for, and whether it will not change any more.
+ *     The newest answer, whether a request is pending, and whether the answer is final.
  */
 
 const RETRY_MS = 1500;
@@ -25,7 +25,7 @@ export class Results {
 
   /**
    * @param {(path: string) => Promise<Answer>} get  Asks the daemon for a path relative to its root.
-   * @param {() => void} onChange  Called when something has arrived.
+   * @param {() => void} onChange  Called when an answer has arrived.
    */
   constructor(get, onChange) {
     this.get = get;
@@ -69,8 +69,8 @@ export class Results {
   }
 
   /**
-   * The id of the newest finished game of a station when it was asked for first; empty if there is none. A daemon that has
-   * just started may not list its games yet, so it is asked until it lists one.
+   * The id of a station's newest finished game at the time of the first request; empty without one. A daemon that has just
+   * started may not list its games yet, so the request is repeated until it lists one.
    * @param {string} station
    * @returns {string}
    */
@@ -83,7 +83,7 @@ export class Results {
 
   /**
    * @param {string} path
-   * @param {(body: any) => boolean} isFinal  Whether the answer will not change any more.
+   * @param {(body: any) => boolean} isFinal  Whether the answer is final.
    * @param {(body: any) => any} convert
    */
   #fetched(path, isFinal, convert) {

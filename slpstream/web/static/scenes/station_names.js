@@ -1,4 +1,4 @@
-/** The names of stations for people. The daemon is asked again when a station appears that had no name, and every minute. */
+/** The display names of stations. The daemon is asked again when a station without a known name appears, and every minute. */
 
 import { Status } from "../api.js";
 import { isExample } from "./page.js";

@@ -1,4 +1,4 @@
-/** What comes next, `/scenes/up-next/{station}`: the announced set of the station, and those of the others. */
+/** The next sets, `/scenes/up-next/{station}`: the announced set of the station, and those of the others. */
 
 import { Api } from "../api.js";
 import { find, make, setText } from "../dom.js";

@@ -1,4 +1,4 @@
-/** The versus scene, `/scenes/versus/{station}`: who plays whom, with characters, seeds, stage and the score so far. */
+/** The versus scene, `/scenes/versus/{station}`: the players of a set, with characters, seeds, stage and the score so far. */
 
 import { make } from "../dom.js";
 import { number, text } from "../texts/texts.js";

@@ -1,4 +1,4 @@
-/** The codes of all stations, for operators: to be printed, and replaced when one has got into the wrong hands. */
+/** The codes of all stations, for operators to print, and to replace when one has fallen into the wrong hands. */
 
 import { Api, Status } from "../api.js";
 import { element, find } from "../dom.js";

@@ -1,9 +1,9 @@
 /**
- * The page behind the code of a station: who sits at which port.
+ * The page that the code of a station opens: the seats of the players at the station's ports.
  *
- * The token of the station is in the fragment of the address, which browsers send to nobody. It is sent in a header, with a
- * random id by which the daemon knows this phone again. The seats of the others come by requests that are answered when
- * something has changed.
+ * The token of the station is in the fragment of the address, which browsers never send. The page sends the token in a header,
+ * with a random id by which the daemon recognises this phone. Changes by other phones arrive by long polling: the daemon
+ * answers a request when the seats have changed.
  */
 
 import { Api, Status } from "../api.js";
@@ -54,7 +54,7 @@ const POLL_TIMEOUT_MS = 40_000;
 const MIN_PAUSE_MS = 150;
 const FIRST_RETRY_MS = 1000;
 const MAX_RETRY_MS = 10_000;
-/** Daemons count wrong tokens. A code that is not valid any more can only be scanned again. */
+/** Daemons count wrong tokens. An invalid code has to be scanned again. */
 const REFUSED_RETRY_MS = 60_000;
 
 const station = decodeURIComponent(location.pathname.split("/").at(-1) ?? "");
@@ -104,7 +104,7 @@ function newPhone() {
 /** Keeps the page up to date. */
 async function follow() {
   let retryMs = FIRST_RETRY_MS;
-  let isLost = false; // the next answer has to come at once, because it ends the notice
+  let isLost = false; // the next request must not wait for a change, because its answer ends the notice
   while (true) {
     const waited = polling = new AbortController();
     let isLate = false;
@@ -169,7 +169,7 @@ function notice(words) {
 }
 
 /**
- * Lets this phone do something. A port at which somebody else sits is asked for again after a second tap.
+ * Sends an act of this phone. Taking the port of another player needs a second tap.
  * @param {Act} act
  */
 async function doIt(act) {
@@ -201,7 +201,7 @@ async function doIt(act) {
 }
 
 /**
- * Says who sits there, or where somebody of that name sits. The seats may have changed since they were shown.
+ * Shows who sits at the port, or at which port a player of that name sits. The seats may have changed since they were shown.
  * @param {Act} act
  */
 async function askAgain(act) {
@@ -327,7 +327,7 @@ function detailsOf({ yours = false, waits = false, operatorName, pronouns, chara
   return [...details, words.join(" · ")];
 }
 
-/** Shows the people who can be tapped. @param {Act} act */
+/** Shows the names to choose from. @param {Act} act */
 function askForName(act) {
   if (seats === null) {
     return;

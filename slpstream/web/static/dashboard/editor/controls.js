@@ -79,7 +79,7 @@ export function tile(group, value, label, picture = null) {
 }
 
 /**
- * The radio button of a value; `null` if there is none.
+ * The radio button of a value; `null` if the value has none.
  * @param {HTMLElement} root
  * @param {string} value
  */
@@ -282,7 +282,7 @@ function players(name, change) {
 }
 
 /**
- * A slider in percent with its value beside it.
+ * A slider in percent with its value next to it.
  * @param {string} id
  * @param {string} label
  * @param {number} min  A factor.

@@ -54,7 +54,7 @@ export class SceneMenu {
   }
 
   /**
-   * Opens the menu of a station at the button that was pressed, or closes it if it is that of this button.
+   * Opens the menu of a station at the button that was pressed, or closes it if this button has opened it.
    * @param {HTMLElement} opener
    * @param {string} station
    * @param {string} name
