@@ -41,8 +41,8 @@ MEDIA_TYPES: Final[Mapping[str, str]] = {
     ".woff": "font/woff",
     ".woff2": "font/woff2",
 }
-"""The media type of every kind of file that is served. Python's `mimetypes` also reads the registry of Windows, where
-many programs have made `.js` `text/plain`, and browsers refuse to run a module of that type."""
+"""The media types of the files that are served, by suffix. Python's `mimetypes` also reads the registry of Windows,
+where many programs have made `.js` `text/plain`, and browsers refuse to run a module of that type."""
 
 
 def root_from(raw_path: bytes) -> str:

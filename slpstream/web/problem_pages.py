@@ -1,4 +1,4 @@
-"""Problems for people: a browser that opens a page gets a page that says what is wrong, never raw JSON.
+"""Problems for people: a browser that fails to open a page gets a page that explains the problem, never raw JSON.
 
 The page is `static/problem.html`. Its script finds out more, in the reader's language, and loads the requested page as
 soon as it is available. Programs, scripts of pages, and browsers on the paths of the API get
@@ -26,7 +26,7 @@ _METHODS = ("GET", "HEAD")
 def wants_page(method: str, path: str, headers: Mapping[str, str]) -> bool:
     """Whether a browser sent the request to show the response to a person. Header names are in lower case.
 
-    Browsers say so in `Sec-Fetch-Dest`, except over plain HTTP to another machine, where only `Accept` is left.
+    Browsers say so in `Sec-Fetch-Dest`, except over plain HTTP to another machine, where only `Accept` remains.
     """
     if method not in _METHODS or path.startswith(_API):
         return False

@@ -62,7 +62,7 @@ class Codes(Protocol):
 
 
 def seat_url(address: str, station: str, token: str) -> str:
-    """The address in a code. The token is in the fragment, which browsers keep to themselves."""
+    """The address in a code. The token is in the fragment, which browsers do not send."""
     return f"{address}{PAGE_PREFIX}{quote(station, safe='')}#{token}"
 
 

@@ -357,7 +357,7 @@ async function refreshSets() {
 }
 
 /** @param {() => Promise<void>} task @param {number} pauseMs */
-async function forEver(task, pauseMs) {
+async function repeat(task, pauseMs) {
   for (;;) {
     if (!document.hidden) {
       await task();
@@ -370,6 +370,6 @@ fillTexts();
 document.title = `${text("bracket.title")} · slpstream`;
 find("input[type=search]").addEventListener("input", draw);
 refresh().then(() => {
-  forEver(refresh, REFRESH_MS);
-  forEver(refreshSets, SETS_REFRESH_MS);
+  repeat(refresh, REFRESH_MS);
+  repeat(refreshSets, SETS_REFRESH_MS);
 });

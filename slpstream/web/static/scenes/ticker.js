@@ -79,7 +79,7 @@ function draw(now) {
     const from = stands && items.length > 0 ? turned % items.length : 0;
     const order = [...items.slice(from), ...items.slice(0, from)];
     const line = (/** @type {boolean} */ hidden) => {
-      const created = make("ul.items", ...order.map(draw1));
+      const created = make("ul.items", ...order.map(itemElement));
       created.setAttribute("aria-hidden", String(hidden));
       return created;
     };
@@ -129,7 +129,7 @@ function fitItem(view) {
 }
 
 /** @param {Item} item */
-function draw1({ station, state, sides }) {
+function itemElement({ station, state, sides }) {
   const names = sides.flatMap(({ names: words, score, won }) => [
     make(won ? "bdi.names.won" : "bdi.names", words),
     make("span.points", number(score)),

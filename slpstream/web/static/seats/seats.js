@@ -172,7 +172,7 @@ function notice(words) {
  * Sends an act of this phone. Taking the port of another player needs a second tap.
  * @param {Act} act
  */
-async function doIt(act) {
+async function perform(act) {
   if (busy) {
     return;
   }
@@ -249,7 +249,7 @@ function render(now) {
   if (mine !== null) {
     const stay = find(".stay");
     stay.textContent = text("seats.stay", { port: mine.port });
-    stay.onclick = () => doIt({ act: "claim", playerIndex: mine.playerIndex, name: mine.name ?? "", stay: true });
+    stay.onclick = () => perform({ act: "claim", playerIndex: mine.playerIndex, name: mine.name ?? "", stay: true });
   }
   const list = find(".ports");
   list.hidden = false;
@@ -297,9 +297,9 @@ function fillPort(item, port, mine, isOver) {
   const { playerIndex } = port;
   if (yours) {
     add("rename", () => askForName({ act: "claim", playerIndex }));
-    add("leave", () => doIt({ act: "leave" }));
+    add("leave", () => perform({ act: "leave" }));
   } else if (mine !== null && !isOver) {
-    add(name === undefined ? "move" : "swap", () => doIt({ act: "swap", playerIndex }));
+    add(name === undefined ? "move" : "swap", () => perform({ act: "swap", playerIndex }));
     if (claimed) {
       add("take", () => askToTakeOver({ act: "claim", playerIndex, name: mine.name }, text("seats.sits", { name: name ?? "", port: port.port })));
     }
@@ -367,7 +367,7 @@ function personButton({ name, sponsor, pronouns, expected = false }, isOwn) {
 /** @param {string} name */
 function useName(name) {
   if (asked !== null && name !== "") {
-    doIt({ ...asked, name });
+    perform({ ...asked, name });
   }
 }
 
@@ -401,7 +401,7 @@ function closeSheet() {
   }
 }
 
-find(".take-over").addEventListener("click", () => asked !== null && doIt({ ...asked, takeOver: true }));
+find(".take-over").addEventListener("click", () => asked !== null && perform({ ...asked, takeOver: true }));
 find(".use").addEventListener("click", () => useName(nameField.value.trim()));
 nameField.addEventListener("keydown", (event) => {
   if (event.key === "Enter") {
