@@ -48,6 +48,7 @@ from slpstream.web.games import Games
 from slpstream.web.on_air import StationOnAir
 from slpstream.web.own_pictures import own_pictures
 from slpstream.web.problem_pages import PROBLEM_JSON
+from slpstream.web.scene_pages import LIVE, scene_page
 from slpstream.web.schemas import QueryWords
 from slpstream.web.setup import Setup
 from slpstream.web.site import CUSTOM_PATH, STATIC_PATH, Page, PageList, Site
@@ -124,7 +125,7 @@ def make_app(
         name = request.path_params["station"]
         if not exists(name):
             raise no_such_station(name)
-        return await assets.respond("overlay.html", request)
+        return await scene_page(assets, LIVE, request)
 
     async def scene(request: Request) -> Response:
         name, shown = request.path_params["station"], request.path_params["scene"]
@@ -132,10 +133,10 @@ def make_app(
             raise HTTPException(404, f"no such scene: {shown[:80]}")
         if not exists(name):
             raise no_such_station(name)
-        return await assets.respond(f"scenes/{shown}.html", request)
+        return await scene_page(assets, shown, request)
 
     async def ticker(request: Request) -> Response:
-        return await assets.respond("scenes/ticker.html", request)
+        return await scene_page(assets, "ticker", request)
 
     def route(page: Page) -> Route:
         files = Assets(page.folder)

@@ -115,7 +115,7 @@ class Games(Protocol):
         """A game's stats, final or the newest; `None` if the game is unknown or has none."""
 
     async def replay(self, game_id: str) -> ReplayFile | None:
-        """The file that has most of a game; `None` if the game is unknown or its files are gone."""
+        """The file with most of a game; `None` if the game is unknown or its files are gone."""
 
 
 def endpoints(games: Games) -> list[Endpoint]:

@@ -1,4 +1,4 @@
-"""`/v1/highlights`: the conversions and stocks of games that are worth showing again."""
+"""`/v1/highlights`: the conversions and stocks of games that deserve a replay."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from slpstream.web.launcher import launcher_link
 
 FIRST_FRAME = -123
 _LEAD_FRAMES = 120
-"""A link opens a replay this long before the highlight, so that viewers see how it comes about."""
+"""A link opens a replay this long before the highlight, so that viewers see how it begins."""
 
 
 Item = TypeVar("Item", schemas.HighlightItem, schemas.SituationItem)

@@ -55,7 +55,7 @@ class SeatPort(Schema, kw_only=True):
 
 
 class SeatPerson(Schema, kw_only=True):
-    """A person who can be tapped."""
+    """A person who can be chosen for a seat."""
 
     name: str
     sponsor: str | None = None

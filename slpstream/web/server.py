@@ -2,7 +2,7 @@
 application.
 
 The server owns its connections: each is a task in its nursery. Shutdown closes the listening sockets, closes every
-websocket with code 1001, waits for the sessions up to a deadline, and cancels what is left.
+websocket with code 1001, waits for the sessions up to a deadline, and cancels the remaining ones.
 """
 
 from __future__ import annotations
@@ -198,7 +198,7 @@ class WebServer:
                 if error.errno in _OUT_OF_DESCRIPTORS:
                     self._log.error("cannot accept connections", what=error.strerror)
                     await trio.sleep(_OUT_OF_DESCRIPTORS_SECONDS)
-                continue  # any other error means that the connection has ended already
+                continue  # any other error means that the connection has already ended
             peer = str(address[0])
             if not self._has_room(peer):
                 self._observer.on_dropped("limit")
@@ -211,7 +211,7 @@ class WebServer:
 
     def _has_room(self, peer: str) -> bool:
         """Whether another connection can be accepted. When all are in use, the one that has waited longest for a
-        request is dropped. One address gets at most half of all, except loopback, which may be a proxy."""
+        request is dropped. One address gets at most half of all, except loopback, which can be a proxy."""
         if 2 * self._connections[peer] >= self._limits.max_connections and not is_loopback(peer):
             return False
         if self._connections.total() < self._limits.max_connections:
@@ -279,7 +279,7 @@ class WebServer:
 
     async def _read_head(self, connection: Connection, http: h11.Connection) -> h11.Request | None:
         """The next request; `None` at the end of the connection. Raises `trio.TooSlowError`."""
-        await trio.lowlevel.checkpoint()  # a client that sends many requests at once must not starve the others
+        await trio.lowlevel.checkpoint()  # a client that sends many requests in a burst must not starve the others
         with trio.move_on_after(HEAD_SECONDS) as scope:
             self._waiting[connection] = scope
             try:
@@ -322,7 +322,7 @@ class WebServer:
                     await cycle.run(app)
             if contained.error_id is not None:
                 if http.our_state is not h11.SEND_RESPONSE:
-                    return False  # the response has begun: that it breaks off is all that the client can notice
+                    return False  # the response has begun, so the client can only notice that it breaks off
                 await cycle.run(_finished(internal_error(contained.error_id)))
         except (FileChangedError, OSError) as error:  # from a file; `Connection` handles errors of its socket
             self._log.warning("response broken off", path=_path(request), what=str(error))
@@ -338,8 +338,8 @@ class WebServer:
     def _watched(
         self, connection: Connection, http: h11.Connection, request: h11.Request
     ) -> AbstractAsyncContextManager[None]:
-        """Cancels its block if the client leaves before it has a response. Requests that may change something are
-        finished all the same."""
+        """Cancels its block if the client leaves before it has a response. Requests that can change something are
+        finished anyway."""
         is_safe = request.method in _SAFE_METHODS and not {name for name, _ in request.headers} & _BODY_HEADERS
         return self._departures.watched(connection, http) if is_safe else nullcontext()
 
@@ -351,7 +351,7 @@ class WebServer:
         detail: str | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        """Responds with a problem in place of the application, and ends the connection."""
+        """Responds with a problem instead of the application, and ends the connection."""
         if http.our_state not in (h11.IDLE, h11.SEND_RESPONSE):
             return
         self._observer.on_request(status)
@@ -455,7 +455,7 @@ class WebServer:
 
 
 def _finished(app: Any) -> Callable[..., Awaitable[None]]:
-    """An application whose responses have the security headers, and pages for problems that people see."""
+    """The application with security headers in its responses, and with pages for problems that people see."""
     return with_headers(with_problem_pages(app))
 
 
@@ -469,7 +469,7 @@ def _origin(headers: Mapping[str, str]) -> bytes | None:
 
 
 def _path(request: h11.Request) -> str:
-    """The path of a request, without its query, which can have a token."""
+    """The path of a request, without its query, which can contain a token."""
     return bytes(request.target).partition(b"?")[0].decode("ascii", "replace")
 
 

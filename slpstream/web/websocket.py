@@ -50,7 +50,7 @@ _REASON_BYTES = 120
 
 
 class _NotUtf8(Exception):
-    """A text message that is not UTF-8, for which websockets have a close code of their own."""
+    """A text message that is not UTF-8, for which websockets have a special close code."""
 
 
 class WebsocketSession:
@@ -114,14 +114,14 @@ class WebsocketSession:
         return HTTPStatus(response.status_code)
 
     def release(self) -> None:
-        """Breaks reference cycles after the session or a failed handshake, so that memory is freed at once."""
+        """Breaks reference cycles after the session or a failed handshake, so that memory is freed immediately."""
         self._outbox.discard()
         self._protocol.parser.close()  # its frame refers to the protocol, which refers to it
         self._protocol.parser_exc = None  # so does its traceback
 
     async def run(self, first: Subscription | None, refusal: SubscriberError | None, rest: bytes = b"") -> None:
-        """Runs the session after its handshake. `refusal` closes it at once. `rest` is what the client sent after the
-        handshake."""
+        """Runs the session after its handshake. `refusal` closes it immediately. `rest` holds the bytes that the client
+        sent after the handshake."""
         name = self._protocol.subprotocol
         self._encoding = ENCODINGS[name] if name else JSON
         try:

@@ -212,8 +212,8 @@ def test_game_that_ended_before_page_load_is_complete(watched: WatchedPage, page
         )
         game = page.locator(".games .game")
         expect(game).to_contain_text(f"{NAMES[ending.winners[0]]} wins")
-        game.get_by_role("link", name="Vixen against Altea").click()
-        expect(page.locator("#detail-title")).to_have_text("Vixen against Altea")
+        game.get_by_role("link", name="Vixen vs Altea").click()
+        expect(page.locator("#detail-title")).to_have_text("Vixen vs Altea")
         expect(table_row(page, "Kills")).to_have_text(
             [str(int(index in ending.winners)) for index in range(len(NAMES))]
         )
@@ -278,9 +278,9 @@ def test_operators_names_and_order_are_shown_everywhere(page: Page, tmp_path: Pa
         page.goto(f"{daemon.url}/")
         shown = ["Bobby", "Annabel"]
         expect(page.locator("[data-station=setup-1]").first.locator(".players .name")).to_have_text(shown)
-        expect(page.locator(".games .game .open")).to_have_text("Annabel against Bobby")
+        expect(page.locator(".games .game .open")).to_have_text("Annabel vs Bobby")
         page.goto(f"{daemon.url}/#game/{game['gameId']}")
-        expect(page.locator("#detail-title")).to_have_text("Annabel against Bobby")
+        expect(page.locator("#detail-title")).to_have_text("Annabel vs Bobby")
         page.goto(f"{daemon.url}/#station/setup-1")
         expect(page.locator(".panel .players .name")).to_have_text(shown)
         expect(page.locator(".panel .highlights .what").first).to_contain_text(re.compile("Annabel|Bobby"))

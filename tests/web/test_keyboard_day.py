@@ -217,7 +217,7 @@ def begin_a_new_set(page: Page, keyboard: Keyboard) -> None:
     panel = page.locator(".detail .set")
     new_set = panel.get_by_role("button", name="New set", exact=True)
     keyboard.go_to(new_set)
-    expect(page.get_by_role("dialog")).to_contain_text("Begin a new set?")
+    expect(page.get_by_role("dialog")).to_contain_text("Start a new set?")
     keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_have_count(0)
     expect(new_set).to_be_focused()

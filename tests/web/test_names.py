@@ -26,7 +26,7 @@ def test_overlay_page_lists_the_files_of_slippi() -> None:
 
 LOAD_FROM_DISK = """
     const { readFile } = await import("node:fs/promises");
-    globalThis.fetch = async (url) => ({ ok: true, json: async () => JSON.parse(await readFile(url, "utf8")) });
+    globalThis.fetch = async (url) => ({ status: 200, json: async () => JSON.parse(await readFile(url, "utf8")) });
 """
 
 

@@ -15,7 +15,6 @@ from playwright.sync_api import Browser, Page, WebSocketRoute, expect
 from tests.browsers.pages import WatchedPage, open_page
 from tests.daemons.process import DaemonProcess
 from tests.marks import release
-from tests.project import ROOT
 from tests.web.javascript import needs_node, run
 from tests.web.on_air import (
     ASPECTS,
@@ -206,13 +205,6 @@ def test_moments_of_a_game(watched: WatchedPage, page: Page, empty_daemon: Daemo
     assert page.evaluate("() => document.getAnimations().length") > 0
     expect(calls).to_have_text(["Set point", ""])
     watched.check(empty_daemon.url)
-
-
-def test_overlay_has_the_parts_of_the_live_scene() -> None:
-    """`/overlay/STATION` is the original address of the live scene."""
-    static = ROOT / "slpstream" / "web" / "static"
-    overlay, live = ((static / name).read_text().split("<body>")[1] for name in ("overlay.html", "scenes/live.html"))
-    assert overlay == live
 
 
 @pytest.mark.parametrize("how", ["motion=0", "reduced"])

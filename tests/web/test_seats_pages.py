@@ -175,7 +175,7 @@ def test_claim_requires_the_code(browser: Browser, daemon: DaemonProcess) -> Non
         expect(page.get_by_role("button")).to_have_count(0)
         page.goto("about:blank")
         page.goto(f"{main.partition('#')[0]}#{side.partition('#')[2]}")
-        old = page.get_by_text("This code is not valid any more.")
+        old = page.get_by_text("This code is no longer valid.")
         expect(old).to_be_visible()
         page.goto("about:blank")
         page.goto(main)

@@ -11,7 +11,7 @@ import msgspec
 
 from slpstream.model.foreign_data import read_json
 from slpstream.model.prepared import prepared
-from slpstream.store import rename_damaged
+from slpstream.store.opening import rename_damaged
 from slpstream.system.files import read_regular
 from slpstream.system.logs import get_logger
 from slpstream.system.private_files import create_private_file, private_file, private_folder
