@@ -1,4 +1,4 @@
-"""The command line. Each command has a module of its own, imported only when the command is called.
+"""The command line. Each command is a module, which is imported only when the command is called.
 
 Exit codes: 0 success; 1 a negative answer, such as an unreadable replay or a difference; 2 wrong usage; 74 input/output
 error; 78 configuration error. Bad input never causes a traceback: errors are one line on stderr, and usage errors come
@@ -120,7 +120,7 @@ def _commands_of_parts() -> Mapping[str, Command]:
 
 @contextmanager
 def _without_garbage_collection() -> Iterator[None]:
-    """Pause the garbage collector, which would visit all of what is being imported again and again."""
+    """Pause the garbage collector, which would visit all modules that are being imported again and again."""
     if not gc.isenabled():
         yield
         return

@@ -15,7 +15,7 @@ from slpstream.system.text import printable
 @click.command("check-config")
 @click.argument("file", type=click.Path(path_type=Path))
 def command(file: Path) -> None:
-    """Validate a configuration file. Errors name the file, the key and what was expected; the exit code is 78."""
+    """Validate a configuration file. Errors name the file, the key and the expected value; the exit code is 78."""
     from slpstream.daemon.daemon import check_startable
 
     config = registry.load(file)
@@ -30,6 +30,6 @@ def command(file: Path) -> None:
 
 
 def _without_stations(config: Config) -> str:
-    """What happens without `[[stations]]`. The file does not show which command will read it."""
+    """The note about a configuration without `[[stations]]`."""
     wanted = [part.without_stations for part in registry.parts() if part.without_stations and part.wanted(config)]
     return "; ".join(wanted) or "none: the usual Slippi folders are watched"

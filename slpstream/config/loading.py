@@ -1,6 +1,6 @@
 """Loading of a TOML file into a `Config`, with the checks that types alone do not cover.
 
-Errors name the file, the key and what was expected.
+Errors name the file, the key and the expected value.
 """
 
 from __future__ import annotations

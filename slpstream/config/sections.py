@@ -28,7 +28,7 @@ ZIP_PLACEHOLDERS = (
 )  # fmt: skip
 """The placeholders in the templates of `[handover]`, in the order in which they are replaced."""
 EACH_SUBFOLDER = "*"
-"""The station id that makes every subfolder of `folder` a station of its own."""
+"""The station id that makes each subfolder of `folder` a station."""
 
 Port = Annotated[int, Meta(ge=0, le=65535)]
 Positive = Annotated[float, Meta(gt=0)]

@@ -104,7 +104,7 @@ class RunningParts:
         return next((reason for reason in reasons if reason is not None), None)
 
     def not_ready(self) -> list[str]:
-        """The reasons why parts do not do what they are configured for."""
+        """The reasons why parts do not do their work."""
         found: list[str] = []
         for label, part in self._running.values():
             with self._errors.contain(label):

@@ -41,7 +41,7 @@ class Command(NamedTuple):
 
 
 class Page(NamedTuple):
-    """A page that people open. It contains nothing private: it asks for the token itself, to load what it shows."""
+    """A page that people open. It contains nothing private: it asks for the token itself, to load its data."""
 
     path: str
     """The path, with `{name}` for each variable part."""
@@ -126,7 +126,7 @@ class RunningPart:
         return None
 
     def not_ready(self) -> list[str]:
-        """The reasons why the part does not do what it is configured for. `/readyz` lists them."""
+        """The reasons why the part does not do its work. `/readyz` lists them."""
         return []
 
 

@@ -142,7 +142,7 @@ async def _receive_body(
 ) -> None:
     """Read the body into `received`, up to a limit.
 
-    It is read even if nobody needs it: closing a socket with unread data would reset the connection.
+    Even an unneeded body is read: closing a socket with unread data would reset the connection.
     """
     while len(received) <= max_body_bytes:
         event = connection.next_event()

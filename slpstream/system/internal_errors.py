@@ -52,7 +52,7 @@ CORE_LABELS = (
     "subscriber",
     "upkeep",
 )
-"""What ends on its own in the core, as `slpstream_internal_errors_total` names it. Parts add their names."""
+"""The names in `slpstream_internal_errors_total` for pieces of the core that fail alone. Parts add theirs."""
 
 _FIRST_PAUSE_SECONDS = 1.0
 _STABLE_SECONDS = 10.0
@@ -69,7 +69,7 @@ class InternalErrors:
         self.strict = strict
         self._count = count
         self._restarting: dict[object, tuple[str, float]] = {}
-        """What to report about parts that are started again, and until when."""
+        """The reports about parts that are started again, and when each report ends."""
         self._log = get_logger()
 
     def contain(self, part: str, *, expected: tuple[type[Exception], ...] = (), **about: str) -> Containment:

@@ -230,7 +230,7 @@ class StationMetrics:
         self._metrics.counter("slpstream_diagnostics_total", self._station, code).inc()
 
     def source_error(self, code: str) -> None:
-        """Counts a replay file that did what a log must not do, or that could not be read."""
+        """Counts a replay file that was not append-only, or that could not be read."""
         self._metrics.counter("slpstream_source_errors_total", self._station, code).inc()
 
 

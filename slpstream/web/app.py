@@ -94,7 +94,7 @@ STATION_SCENES = ("live", "versus", "game-result", "set-result", "up-next", "rep
 
 
 class _App(Starlette):
-    """An application that raises what it does not expect, where Starlette's own would first respond in plain text."""
+    """An application that raises unexpected exceptions, where Starlette's would first respond in plain text."""
 
     def build_middleware_stack(self) -> ASGIApp:
         """The router, with responses to `HTTPException`."""

@@ -15,7 +15,7 @@ STATIC_PATH, CUSTOM_PATH = "/static", "/custom"
 class Page(NamedTuple):
     """A page that people open, and the folder that its file is in.
 
-    It contains nothing private: it asks for the token itself, to load what it shows. The addresses of scenes have the
+    It contains nothing private: it asks for the token itself, to load its data. The addresses of scenes have the
     token, because no one can type it there.
     """
 
@@ -41,7 +41,7 @@ class PageList(msgspec.Struct, frozen=True):
 
 
 class Site:
-    """What a web server serves besides its API."""
+    """The pages, scripts, styles and other files of a web server."""
 
     def __init__(
         self,
@@ -63,11 +63,11 @@ class Site:
         self._patterns = [compile_path(page.path)[0] for page in pages]
 
     def is_page(self, path: str) -> bool:
-        """Whether everybody may load what is at a path, because it is a page that asks for the token itself."""
+        """Whether a path leads to a page, which is served without a token."""
         return any(pattern.match(path) for pattern in self._patterns)
 
     def takes_claims(self, path: str) -> bool:
-        """Whether requests for a path bring a token of their own, which its endpoint checks."""
+        """Whether requests for a path bring another kind of token, which the endpoint checks."""
         return path.startswith(self._claim_paths)
 
     def listed(self) -> PageList:
@@ -76,6 +76,6 @@ class Site:
 
 
 def is_asset(path: str) -> bool:
-    """Whether everybody may load what is at a path, pages of other sites too, because it is a part of pages, which
-    cannot pass on their token."""
+    """Whether a path leads to a part of a page. These files are served without a token, to pages of other sites too,
+    because a page cannot pass on its token."""
     return path.startswith((f"{STATIC_PATH}/", f"{CUSTOM_PATH}/"))

@@ -242,8 +242,8 @@ class Deliverer:
     def _backoff_seconds(self, failures: int) -> float:
         """Seconds to wait after a number of failures in a row.
 
-        The maximum doubles each time, up to a minute. Half of the wait is random, so that a receiver that comes back is
-        not met by all its senders at once.
+        The maximum doubles each time, up to a minute. Half of the wait is random, so that the senders do not all
+        meet a receiver at the moment when it comes back.
         """
         return backoff_seconds(failures, FIRST_PAUSE_SECONDS) * self._rng.uniform(0.5, 1.0)
 

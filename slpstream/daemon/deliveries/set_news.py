@@ -27,7 +27,7 @@ class SetNews(Generic[News]):
         self._log = get_logger()
 
     def put(self, station: str, set_id: str, news: News) -> None:
-        """Store news of a set, in place of older ones that are not stored yet. Returns at once."""
+        """Store news of a set, in place of older ones that are not stored yet. Does not wait."""
         self._news[station, set_id] = news
         self._tries.pop((station, set_id), None)
         self._changed.set()
