@@ -1,1 +1,1 @@
-"""The optional capabilities of slpstream. Each folder in here is one part: `interface` says what a part is."""
+"""The optional capabilities of slpstream. Each folder is one part; `interface` defines what a part consists of."""

@@ -61,23 +61,23 @@ class Part(NamedTuple):
     wanted: Callable[[Config], bool] = lambda config: True
     """Whether a configuration asks for the part. Without that it is not started."""
     start: str = ""
-    """What makes the running part, as `module:function`. The function takes the `Host` and returns a `RunningPart`. It
-    raises `ConfigError` for a configuration that cannot work on this machine, but opens and writes nothing yet, because
+    """The function that makes the running part, as `module:function`. It takes the `Host`, returns a `RunningPart`, and
+    raises `ConfigError` for a configuration that cannot work on this machine. It opens and writes nothing yet, because
     `check-config` calls it too. Empty: nothing runs."""
     metrics: Sequence[Row] = ()
     labels: Sequence[str] = ()
     """How `slpstream_internal_errors_total` and `/readyz` name the part; by default by its name."""
     endpoints: str = ""
-    """What makes its HTTP endpoints, as `module:function`. The function takes the running part, or `None` if the part
+    """The function that makes its HTTP endpoints, as `module:function`. It takes the running part, or `None` if the part
     is not wanted or only described, and returns a list of `web.endpoint.Endpoint`."""
     pages: Sequence[Page] = ()
     commands: Sequence[Command] = ()
     without_stations: str = ""
-    """What `check-config` says about a configuration that asks for the part and has no stations."""
+    """The note of `check-config` on a configuration that asks for the part and has no stations."""
 
     @property
     def label(self) -> str:
-        """The first of `labels`, under which the core contains what it calls."""
+        """The first of `labels`, under which the core contains its calls."""
         return self.labels[0] if self.labels else self.name
 
 
@@ -131,7 +131,7 @@ class RunningPart:
 
 
 class Host:
-    """What a daemon offers its parts. `index`, `games` and `state_folder` exist from `RunningPart.open` on."""
+    """The services of a daemon for its parts. `index`, `games` and `state_folder` exist from `RunningPart.open` on."""
 
     index: GameIndex
     """The index of games."""
@@ -163,7 +163,7 @@ class Host:
         self.stations = stations
         self.consoles = consoles
         self.deliveries = deliveries
-        """The queue of what is posted to other servers."""
+        """The queue of deliveries to other servers."""
         self.access = access
         """Returns the access rules of the web server, as they are now."""
         self.metrics = metrics

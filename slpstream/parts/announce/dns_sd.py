@@ -1,6 +1,6 @@
 """Announces the daemon by DNS-SD as `_slpstream._tcp`, so that programs find it without its address.
 
-zeroconf answers queries in a thread of its own, which its constructor starts and `close` ends. All calls into it block
+zeroconf answers queries in a separate thread, which its constructor starts and `close` ends. All calls into it block
 and run in a worker thread. When the part is cancelled, the announcement is withdrawn before the thread ends.
 """
 

@@ -1,7 +1,7 @@
 """Calls for clients of a relayed station by broadcast, as a console does, so that launchers list it.
 
 Launchers connect to the address that sent the broadcast, on the port of consoles. So one address can announce one
-station: the one with that port as its `relay_port`. Like a console, it calls only while nobody is connected.
+station: the one with that port as its `relay_port`. Like a console, it calls only while no client is connected.
 """
 
 from __future__ import annotations

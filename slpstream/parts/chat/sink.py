@@ -1,7 +1,7 @@
 """Posts the results of a station's games and sets to a chat, each once.
 
 Results come from the `set` messages, so they have the operator's names and only games that count. A set is followed
-from its first game that this daemon sees being played: results of old replays are not news. What has been posted is
+from its first game that this daemon sees being played: results of old replays are not news. Posted results are
 remembered in the database of deliveries, so nothing is posted twice after a restart, and a game that ended meanwhile is
 posted then. A set whose result an operator corrects after its end is posted again.
 """
@@ -67,7 +67,7 @@ class ChatSink:
         stations: frozenset[str] | None,
         wall_clock: Callable[[], float] = time.time,
     ) -> None:
-        """`deliverer` posts what is put into `store` under `id`; `name` is for logs and metrics. `stations`: `None` for
+        """`deliverer` posts the messages that are put into `store` under `id`; `name` is for logs and metrics. `stations`: `None` for
         all."""
         self._deliverer = deliverer
         self._store = store
@@ -86,7 +86,7 @@ class ChatSink:
         return self._deliverer.gone.is_set()
 
     def set_changed(self, station: str, payload: Mapping[str, Any]) -> None:
-        """Take the payload of a `set` message of a station. Returns at once."""
+        """Take the payload of a `set` message of a station. Does not wait."""
         set_id = payload.get("setId")
         wanted = self._stations is None or station in self._stations
         if wanted and set_id is not None and not self.gone:
@@ -145,7 +145,7 @@ class ChatSink:
         return message(self._templates, template, station, result)
 
     def _last(self, station: str, key: str) -> str | None:
-        """The digest that was remembered last; `None` if there was none."""
+        """The digest that was remembered last; `None` for the first one."""
         last = self._store.last_of_set(self._id, station, key)
         return None if last is None else last[0]
 

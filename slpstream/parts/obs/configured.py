@@ -1,4 +1,4 @@
-"""OBS as the configuration describes it: its rules, its password, and the metrics of what it was asked for."""
+"""OBS as the configuration describes it: its rules, its password, and the metrics of its requests."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class ConfiguredObs(RunningPart):
         self._control.resume()
 
     def not_ready(self) -> list[str]:
-        """The reasons why OBS does not do what the rules say."""
+        """The reasons why OBS does not follow the rules."""
         return self._control.not_ready()
 
 

@@ -116,7 +116,7 @@ class ObsControl:
         return self._desk.is_connected
 
     def not_ready(self) -> list[str]:
-        """Why OBS does not do what it should, for people."""
+        """The reasons why OBS does not follow the rules, for people."""
         if self._link.problem is not None:
             return [f"OBS: {self._link.problem}"]
         return [f"OBS: {subject}: {what}" for subject, what in self._desk.problems.items()]
@@ -126,7 +126,7 @@ class ObsControl:
         self._link.resume()
 
     def situation_found(self, station: str, game_id: str, name: str) -> None:
-        """Apply the rules about a situation that was found in a game. Returns at once.
+        """Apply the rules about a situation that was found in a game. Does not wait.
 
         Nothing happens unless the game is being played, or was until now.
         """
@@ -216,7 +216,7 @@ class ObsControl:
                 del self._readers[watched]
 
     async def _follow_states(self, watched: _Watched) -> None:
-        """Notice what the station is doing now, and every change of it."""
+        """Apply the rules to the state of the station, now and after each change."""
         channel = watched.channel
         seen = self._handled.setdefault(watched.name, _Handled())
         while len(self._handled) > _MAX_HANDLED:
@@ -238,7 +238,7 @@ class ObsControl:
                     idle_since, was_playing = trio.current_time(), _is_playing(channel)
 
     def _look(self, watched: _Watched, seen: _Handled, ended_live: str, *, live: bool) -> str:
-        """Compare the station with what the rules have seen of it.
+        """Compare the station with the state that the rules were last applied to.
 
         `ended_live` is the last game whose end was seen when it happened. Returns that game as of now.
         """
@@ -250,7 +250,7 @@ class ObsControl:
         runs = game is not None and game.game_id == seen.game and game.in_progress
         if runs and seen.idle_seconds >= 0 and _is_playing(watched.channel):
             seen.idle_seconds = -1.0
-            self._fire(watched, "game_start", live=False)  # it goes on after a long pause: what was true is true again
+            self._fire(watched, "game_start", live=False)  # it continues after a long pause, so its start applies again
         if seen.game and not (seen.ended or runs):
             seen.ended = True
             ended_live = seen.game if live else ended_live

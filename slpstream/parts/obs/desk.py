@@ -1,10 +1,10 @@
 """The difference between what OBS has to show and what it shows, as requests to send. Sans-IO.
 
 A *wish* is lasting: it stays until OBS has carried it out, across lost connections, and it is carried out again when
-OBS was started again. Momentary requests (replay buffer, recording, chapter) are sent at once or not at all.
+OBS was started again. Momentary requests (replay buffer, recording, chapter) are sent immediately or not at all.
 
-No message of OBS says who has changed the scene. So the desk keeps what it has asked for and when: any other change
-comes from the producer. It takes the place of the wish, and rules that want another scene soon after wait.
+The messages of OBS do not tell who changed the scene. So the desk remembers its own requests and their times: any other
+change comes from the producer. It takes the place of the wish, and rules that want another scene soon after wait.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ class Desk:
         self._sent: dict[str, ObsRequest] = {}
         self._retry_at: dict[WishKey, float] = {}
         self._items: dict[WishKey, int] = {}
-        """The ids of scene items, which OBS gives out anew for each collection of scenes."""
+        """The ids of scene items, which OBS reassigns for each collection of scenes."""
         self._asked: list[tuple[str, float]] = []
         """Scenes that were asked for, with the time of the request."""
         self._program = ""

@@ -1,4 +1,4 @@
-"""The connection to OBS: keeps one open, sends what the desk has to send, and hands it what arrives."""
+"""The connection to OBS: keeps one open, sends the requests of the desk, and passes it the messages of OBS."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a scoreboard shows: two sides, left and right, and the values about their set. Pure."""
+"""The contents of a scoreboard: two sides, left and right, and the values about their set. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from slpstream.formats.slippi.stream_tool_names import character_name
 from slpstream.model.prepared import prepared
 
 CASTERS = 2
-"""Casters that have a value of their own."""
+"""Casters with a separate value."""
 
 
 class BoardPlayer(msgspec.Struct, frozen=True, rename="camel"):

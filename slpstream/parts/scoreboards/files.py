@@ -1,6 +1,6 @@
 """Files that scoreboards read, and that their own programs may write too. All methods block.
 
-A value that is not known leaves the file as it is, because somebody may have typed it into the other program. Only what
+A value that is not known leaves the file as it is, because a person may have typed it into the other program. Only what
 was written from here before is emptied.
 """
 

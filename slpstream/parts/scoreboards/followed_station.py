@@ -25,12 +25,12 @@ class FollowedStation:
         """The board of the station; `None` without a station, and while it has no set of two sides."""
 
     def turn_to(self, station: str | None) -> None:
-        """Follow another station from now on; `None`: no station. Returns at once."""
+        """Follow another station from now on; `None`: no station. Does not wait."""
         self._station = station
         self._update()
 
     def set_changed(self, station: str, payload: Mapping[str, Any]) -> None:
-        """Take the payload of a `set` message of any station. Returns at once."""
+        """Take the payload of a `set` message of any station. Does not wait."""
         self._sets[station] = payload
         if station == self._station:
             self._update()

@@ -17,7 +17,7 @@ Outcome = Literal["updated", "failed"]
 Update = Callable[[Board | None], Awaitable[bool]]
 """Makes a scoreboard show a board, or leaves it as it is for `None`. Returns whether there was anything to change.
 
-Called again with the same board, it repairs what is missing. Raises `SinkError`."""
+Called again with the same board, it writes any missing values. Raises `SinkError`."""
 
 RETRY_SECONDS = 2.0
 _COLLECT_SECONDS = 0.1

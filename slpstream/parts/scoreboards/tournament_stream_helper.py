@@ -1,12 +1,12 @@
 """TournamentStreamHelper (TSH) over HTTP: names, characters and costumes, score, best of and round.
 
 Looked at: joaorb64/TournamentStreamHelper, versions 5.2 to 5.99. The sides of TSH are those on screen, except for
-`/score` in older versions, which takes the order of the set's entrants: after *Swap Teams* that is the reverse. No
-version says which one it is, so a score that comes out reversed is posted again the other way round, and remembered.
+`/score` in older versions, which takes the order of the set's entrants: after *Swap Teams* that is the reverse. The
+versions cannot be told apart, so a score that comes out reversed is posted again the other way round, and remembered.
 
 Names in TSH usually come from a bracket, and with them seeds, countries and pictures. So a name is written only where
 TSH has none, or where it still has the one that was written from here; the same holds for best of and round. The score
-and the characters go to the side where TSH shows the player, also after somebody has swapped the teams there.
+and the characters go to the side where TSH shows the player, also after the teams were swapped there.
 """
 
 from __future__ import annotations

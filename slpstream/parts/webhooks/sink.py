@@ -90,7 +90,7 @@ class WebhookSink:
         return self._stations is None or station in self._stations
 
     def set_changed(self, station: str, payload: Mapping[str, Any]) -> None:
-        """Take the payload of a `set` message of a station. Returns at once.
+        """Take the payload of a `set` message of a station. Does not wait.
 
         If a set changes often, only its newest state is delivered. A state that equals the last one delivered, after a
         restart for instance, is not delivered again.

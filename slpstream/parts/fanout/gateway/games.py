@@ -35,7 +35,7 @@ _MAX_GAMES = 500
 Stations = Callable[[], Mapping[str, GatewayStation]]
 
 _AtStation = tuple[GatewayStation, Game]
-"""A game as a station has it."""
+"""A game of a station."""
 
 
 class BrokerGames:

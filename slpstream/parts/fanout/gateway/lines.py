@@ -1,4 +1,4 @@
-"""Decodes and checks what was read from the broker: other programs can write there too, and a gateway passes on what
+"""Decodes and checks the lines read from the broker: other programs can write there too, and a gateway passes on what
 it finds.
 
 A message is checked once, when it arrives; later code relies on the members that it reads having the right types.
