@@ -68,8 +68,8 @@ class Part(NamedTuple):
     labels: Sequence[str] = ()
     """How `slpstream_internal_errors_total` and `/readyz` name the part; by default by its name."""
     endpoints: str = ""
-    """The function that makes its HTTP endpoints, as `module:function`. It takes the running part, or `None` if the part
-    is not wanted or only described, and returns a list of `web.endpoint.Endpoint`."""
+    """The function that makes its HTTP endpoints, as `module:function`. It takes the running part, or `None` if the
+    part is not wanted or only described, and returns a list of `web.endpoint.Endpoint`."""
     pages: Sequence[Page] = ()
     commands: Sequence[Command] = ()
     without_stations: str = ""

@@ -1,6 +1,7 @@
 """The messages about the games and sets of a station, in the format of Discord's webhooks. Pure.
 
-Limits are Discord's: 2,000 characters of text. Names of players cannot mention other people, and are not taken for markup.
+Limits are Discord's: 2,000 characters of text. Names of players cannot mention other people, and are not taken for
+markup.
 """
 
 from __future__ import annotations

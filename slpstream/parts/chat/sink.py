@@ -67,8 +67,8 @@ class ChatSink:
         stations: frozenset[str] | None,
         wall_clock: Callable[[], float] = time.time,
     ) -> None:
-        """`deliverer` posts the messages that are put into `store` under `id`; `name` is for logs and metrics. `stations`: `None` for
-        all."""
+        """`deliverer` posts the messages that are put into `store` under `id`; `name` is for logs and metrics.
+        `stations`: `None` for all."""
         self._deliverer = deliverer
         self._store = store
         self._id = id

@@ -2,10 +2,11 @@
 
 `streams` describes the layout in the broker. This is why no message is lost or duplicated:
 
-- Only the broker knows which messages were sent; this process stores no progress. A session first takes a turn for each log, which
-  stops all messages of earlier sessions that are still in transit, and then asks for the last message of each game. A
-  `LogConsumer` continues from there, out of the rings or the replay files. A session can therefore end at any moment:
-  with its connection, with the process, or with a broker that restarts without its last second or without any data.
+- Only the broker knows which messages were sent; this process stores no progress. A session first takes a turn for each
+  log, which stops all messages of earlier sessions that are still in transit, and then asks for the last message of
+  each game. A `LogConsumer` continues from there, out of the rings or the replay files. A session can therefore end at
+  any moment: with its connection, with the process, or with a broker that restarts without its last second or without
+  any data.
 - The messages of a log are sent in order over one connection, and each call to the broker is executed whole or not at
   all. So the broker's messages of a game have no gaps, and the last one shows the broker's progress.
 - A broker that has lost whole games is sent them again, as far as this process has sent them.

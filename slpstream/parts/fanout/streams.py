@@ -12,11 +12,11 @@ a station may grow at the same time), and with every new connection of the inges
 turn and the position. Within a turn, the broker refuses a message that is sent again.
 
 **Taking a turn** (`TAKE_TURN`) claims an ordinal: the broker's clock in milliseconds, or one more than the newest
-ordinal of the stream if that is larger. The script adds an entry and deletes it, in one step. From then on the
-broker refuses all messages of older turns that are still in transit: from a connection that was cut, a process that was
+ordinal of the stream if that is larger. The script adds an entry and deletes it, in one step. From then on the broker
+refuses all messages of older turns that are still in transit: from a connection that was cut, a process that was
 killed, or a second ingest of the same name. Only then does the ingest ask for the last message of each game; the answer
-can no longer become wrong. The clock ensures that no ordinal is used twice after a broker has lost its last second in a crash:
-a gateway that has read the lost messages is at an older id than all that follow.
+can no longer become wrong. The clock ensures that no ordinal is used twice after a broker has lost its last second in a
+crash: a gateway that has read the lost messages is at an older id than all that follow.
 
 **Records of turns** are in `<stream>:turns`, a hash. Before the first message of a turn, the ingest records its game
 and the position after which it continues. With the records a gateway knows which ids belong to which game, and an
