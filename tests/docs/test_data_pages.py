@@ -20,11 +20,11 @@ from click.testing import CliRunner
 
 from slpstream.api import open_replay, read_game
 from slpstream.cli import check_config
-from slpstream.config import load
 from slpstream.game.record import record_of
 from slpstream.model.game_facts import GameFacts, facts_of
 from slpstream.model.messages import STATUS_PAYLOADS
 from slpstream.model.summary import GameSummary, PlayerSummary, Thing
+from slpstream.parts import registry
 from slpstream.search.games.predicate import matches
 from slpstream.search.query.parse import Context
 from slpstream.search.query.parse import parse as parse_games
@@ -109,7 +109,7 @@ def test_configuration_is_accepted(tmp_path: Path) -> None:
     (text,) = [block.text for block in blocks("toml") if block.page == "docs/data/situations.md"]
     file = tmp_path / "slpstream.toml"
     file.write_text(f'[obs]\nurl = "ws://127.0.0.1:4455"\n{text}', encoding="utf-8")
-    config = load(file)
+    config = registry.load(file)
     (situation,) = config.situations
     assert (situation.mark, situation.highlight, situation.score) == (True, True, 90.0)
     checked = CliRunner().invoke(check_config.command, [str(file)])

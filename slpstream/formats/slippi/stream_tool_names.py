@@ -1,4 +1,4 @@
-"""Melee's characters and costumes as scoreboard tools call them, from `names/stream_tools.json`."""
+"""Melee's characters and costumes as scoreboard tools call them, from `stream_tool_names.json`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class _Content(msgspec.Struct):
 @functools.cache
 def characters() -> Mapping[int, Character]:
     """By external id. Characters that players cannot choose, and those of mods, are missing."""
-    return msgspec.json.decode((Path(__file__).parent / "names" / "stream_tools.json").read_bytes(), type=_Content).rows
+    return msgspec.json.decode(Path(__file__).with_suffix(".json").read_bytes(), type=_Content).rows
 
 
 def character_name(id: int | None) -> str | None:
