@@ -55,6 +55,46 @@ class Receiver(NamedTuple):
     user_agent: str
 
 
+class _Schedule:
+    """When each station's oldest delivery may be posted, in time of the event loop."""
+
+    def __init__(self) -> None:
+        self.failures = 0
+        """Failures in a row that may be the receiver's."""
+        self.paused_until = 0.0
+        self.station_paused_until: dict[str, float] = {}
+        self.tried_at: dict[str, float] = {}
+        """The last attempt, by station."""
+        self._refusals: dict[int, int] = {}
+
+    def due_at(self, station: str) -> float:
+        """The earliest time of the next attempt for a station."""
+        return max(self.paused_until, self.station_paused_until.get(station, 0.0))
+
+    def next_due(self, heads: Sequence[StoredDelivery]) -> StoredDelivery | None:
+        """The delivery to post now: of the stations that are not paused, the one tried longest ago."""
+        now = trio.current_time()
+        due = [head for head in heads if self.due_at(head.station) <= now]
+        return min(due, key=lambda head: (self.tried_at.get(head.station, 0.0), head.id), default=None)
+
+    def forget_all_but(self, heads: Sequence[StoredDelivery]) -> None:
+        """Forget stations and deliveries that are not waiting any more."""
+        stations, ids = {head.station for head in heads}, {head.id for head in heads}
+        for times in (self.station_paused_until, self.tried_at):
+            for station in times.keys() - stations:
+                del times[station]
+        self._refusals = {id: count for id, count in self._refusals.items() if id in ids}
+
+    def accept(self) -> None:
+        """The receiver works: end its pause."""
+        self.failures, self.paused_until = 0, 0.0
+
+    def refuse(self, id: int) -> int:
+        """Count a refusal of a delivery. Returns the number of its refusals."""
+        self._refusals[id] = self._refusals.get(id, 0) + 1
+        return self._refusals[id]
+
+
 class Deliverer:
     """Posts the deliveries of one webhook. `run` it in one task; after a bug, run it again."""
 
@@ -79,11 +119,7 @@ class Deliverer:
         self._rng = rng or random.SystemRandom()
         self._limiter = trio.CapacityLimiter(1)
         self._work = trio.Event()
-        self._failures = 0
-        self._paused_until = 0.0
-        self._station_paused_until: dict[str, float] = {}
-        self._tried_at: dict[str, float] = {}
-        self._refusals: dict[int, int] = {}
+        self._schedule = _Schedule()
         self._oldest_ms: int | None = None
         self._log = get_logger()
         self.gone = trio.Event()
@@ -128,32 +164,16 @@ class Deliverer:
             heads = await self.call_store(lambda: self._store.oldest_per_station(self._receiver.id))
             self.waiting = await self.call_store(lambda: self._store.count(self._receiver.id))
             self._oldest_ms = min((head.stored_at_ms for head in heads), default=None)
-            self._forget_all_but(heads)
-            head = self._next_due(heads)
+            self._schedule.forget_all_but(heads)
+            head = self._schedule.next_due(heads)
             if head is not None:
                 await self._attempt(head, tls)
                 continue
-            with trio.move_on_at(min((self._due_at(head.station) for head in heads), default=float("inf"))):
+            with trio.move_on_at(min((self._schedule.due_at(head.station) for head in heads), default=float("inf"))):
                 await self._work.wait()
 
-    def _due_at(self, station: str) -> float:
-        return max(self._paused_until, self._station_paused_until.get(station, 0.0))
-
-    def _next_due(self, heads: Sequence[StoredDelivery]) -> StoredDelivery | None:
-        """The delivery to post now: of the stations that are not paused, the one tried longest ago."""
-        now = trio.current_time()
-        due = [head for head in heads if self._due_at(head.station) <= now]
-        return min(due, key=lambda head: (self._tried_at.get(head.station, 0.0), head.id), default=None)
-
-    def _forget_all_but(self, heads: Sequence[StoredDelivery]) -> None:
-        stations, ids = {head.station for head in heads}, {head.id for head in heads}
-        for times in (self._station_paused_until, self._tried_at):
-            for station in times.keys() - stations:
-                del times[station]
-        self._refusals = {id: count for id, count in self._refusals.items() if id in ids}
-
     async def _attempt(self, head: StoredDelivery, tls: ssl.SSLContext | None) -> None:
-        self._tried_at[head.station] = trio.current_time()
+        self._schedule.tried_at[head.station] = trio.current_time()
         timestamp = int(self._wall_clock())
         headers = [
             ("content-type", "application/json"),
@@ -179,20 +199,21 @@ class Deliverer:
             self._receiver_failed(head, f"status {response.status}", pause_seconds)
 
     async def _delivered(self, head: StoredDelivery) -> None:
-        if self._failures:
+        if self._schedule.failures:
             self._log.info("webhook accepts deliveries again", webhook=self._receiver.name, waiting=self.waiting)
-        self._failures, self._paused_until = 0, 0.0
+        self._schedule.accept()
         await self.call_store(lambda: self._store.remove(head.id))
         self._on_outcome("delivered", 1)
         self._log.debug("delivered", webhook=self._receiver.name, station=head.station, key=head.key)
 
     def _receiver_failed(self, head: StoredDelivery, what: str, min_pause_seconds: float) -> None:
         """Pause the whole webhook: the failure may be the receiver's."""
-        log = self._log.debug if self._failures else self._log.warning
-        self._failures += 1
+        schedule = self._schedule
+        log = self._log.debug if schedule.failures else self._log.warning
+        schedule.failures += 1
         self._on_outcome("retried", 1)
-        pause_seconds = max(self._backoff_seconds(self._failures), min_pause_seconds)
-        self._paused_until = trio.current_time() + pause_seconds
+        pause_seconds = max(self._backoff_seconds(schedule.failures), min_pause_seconds)
+        schedule.paused_until = trio.current_time() + pause_seconds
         log(
             "webhook does not accept deliveries; trying again",
             webhook=self._receiver.name,
@@ -203,16 +224,16 @@ class Deliverer:
 
     async def _refused(self, head: StoredDelivery, status: int) -> None:
         """Pause the station, or give the delivery up: the failure is the delivery's own."""
-        self._failures, self._paused_until = 0, 0.0
-        refusals = self._refusals[head.id] = self._refusals.get(head.id, 0) + 1
+        self._schedule.accept()
+        refusals = self._schedule.refuse(head.id)
         if refusals < MAX_REFUSALS:
             self._on_outcome("retried", 1)
-            self._station_paused_until[head.station] = trio.current_time() + self._backoff_seconds(refusals)
+            self._schedule.station_paused_until[head.station] = trio.current_time() + self._backoff_seconds(refusals)
             return
         self._log.error(
             "delivery refused; given up", webhook=self._receiver.name, station=head.station, key=head.key, status=status
         )
-        self._station_paused_until.pop(head.station, None)
+        self._schedule.station_paused_until.pop(head.station, None)
         await self.call_store(lambda: self._store.remove(head.id))
         self._on_outcome("rejected", 1)
 
