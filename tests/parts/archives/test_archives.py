@@ -11,11 +11,12 @@ import pytest
 import trio
 
 from slpstream.api import messages, read_codes, read_game
-from slpstream.daemon.archives import ArchiveSearch, find_archives, read_archive
+from slpstream.daemon.archived_games import read_archive
 from slpstream.daemon.game_codes import GameCodes
 from slpstream.daemon.games import DaemonGames
 from slpstream.daemon.highlights import replay_path
 from slpstream.game.record import record_of
+from slpstream.parts.archives.search import ArchiveSearch, find_archives
 from slpstream.store import FILE_NAME, GameIndex, GamesQuery, open_database
 from slpstream.store.backfill import ArchivedGame
 from slpstream.stream import Hub
@@ -60,11 +61,11 @@ async def scene(tmp_path: Path, read: Callable[[Path], Iterator[ArchivedGame]] =
     folder = tmp_path / "replays"
     folder.mkdir(exist_ok=True)
     index = GameIndex(open_database(tmp_path / FILE_NAME), lambda path: record_of(read_game(path)), read_archive=read)
-    search = ArchiveSearch(index, lambda: {"main": folder}, look_seconds=0.01)
+    search = ArchiveSearch(index, search_seconds=0.01)
     with trio.fail_after(TIMEOUT_SECONDS):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(index.run)
-            nursery.start_soon(search.run)
+            nursery.start_soon(search.run, "main", folder)
             yield Scene(folder, index)
             nursery.cancel_scope.cancel()
 
