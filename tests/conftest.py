@@ -80,7 +80,7 @@ MARKS: Mapping[str, str] = {
     "sources/archives/test_bombs.py": "process slow",
     "sources/archives/test_members.py": "sweep",
     "sources/console/test_console.py": "sweep",
-    "sources/console/test_spectator_clients.py": "process slow",
+    "parts/spectators/test_spectator_clients.py": "process slow",
     "sources/tail/test_model.py": "fuzz slow",
     "sql": "sweep",
     "stats/test_compat.py": "process sweep",

@@ -52,7 +52,7 @@ from slpstream.game.replay_check import ReplayCheck
 from slpstream.model.errors import ConfigError, DemoRefused
 from slpstream.parts import registry
 from slpstream.parts.interface import Host
-from slpstream.parts.services import SetZips
+from slpstream.parts.services import DolphinSpectators, SetZips
 from slpstream.sets import Change, ImpossibleCorrection, Rules, SetPatch, SetScore
 from slpstream.sources.tail import Watcher
 from slpstream.store import FILE_NAME, Database, GameIndex, NewerVersion, open_database
@@ -113,7 +113,6 @@ class Daemon:
         self._read_again = read_again
         self._station_configs = stations
         self._access = access_of(config.server)
-        check_sources(stations)
         self.metrics = registry.metrics()
         self.errors = errors = contain_errors(self.metrics, strict=strict)
         self.service = Service(
@@ -154,6 +153,7 @@ class Daemon:
             errors=errors,
         )
         self.parts = RunningParts(registry.parts(), self._host, errors)
+        check_sources(stations, self._host.find(DolphinSpectators))
         self._situations = self._make_situations(config)
         self.playback = _playback(config, self.hub, self.metrics)
         self.bracket = self._make_bracket(config)
@@ -358,7 +358,7 @@ class Daemon:
                 partial(self.errors.keep_running, "situations", search, station=running.station.id)
             )
         with self.errors.contain("console", station=running.station.id):
-            self.consoles.start(running)
+            self.consoles.start(running, self._host.find(DolphinSpectators))
 
     def stations(self) -> list[dict[str, Any]]:
         """All stations, see `web.stations.Stations`."""
