@@ -69,6 +69,7 @@ MARKS: Mapping[str, str] = {
     "model/test_delta.py": "sweep",
     "parts/fanout": "redis process",
     "parts/fanout/test_untouched.py": "slow",
+    "parts/pictures": "process",
     "parts/scoreboards/test_afternoon.py": "slow",
     "parts/test_outputs.py": "process",
     "parts/test_outputs_page.py": "process",
