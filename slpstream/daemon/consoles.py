@@ -1,7 +1,6 @@
-"""Tasks that run beside a station: the recording of its console, and the relay ports that serve it again.
+"""The recording of a station's console, and the relay ports that serve the station to other programs.
 
-They run in the station's nursery and end with it. A relay port that is in use does not end the daemon: it is tried
-again.
+These tasks run in the station's nursery and end with it. A relay port that another program has is tried again.
 """
 
 from __future__ import annotations
@@ -97,11 +96,11 @@ class SourceReporter:
         self._station.set_reachable(f"{self._kind} cannot be reached: {what}")
 
     def received(self, size_bytes: int) -> None:
-        """Counts received bytes of events."""
+        """Count received bytes of events."""
         self._metrics.received_bytes.inc(size_bytes)
 
     def feed_unwritten(self, path: Path, offset: int, data: bytes) -> int:
-        """Passes on bytes that are not on disk yet, see `Station.feed_unwritten`."""
+        """Pass bytes to the station that are not on disk yet, see `Station.feed_unwritten`."""
         return self._station.feed_unwritten(path, offset, data)
 
     def recording_trouble(self, what: str | None) -> None:
@@ -144,7 +143,7 @@ class Consoles:
         self._reporters: dict[str, SourceReporter] = {}
         self._servers: dict[str, RelayServer] = {}
         self._clients: dict[str, list[Callable[[], int]]] = {}
-        """What counts the clients of the relay servers of each station."""
+        """Functions that count the clients of relay servers, by station."""
         self._disk = IoBatcher()
         self._turns = Turns()
         self._readers = trio.CapacityLimiter(_READER_THREADS)
@@ -155,7 +154,7 @@ class Consoles:
         return station_folder(wanted, self._folder)
 
     def bind_gauges(self) -> None:
-        """Exports the gauges of recordings and relay ports."""
+        """Export the gauges of recordings and relay ports."""
         self._metrics.bind_each(
             "slpstream_unwritten_bytes",
             lambda: {name: recorder.unwritten_bytes for name, recorder in list(self._recorders.items())},
@@ -179,7 +178,7 @@ class Consoles:
                 del self._clients[station]
 
     def relay_clients(self, station: str) -> int | None:
-        """Number of clients of a station's relay ports; `None` if it has none."""
+        """Number of clients of a station's TCP relay ports; `None` if it has no such port."""
         server = self._servers.get(station)
         return None if server is None else server.clients
 
@@ -253,7 +252,7 @@ class Consoles:
                 del self._servers[config.id]
 
     async def _listen(self, port: int, handler: Callable[[trio.SocketStream], Awaitable[object]]) -> None:
-        """Serves one port. Retries while another program has it."""
+        """Serve one port. Retry while another program has it."""
         reported = ""
         while True:
             try:
@@ -279,11 +278,11 @@ class Consoles:
         add: Callable[[StationConfig], Awaitable[object]],
         remove: Callable[[str, str], Awaitable[object]],
     ) -> None:
-        """Adds a station for each console that calls by broadcast, until cancelled.
+        """Add a station for each console that calls by broadcast, until cancelled.
 
-        `known` returns the present stations, `discovered` the ids of those that were added here. `remove` is called
+        `known` returns the present stations, `discovered` the ids of those that this method added. `remove` is called
         with an id and a reason. A console that has answered keeps its station. Any other console loses it when it
-        calls no more, or to another console that calls while all places are taken.
+        stops calling, or to another console that calls while all places are taken.
         """
         if not self._relay.discovery:
             return
@@ -352,7 +351,7 @@ class Consoles:
 
 
 def station_of(call: discovery.Call, taken: Iterable[str]) -> StationConfig:
-    """The station for a console that called, named after it; with `-2`, `-3` and so on if the name is taken."""
+    """The station for a console that called, named after it, with `-2`, `-3` and so on if the name is taken."""
     names = set(taken)
     base = re.sub(r"[^A-Za-z0-9._-]+", "-", call.nick).strip("-._")[:60] or f"wii-{call.mac.replace(':', '')[-6:]}"
     name, count = base, 1

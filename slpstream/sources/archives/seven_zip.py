@@ -35,7 +35,7 @@ from slpstream.sources.archives.streams import (
 _SIGNATURE = struct.Struct("<6s2BLQQL")
 _MAGIC = b"7z\xbc\xaf\x27\x1c"
 _MAX_HEADER_BYTES = 32 << 20
-"""Size limit of the header, packed or not. That of 200,000 replays has 20 MB."""
+"""Size limit of the header, packed or not. An archive of 200,000 replays has a header of 20 MB."""
 _MAX_COUNT = 1 << 20
 _MAX_CODERS = 32
 _MAX_METHODS = 4096
@@ -77,10 +77,10 @@ class _Folder(NamedTuple):
 
 
 class _Streams(NamedTuple):
-    """Where the packed blocks are, and what is in them."""
+    """The offsets of the packed blocks, and the sizes and checksums of the files in them."""
 
     places: Sequence[int]
-    """Where each packed stream begins, and where the last one ends."""
+    """The offset of each packed stream, and that of the end of the last one."""
     first_streams: Sequence[int]
     """The number of each block's first packed stream."""
     folders: Sequence[_Folder]
@@ -90,11 +90,11 @@ class _Streams(NamedTuple):
     sizes: Sequence[int]
     """The sizes of all files in the blocks, one after the other."""
     crcs: Sequence[int]
-    """Their checksums; -1 where there is none."""
+    """Their checksums; -1 for a file without one."""
 
 
 class SevenZipArchive:
-    """A 7z archive in a file that can be sought. Raises `OSError` for one whose header cannot be read."""
+    """A 7z archive in a seekable file. Raises `OSError` for a header that cannot be read."""
 
     def __init__(self, file: BinaryIO, budget: Budget) -> None:
         self._file = file
@@ -213,7 +213,7 @@ class SevenZipArchive:
 
 
 class _Place(NamedTuple):
-    """Where a file is."""
+    """The place of a file in the archive."""
 
     folder: int
     offset: int
@@ -279,7 +279,7 @@ def _is_link(attributes: int) -> bool:
 
 
 def _memory_bytes(folder: _Folder, size_bytes: int, budget: Budget) -> int:
-    """How much memory unpacking a block takes."""
+    """The memory that unpacking a block takes, in bytes."""
     for coder in folder.coders:
         if coder.method in (_LZMA, _LZMA2):
             return min(_window_bytes(coder), size_bytes)
@@ -289,7 +289,7 @@ def _memory_bytes(folder: _Folder, size_bytes: int, budget: Budget) -> int:
 
 
 def _decoded(stream: BinaryIO, folder: _Folder, size_bytes: int, budget: Budget) -> BinaryIO:
-    """The stream with the coders of its block undone."""
+    """Return the unpacked stream of a block: the packed one, decoded by each of its coders."""
     window = _memory_bytes(folder, size_bytes, budget)
     if window > budget.max_window_bytes:
         raise too_large(f"unpacking it takes {window >> 20} MiB of memory, more than {budget.max_window_bytes >> 20}")
@@ -312,7 +312,7 @@ def _decoded(stream: BinaryIO, folder: _Folder, size_bytes: int, budget: Budget)
 
 
 def _raw_lzma(filters: list[dict[str, Any]]) -> NewDecompressor:
-    import lzma  # noqa: PLC0415 -- loaded only for those who have such an archive
+    import lzma  # noqa: PLC0415 -- loaded only for such archives
 
     return lambda _max_window_bytes: lzma.LZMADecompressor(lzma.FORMAT_RAW, filters=filters)
 
@@ -336,7 +336,9 @@ def _filter(coder: _Coder, size_bytes: int) -> dict[str, Any]:
 
 
 def _window_bytes(coder: _Coder) -> int:
-    """The window of LZMA or LZMA2 by its properties. No file refers to more than what has been unpacked before."""
+    """The window of LZMA or LZMA2 by its properties. No file refers further back than the bytes that
+    were unpacked before it.
+    """
     properties = coder.properties
     if coder.method == _LZMA:
         return int.from_bytes(properties[1:5], "little")
@@ -345,7 +347,7 @@ def _window_bytes(coder: _Coder) -> int:
 
 
 def _bzip2(_max_window_bytes: int) -> Decompressor:
-    import bz2  # noqa: PLC0415 -- loaded only for those who have such an archive
+    import bz2  # noqa: PLC0415 -- loaded only for such archives
 
     return bz2.BZ2Decompressor()
 
@@ -372,14 +374,14 @@ class _Fields:
         return data
 
     def skip(self, data: bytes) -> bool:
-        """Whether these bytes follow, which are skipped then."""
+        """Whether these bytes follow. If so, skip them."""
         found = self._data.startswith(data, self.at)
         if found:
             self.at += len(data)
         return found
 
     def since(self, start: int) -> bytes:
-        """What was read since a place."""
+        """The bytes that were read after a position."""
         return self._data[start : self.at]
 
     def rest(self) -> bytes:
@@ -401,7 +403,7 @@ class _Fields:
         return low if further == 8 else low + ((first & 0x7F >> further) << 8 * further)
 
     def count(self) -> int:
-        """The number of things, of which each takes at least a bit of the header."""
+        """A number of items, each of which takes at least one bit of the header."""
         found = self.number()
         if found > 8 * (len(self._data) - self.at):
             raise unreadable("the header of the archive is damaged")
@@ -415,7 +417,7 @@ class _Fields:
         return bytes(data[i >> 3] >> (7 - (i & 7)) & 1 for i in range(count))
 
     def defined(self, count: int) -> bytes:
-        """The same with a leading byte that is not 0 if all are set."""
+        """A vector of bits after a byte that is not 0 if all bits are set."""
         return b"\1" * count if self.byte() else self.bits(count)
 
 
@@ -498,7 +500,7 @@ def _folders(fields: _Fields) -> tuple[list[_Folder], array[int], array[int]]:
 
 
 def _folder(fields: _Fields) -> tuple[_Folder, int, int]:
-    """A block, the number of its coders, and the index of the one whose result are the files."""
+    """A block, the number of its coders, and the index of the coder that returns the files."""
     count = fields.number()
     if not 0 < count <= _MAX_CODERS:
         raise unreadable("the header of the archive is damaged")
@@ -550,7 +552,7 @@ def _folder(fields: _Fields) -> tuple[_Folder, int, int]:
 def _substreams(
     fields: _Fields, folder_sizes: Sequence[int], folder_crcs: Sequence[int]
 ) -> tuple[array[int], array[int], array[int]]:
-    """How many files are in each block, their sizes and their checksums."""
+    """The number of files in each block, their sizes and their checksums."""
     counts = array("Q", [1]) * len(folder_sizes)
     part = fields.byte()
     if part == _UNPACK_COUNT:
@@ -567,7 +569,7 @@ def _substreams(
         if left < 0:
             raise unreadable("the header of the archive is damaged")
         if count:
-            sizes.append(left)  # of the last file of a block, the size is not written
+            sizes.append(left)  # the size of the last file of a block is not written
     if part == _SIZE:
         part = fields.byte()
     inherited = [count == 1 and crc32 >= 0 for count, crc32 in zip(counts, folder_crcs, strict=True)]

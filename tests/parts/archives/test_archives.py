@@ -96,7 +96,7 @@ async def test_games_in_archives_are_listed_and_served_like_files(tmp_path: Path
             assert replay_path(found) is None  # Dolphin cannot read archives
 
 
-async def test_an_archive_that_changes_is_read_again_and_one_that_goes_takes_its_games_along(tmp_path: Path) -> None:
+async def test_changed_archive_is_read_again_and_removed_archive_loses_its_games(tmp_path: Path) -> None:
     first, second, third = (id_of(tmp_path, game(number)) for number in range(3))
     async with scene(tmp_path) as here:
         path = put(here.folder / "a.zip", zipped({"a.slp": game(0), "b.slp": game(1)}))
@@ -136,7 +136,7 @@ async def test_broken_members_leave_the_others_in_the_index(tmp_path: Path) -> N
         await here.until({id_of(tmp_path, game()): ["a.zip::a.slp"]})
 
 
-async def test_folder_of_our_own_zips_is_passed_over(tmp_path: Path) -> None:
+async def test_own_zips_are_ignored(tmp_path: Path) -> None:
     replays, zips = tmp_path / "replays", tmp_path / "replays" / "zips"
     (zips / "older").mkdir(parents=True)
     (tmp_path / "linked").symlink_to(replays)
