@@ -332,13 +332,12 @@ def _filter(coder: _Coder, size_bytes: int) -> dict[str, Any]:
             found = {"id": 0x4000000000000001, "lc": first % 9, "lp": first // 9 % 5, "pb": first // 45}
     except IndexError as error:
         raise unreadable("the header of the archive is damaged") from error
+    # No file refers further back than the bytes that were unpacked before it.
     return {**found, "dict_size": max(min(_window_bytes(coder), size_bytes), 4096)}
 
 
 def _window_bytes(coder: _Coder) -> int:
-    """The window of LZMA or LZMA2 by its properties. No file refers further back than the bytes that
-    were unpacked before it.
-    """
+    """The window of LZMA or LZMA2 by its properties, in bytes."""
     properties = coder.properties
     if coder.method == _LZMA:
         return int.from_bytes(properties[1:5], "little")
