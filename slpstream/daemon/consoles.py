@@ -177,8 +177,8 @@ class Consoles:
         """Starts the console and the relay ports of a station in its nursery, before the station runs."""
         config, station = running.config, running.station
         if config.relay_port or config.raw_relay_port or config.relay_enet_port:
-            feed = RelayFeed(partial(read_file, limiter=self._readers, unwritten=lambda: station.read_unwritten))
-            station.on_bytes = lambda followed, offset, data: feed.grew(followed, followed.file, offset, data)
+            feed = RelayFeed(partial(read_file, limiter=self._readers, unwritten=lambda: station.files.read_unwritten))
+            station.files.on_bytes = lambda followed, offset, data: feed.grew(followed, followed.file, offset, data)
             for serve, is_wanted in (
                 (self._serve, config.relay_port or config.raw_relay_port),
                 (self._serve_spectators, config.relay_enet_port),
@@ -217,7 +217,7 @@ class Consoles:
             source = dolphin.DolphinSource(host, port, recorder, reporter, turns=self._turns)
         self._recorders[config.id] = recorder
         self._reporters[config.id] = reporter
-        station.read_unwritten = recorder.read_unwritten
+        station.files.read_unwritten = recorder.read_unwritten
         try:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(recorder.run)

@@ -55,7 +55,7 @@ class Written(PlayedGame):
     def __init__(self, station: Station, whole: bytes) -> None:
         super().__init__(station.folder / "Game_1.slp", whole)
         self._read_bytes = 0
-        station.on_bytes = self._read
+        station.files.on_bytes = self._read
 
     def _read(self, followed: object, offset: int, data: bytes) -> None:
         self._read_bytes = offset + len(data)
