@@ -104,9 +104,8 @@ async def test_relay_port_is_retried_until_it_is_free(
                 taken.listen()
             port = taken.getsockname()[1]
             config = StationConfig(id="main", folder=str(tmp_path), **{key: port})
-            running: Any = SimpleNamespace(
-                config=config, station=SimpleNamespace(id="main", name="main"), nursery=nursery
-            )
+            station = SimpleNamespace(id="main", name="main", files=SimpleNamespace())
+            running: Any = SimpleNamespace(config=config, station=station, nursery=nursery)
             consoles.start(running)
             await trio.sleep(12)
             taken.close()
