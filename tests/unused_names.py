@@ -15,6 +15,7 @@ USED_ELSEWHERE: Mapping[str, Mapping[str, str]] = {
     "cli/replay_options.py": {"parameter": "passed by click"},
     "cli/situations.py": {"parameter": "passed by click"},
     "cli/terminal.py": {"on_broken_pipe": "called by rich"},
+    "daemon/stations.py": {"lasting_stations": "for the daemon, which names the demo's station until it uses this"},
     "formats/slippi/assembler.py": {"next_number": "parameter of several functions with one signature"},
     "formats/slippi/columns.py": {
         "is_last_revision": "for users: docs/reference/columns.md",

@@ -349,7 +349,7 @@ class Daemon:
 
     def _start_companions(self, running: RunningStation) -> None:
         """Starts what runs beside a station: outputs, console, relay ports. A demo has none of them."""
-        if running.origin == "demo":
+        if not running.is_lasting:
             return
         channel = running.station.channel
         running.nursery.start_soon(self.outputs.follow, channel)
