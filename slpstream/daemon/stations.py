@@ -126,7 +126,7 @@ class RunningStations(Mapping[str, RunningStation]):
             return True
 
     async def apply(self, configs: Sequence[StationConfig], origin: Origin) -> None:
-        """Start, change and end the stations of one origin so that they match `configs`. The others stay as they are."""
+        """Start, change and end the stations of one origin so that they match `configs`; leave all others alone."""
         async with self._changing:
             by_id = {config.id: config for config in configs}
             for running in list(self._running.values()):

@@ -282,7 +282,7 @@ def test_games_of_other_formats_are_served(tmp_path: Path) -> None:
 
 
 def test_list_by_end_has_the_games_of_watched_folders_with_their_standings(tmp_path: Path) -> None:
-    """A game that was running at the start of the daemon comes first when it ends, whatever its own clock says."""
+    """A game that was running at the start of the daemon comes first when it ends, regardless of its clock."""
     state, folder, other = tmp_path / "state", tmp_path / "a" / "setup", tmp_path / "b" / "setup"
     folder.mkdir(parents=True)
     other.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""Files with nothing to read in them, however long they are: a station goes on with its next game."""
+"""Files with holes: a station streams its next game, however long they are."""
 
 from __future__ import annotations
 

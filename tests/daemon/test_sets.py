@@ -132,7 +132,7 @@ async def test_names_of_a_game_at_two_stations_are_those_of_the_station_asked(tm
 
 @pytest.mark.trio
 async def test_changes_survive_a_restart(tmp_path: Path) -> None:
-    """Documents of 1.0 have corrections alone, and 1.0 ignores what it does not know in those of later versions."""
+    """Documents of 1.0 have only corrections, and 1.0 ignores unknown keys in those of later versions."""
     database = open_database(tmp_path / FILE_NAME)
     database.keep_corrections("main", b'{"people":{"connect_code:ann#0":"Anna"},"after":{"":{"bestOf":5}}}')
     database.close()

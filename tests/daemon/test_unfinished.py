@@ -1,4 +1,4 @@
-"""Unfinished games: their resources are released soon, and the log of a game that continues goes on."""
+"""Unfinished games: their resources are released soon, and a game that continues resumes its log."""
 
 from __future__ import annotations
 

@@ -27,12 +27,12 @@ from tests.daemons.station import running_station, until
 from tests.synthetic.match import synthetic_match
 
 NO_TICKS = Timing(tick_seconds=3600.0)
-"""Stations do not publish by time."""
+"""Held bytes are not published by time."""
 
 
 @pytest.fixture
 def fed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The sizes of what pipelines were fed."""
+    """The sizes of the chunks that pipelines were fed."""
     sizes_bytes: list[int] = []
     feed = Pipeline.feed
 
@@ -87,7 +87,7 @@ def is_longer(received: list[str], count: int) -> bool:
 
 
 @pytest.mark.trio
-async def test_unread_game_is_taken_together(tmp_path: Path, game: bytes, fed: list[int]) -> None:
+async def test_unread_bytes_are_decoded_together(tmp_path: Path, game: bytes, fed: list[int]) -> None:
     async with running_station(tmp_path, timing=NO_TICKS) as station:
         written = Written(station, game)
         await written.grow(4000)

@@ -9,7 +9,7 @@ import trio
 
 from slpstream.daemon.station.followed_files import FollowedFiles
 from slpstream.daemon.station.publishing import Publisher
-from slpstream.daemon.station.set_aside import SetAsideFiles
+from slpstream.daemon.station.quarantine import Quarantine
 from slpstream.sources.tail import TailedFile
 from slpstream.system.files import printable
 from slpstream.system.internal_errors import InternalErrors
@@ -17,7 +17,7 @@ from slpstream.system.logs import get_logger
 
 
 class FileContainment:
-    """Contains the bugs in the work on the files of one station. A file with a bug is set aside until it changes."""
+    """Contains the bugs in the work on the files of one station. A file whose work fails is quarantined."""
 
     def __init__(
         self, station: str, files: FollowedFiles, publisher: Publisher, errors: InternalErrors, retry_seconds: float
@@ -25,20 +25,20 @@ class FileContainment:
         self._files = files
         self._publisher = publisher
         self._containment = errors.contain("file", station=station)
-        self._set_aside = SetAsideFiles(retry_seconds)
+        self._quarantine = Quarantine(retry_seconds)
         self._log = get_logger()
 
     def run(self, file: TailedFile | None, work: Callable[..., None], *arguments: Any) -> None:
-        """Call `work`. After an unexpected exception, set the file aside, if there is one."""
+        """Call `work`. After an unexpected exception, quarantine the file, if there is one."""
         with self._containment as contained:
             work(*arguments)
         if contained.error_id is not None and file is not None:
-            self.set_aside(file, contained.error_id)
+            self.quarantine(file, contained.error_id)
 
-    def set_aside(self, file: TailedFile, error_id: str) -> None:
+    def quarantine(self, file: TailedFile, error_id: str) -> None:
         """Ignore a file until it changes, because of a bug that was logged under this id."""
         self._log.warning("file set aside", file=printable(file.path, self._files.folder), error_id=error_id)
-        self._set_aside.add(file, trio.current_time())
+        self._quarantine.add(file, trio.current_time())
         followed = self._files.drop(file)
         self._files.release_in_tail(file)
         offset = 0 if followed is None else followed.pipeline.bytes_read
@@ -49,10 +49,10 @@ class FileContainment:
             self._publisher.lose(followed, f"internal error {error_id}")
 
     def holds(self, file: TailedFile) -> bool:
-        """Whether a file that was opened must wait because it was set aside. If so, it is read again later."""
-        return self._set_aside.holds(file, trio.current_time())
+        """Whether a file that was opened must wait in quarantine. If so, `try_again` reads it later."""
+        return self._quarantine.holds(file, trio.current_time())
 
     def try_again(self) -> None:
-        """Read the files again that were set aside and have changed since."""
-        for file in self._set_aside.due(trio.current_time()):
+        """Read the quarantined files again that have changed and whose pause is over."""
+        for file in self._quarantine.due(trio.current_time()):
             self._files.read_again(file)

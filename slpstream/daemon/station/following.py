@@ -67,7 +67,7 @@ class Following:
         self._log = get_logger()
 
     def take(self, event: TailEvent) -> None:
-        """React to an event. A bug in the work on one file sets this file aside."""
+        """React to an event. A bug in the work on one file quarantines this file."""
         react = self.REACTIONS[type(event)]
         if react is not Following._grew:
             self._feeder.publish_held()

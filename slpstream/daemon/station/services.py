@@ -26,7 +26,7 @@ class Timing:
     """A file replaces a game that is being played once it has been open for this long. Copying a file can take a
     moment."""
     retry_seconds: float = 1.0
-    """Pause before a file that was set aside is tried again. It doubles with each failure."""
+    """Pause before a quarantined file is tried again. It doubles with each failure."""
     stable_seconds: float = 10.0
     """A station that has run this long since its last failure works again."""
 

@@ -60,7 +60,7 @@ class WholeFiles:
         with self._shared.errors.contain("file") as contained:
             await self._play(followed, whole)
         if contained.error_id is not None:
-            self._containment.set_aside(followed.file, contained.error_id)
+            self._containment.quarantine(followed.file, contained.error_id)
 
     async def _play(self, followed: FollowedFile, whole: WholeFile) -> None:
         """Publish start, frames and end of one file, as fast as possible or paced."""
