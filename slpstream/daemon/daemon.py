@@ -29,7 +29,8 @@ from slpstream.daemon import fanout
 from slpstream.daemon.announce import Announcement, announcements, check_announce
 from slpstream.daemon.archives import ArchiveSearch, read_archive
 from slpstream.daemon.clips import DaemonClips
-from slpstream.daemon.consoles import Consoles, check_sources, same_consoles
+from slpstream.daemon.console_discovery import same_consoles
+from slpstream.daemon.consoles import Consoles, check_sources
 from slpstream.daemon.demo import Demo
 from slpstream.daemon.found_situations import list_situations
 from slpstream.daemon.game_codes import GameCodes

@@ -23,7 +23,7 @@ from websockets.trio.client import connect
 from slpstream.config import Announce, Fanout, StationConfig
 from slpstream.daemon.announce.dns_sd import DnsSd
 from slpstream.daemon.playback import Playback
-from slpstream.daemon.station import publishing, station_index
+from slpstream.daemon.station import followed_files, publishing
 from slpstream.daemon.station.counters import StationCounters
 from slpstream.daemon.station.followed_file import FollowedFile
 from slpstream.daemon.station.following import Following
@@ -282,7 +282,7 @@ STAGES: list[tuple[Any, str]] = [
     (FollowedFile, "keep_checkpoint"),
     (FollowedFile, "release"),
     (GrowingLogReader, "keep"),
-    (station_index, "record_of"),
+    (followed_files, "record_of"),
     (publishing, "Game"),
     (GameIndex, "played"),
     (Channel, "publish"),

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import trio
 
+from slpstream.daemon.station.followed_file import FollowedFile
 from slpstream.daemon.station.followed_files import FollowedFiles
-from slpstream.daemon.station.publishing import Publisher
 from slpstream.daemon.station.quarantine import Quarantine
 from slpstream.sources.tail import TailedFile
 from slpstream.system.files import printable
@@ -20,10 +21,18 @@ class FileContainment:
     """Contains the bugs in the work on the files of one station. A file whose work fails is quarantined."""
 
     def __init__(
-        self, station: str, files: FollowedFiles, publisher: Publisher, errors: InternalErrors, retry_seconds: float
+        self,
+        station: str,
+        files: FollowedFiles,
+        publish_diagnostic: Callable[[str, Path, int, str], None],
+        lose: Callable[[FollowedFile, str], None],
+        errors: InternalErrors,
+        retry_seconds: float,
     ) -> None:
+        """`publish_diagnostic` and `lose` are those of `Publisher`."""
         self._files = files
-        self._publisher = publisher
+        self._diagnose = publish_diagnostic
+        self._lose = lose
         self._containment = errors.contain("file", station=station)
         self._quarantine = Quarantine(retry_seconds)
         self._log = get_logger()
@@ -42,11 +51,9 @@ class FileContainment:
         followed = self._files.drop(file)
         self._files.release_in_tail(file)
         offset = 0 if followed is None else followed.pipeline.bytes_read
-        self._publisher.publish_diagnostic(
-            "internal_error", file.path, offset, f"internal error {error_id}, set aside until it changes"
-        )
+        self._diagnose("internal_error", file.path, offset, f"internal error {error_id}, set aside until it changes")
         if followed is not None:
-            self._publisher.lose(followed, f"internal error {error_id}")
+            self._lose(followed, f"internal error {error_id}")
 
     def holds(self, file: TailedFile) -> bool:
         """Whether a file that was opened must wait in quarantine. If so, `try_again` reads it later."""

@@ -6,10 +6,9 @@ import trio
 
 from slpstream.daemon.station.choice import Enter, Turn
 from slpstream.daemon.station.followed_file import FollowedFile
-from slpstream.daemon.station.followed_files import FollowedFiles
+from slpstream.daemon.station.followed_files import FollowedFiles, StationIndex
 from slpstream.daemon.station.services import Settings
 from slpstream.daemon.station.state import StateMachine
-from slpstream.daemon.station.station_index import StationIndex
 from slpstream.game.pipeline import Batch
 from slpstream.stream import Channel, Game
 

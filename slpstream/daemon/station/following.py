@@ -11,10 +11,9 @@ from slpstream.daemon.station.counters import StationCounters
 from slpstream.daemon.station.current_game import CurrentGame
 from slpstream.daemon.station.feeding import Feeder
 from slpstream.daemon.station.folder_health import FolderHealth
-from slpstream.daemon.station.followed_files import FollowedFiles
+from slpstream.daemon.station.followed_files import FollowedFiles, StationIndex
 from slpstream.daemon.station.games_by_file import GamesByFile
 from slpstream.daemon.station.publishing import Publisher
-from slpstream.daemon.station.station_index import StationIndex
 from slpstream.formats.registry import of_name
 from slpstream.model.errors import Unreadable, Vanished
 from slpstream.sources.tail import (

@@ -8,10 +8,9 @@ from slpstream.daemon.station.copies import Copies
 from slpstream.daemon.station.counters import StationCounters
 from slpstream.daemon.station.current_game import CurrentGame
 from slpstream.daemon.station.followed_file import FollowedFile
-from slpstream.daemon.station.followed_files import FollowedFiles
+from slpstream.daemon.station.followed_files import FollowedFiles, StationIndex
 from slpstream.daemon.station.games_by_file import GamesByFile
 from slpstream.daemon.station.services import SharedServices
-from slpstream.daemon.station.station_index import StationIndex
 from slpstream.game.described import DescribedGame
 from slpstream.game.pipeline import Batch
 from slpstream.model.events import Diagnostic, GameStart

@@ -26,14 +26,13 @@ from slpstream.daemon.station.counters import StationCounters
 from slpstream.daemon.station.current_game import CurrentGame
 from slpstream.daemon.station.feeding import Feeder
 from slpstream.daemon.station.folder_health import FolderHealth
-from slpstream.daemon.station.followed_files import FollowedFiles
+from slpstream.daemon.station.followed_files import FollowedFiles, StationIndex
 from slpstream.daemon.station.following import Following
 from slpstream.daemon.station.games_by_file import GamesByFile
 from slpstream.daemon.station.publishing import Publisher
 from slpstream.daemon.station.quiet_files import QuietFiles
 from slpstream.daemon.station.services import Settings, SharedServices, Timing
 from slpstream.daemon.station.state import StateMachine
-from slpstream.daemon.station.station_index import StationIndex
 from slpstream.daemon.station.upkeep import Upkeep
 from slpstream.daemon.station.whole_files import WholeFiles
 from slpstream.formats.registry import formats, is_finished, suffixes
@@ -95,7 +94,9 @@ class Station:
             shared=shared,
             ring_bytes=ring_bytes,
         )
-        containment = FileContainment(station, files, publisher, shared.errors, timing.retry_seconds)
+        containment = FileContainment(
+            station, files, publisher.publish_diagnostic, publisher.lose, shared.errors, timing.retry_seconds
+        )
         self._feeder = feeder = Feeder(channel, files, publisher, current, counters, containment)
         channel.publish_held = feeder.publish_held
         self._following = Following(
